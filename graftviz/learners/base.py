@@ -1,0 +1,57 @@
+"""What every learner is: a frozen dataclass of options with a generator `steps`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from graftviz.options import check_options
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome, Step
+
+
+class CodeLine(NamedTuple):
+    """One line of a learner's pseudo-code; a Step names the lines it ran by their keys."""
+
+    key: str
+    indent: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Learner(ABC):
+    """Base of all learners. A subclass adds options (see :mod:`graftviz.options`) and `steps`.
+
+    Attributes
+    ----------
+    name : str
+        What the command line, the URL and the registry call it.
+    title : str
+        What people call it.
+    idea : str
+        Two sentences: what it does, when to use it.
+    source : str
+        Paper and algorithm.
+    pseudocode : tuple of CodeLine
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    idea: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    pseudocode: ClassVar[tuple[CodeLine, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @abstractmethod
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        """Learn from `table`, yielding after each activation step and returning the outcome.
+
+        A learner of the same class that is *sent* into the generator replaces the options from the
+        next step on; that is how a run branches.
+        """
