@@ -1,0 +1,247 @@
+"""Imports point one way: checked on the syntax tree of every module, without importing any."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A room (a file or folder of graftviz/) may import its own rank and every rank above it in this
+# table, never one below; within a rank anything goes but a cycle. docs/architecture.md shows the
+# same list. "graftviz" is the public face, graftviz/__init__.py.
+RANKS: tuple[tuple[str, ...], ...] = (
+    ("errors", "options", "model", "table", "pairs", "layout", "_version", "_numba_cache"),
+    ("counts", "sampling", "inference", "scores"),
+    ("datasets", "fitting", "search", "trace"),
+    ("learners",),
+    ("metrics",),
+    ("runs",),
+    ("narrative",),
+    ("player",),
+    ("formats", "figures"),
+    ("graftviz", "experiments", "estimator", "commands", "__main__", "ui"),
+    ("app", "pages"),
+)
+STREAMLIT_ROOMS = {"ui", "app", "pages"}
+# The registry finds learners by file; the command line loads a command only when it is called.
+IMPORT_BY_NAME_ROOMS = {"learners", "commands", "__main__"}
+
+RANK_OF = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
+
+
+class Module(NamedTuple):
+    """One source file: its dotted name, and whether it is the __init__ of a folder."""
+
+    name: str
+    is_package: bool
+    source: str
+
+
+class Import(NamedTuple):
+    """One arrow: `importer` needs `target` (dotted names), written on `line`."""
+
+    importer: str
+    target: str
+    line: int
+    in_function: bool
+    by_name: bool
+
+
+def read_project() -> list[Module]:
+    paths = [
+        ROOT / "app.py",
+        *sorted(ROOT.glob("pages/*.py")),
+        *sorted(ROOT.glob("graftviz/**/*.py")),
+    ]
+    modules = []
+    for path in paths:
+        if not path.exists():
+            continue
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        modules.append(Module(name, is_package, path.read_text(encoding="utf-8")))
+    return modules
+
+
+def room(name: str) -> str:
+    """Return the room of a dotted module name: graftviz.fitting.solver lives in "fitting"."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "graftviz" and len(parts) > 1 else parts[0]
+
+
+def imports_of(module: Module, known: set[str]) -> list[Import]:
+    """Return every import of a module, those for type checking included: they too are arrows."""
+
+    def walk(node: ast.AST, in_function: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            for target, by_name in _targets(child, module, known):
+                yield Import(module.name, target, child.lineno, in_function, by_name)  # type: ignore[attr-defined]
+            inner = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from walk(child, in_function or inner)
+
+    return list(walk(ast.parse(module.source), False))
+
+
+def _targets(node: ast.AST, module: Module, known: set[str]) -> Iterator[tuple[str, bool]]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name, False
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            parts = module.name.split(".")
+            kept = len(parts) - node.level + module.is_package
+            base = ".".join([*parts[:kept], *([base] if base else [])])
+        for alias in node.names:
+            full = f"{base}.{alias.name}"
+            yield (full if full in known else base), False
+    elif isinstance(node, ast.Call):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if called in ("import_module", "__import__"):
+            named = node.args[0] if node.args else None
+            is_text = isinstance(named, ast.Constant) and isinstance(named.value, str)
+            yield (named.value if is_text else "?"), True  # type: ignore[union-attr, misc]
+
+
+def violations(modules: list[Module]) -> list[str]:
+    """Return one sentence for every broken rule; an empty list is a clean house."""
+    known = {module.name for module in modules}
+    imports = [arrow for module in modules for arrow in imports_of(module, known)]
+    found = [
+        f"{name}: the room {room(name)!r} has no rank; give it one in RANKS and in the docs"
+        for name in sorted(known)
+        if room(name) not in RANK_OF
+    ]
+    found += [sentence for arrow in imports for sentence in _broken_by(arrow)]
+    inside = [
+        arrow for arrow in imports if arrow.target.split(".")[0] == "graftviz" and not arrow.by_name
+    ]
+    found += _cycles({(arrow.importer, arrow.target) for arrow in inside}, "modules")
+    rooms = {(room(arrow.importer), room(arrow.target)) for arrow in inside}
+    found += _cycles({(a, b) for a, b in rooms if a != b}, "rooms")
+    return found
+
+
+def _broken_by(arrow: Import) -> Iterator[str]:
+    here, there = room(arrow.importer), room(arrow.target)
+    place = f"{arrow.importer}, line {arrow.line}"
+    if there == "streamlit" and here not in STREAMLIT_ROOMS:
+        yield f"{place}: only graftviz/ui/, app.py and pages/ know streamlit"
+    if arrow.by_name and here not in IMPORT_BY_NAME_ROOMS:
+        yield f"{place}: an import by name hides an arrow"
+    if arrow.in_function and not arrow.by_name and arrow.importer.startswith("graftviz"):
+        yield f"{place}: an import inside a function hides a cycle"
+    is_ours = arrow.target.split(".")[0] in ("graftviz", "app", "pages")
+    if is_ours and RANK_OF.get(there, 0) > RANK_OF.get(here, len(RANKS)):
+        yield f"{place}: {here} must not import {there}, which comes later"
+
+
+def _cycles(arrows: set[tuple[str, str]], what: str) -> list[str]:
+    needs: dict[str, set[str]] = {}
+    for importer, target in sorted(arrows):
+        needs.setdefault(importer, set()).add(target)
+    try:
+        graphlib.TopologicalSorter(needs).prepare()
+    except graphlib.CycleError as error:
+        return [f"{what} import each other in a circle: {' < '.join(error.args[1])}"]
+    return []
+
+
+def test_imports_point_one_way() -> None:
+    assert violations(read_project()) == []
+
+
+def test_every_room_has_one_rank() -> None:
+    rooms = [room for rank in RANKS for room in rank]
+    assert len(rooms) == len(set(rooms))
+
+
+def test_architecture_page_shows_the_same_order() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    block = re.search(r"<!-- import order -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    assert block, "docs/architecture.md lost its markers around the import order"
+    lines = re.findall(r"^\d+\. (.*)$", block.group(1), re.MULTILINE)
+    assert tuple(tuple(re.findall(r"`([^`]+)`", line)) for line in lines) == RANKS
+
+
+# Each case: the sources of a small house, and what must be said about it.
+BROKEN = {
+    "upwards": ({"graftviz.model": "from graftviz.runs import learn"}, "must not import runs"),
+    "relative": ({"graftviz.model": "from .runs import learn"}, "must not import runs"),
+    "submodule": (
+        {"graftviz.model": "from . import runs", "graftviz.runs": ""},
+        "must not import runs",
+    ),
+    "two dots": (
+        {"graftviz.fitting.solver": "from ..learners.base import Learner"},
+        "must not import learners",
+    ),
+    "face": ({"graftviz.model": "import graftviz as gv"}, "must not import graftviz"),
+    "page": ({"graftviz.ui.player": "import pages.grow"}, "must not import pages"),
+    "for types only": (
+        {"graftviz.trace": "if TYPE_CHECKING:\n    import graftviz.metrics"},
+        "must not import metrics",
+    ),
+    "streamlit": ({"graftviz.figures": "import streamlit as st"}, "know streamlit"),
+    "inside streamlit": (
+        {"graftviz.runs": "from streamlit.runtime import exists"},
+        "know streamlit",
+    ),
+    "by name": ({"graftviz.runs": "import_module('streamlit')"}, "only graftviz/ui/"),
+    "hidden": ({"graftviz.runs": "importlib.import_module(name)"}, "hides an arrow"),
+    "late": ({"graftviz.runs": "def f():\n    import graftviz.model"}, "inside a function"),
+    "unknown room": ({"graftviz.attic": ""}, "has no rank"),
+    "circle": (
+        {"graftviz.model": "import graftviz.table", "graftviz.table": "import graftviz.model"},
+        "modules import each other",
+    ),
+    "circle through __init__": (
+        {
+            "graftviz.fitting.__init__": "from .solver import solve",
+            "graftviz.fitting.solver": "from graftviz.fitting import Problem",
+        },
+        "modules import each other",
+    ),
+    "circle of rooms": (
+        {
+            "graftviz.search.queue": "import graftviz.trace",
+            "graftviz.search.frozen": "",
+            "graftviz.trace": "import graftviz.search.frozen",
+        },
+        "rooms import each other",
+    ),
+}
+
+
+def house(sources: dict[str, str]) -> list[Module]:
+    return [
+        Module(name.removesuffix(".__init__"), name.endswith(".__init__"), source)
+        for name, source in sources.items()
+    ]
+
+
+@pytest.mark.parametrize(("sources", "complaint"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_found(sources: dict[str, str], complaint: str) -> None:
+    assert any(complaint in sentence for sentence in violations(house(sources)))
+
+
+def test_allowed_arrows_are_left_alone() -> None:
+    clean = {
+        "app": "import streamlit as st",
+        "pages.grow": "import graftviz as gv\nfrom graftviz.ui import player",
+        "graftviz.__init__": "from graftviz.model import PairwiseMRF",
+        "graftviz.model": "import numpy as np",
+        "graftviz.fitting.__init__": "from .solver import solve",
+        "graftviz.fitting.penalty": "",
+        "graftviz.fitting.solver": "from graftviz.fitting import penalty",
+        "graftviz.__main__": "importlib.import_module('graftviz.commands.learn')",
+    }
+    assert violations(house(clean)) == []
