@@ -1,0 +1,243 @@
+"""The table itself: coded, checked, frozen. What learners see of the data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from graftviz.errors import InputError
+
+MAX_CARDINALITY = 2**16  # a code must fit an unsigned 16-bit integer
+_WIDE = 2**8  # from here on one byte a code is not enough
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteTable:
+    """Rows of discrete variables, every value replaced by the index of its label.
+
+    Attributes
+    ----------
+    codes : uint8 or uint16 array, shape (variables, rows)
+        Row i holds all values of variable i; C-contiguous, read-only. 16 bits only when a variable
+        has more than 256 states.
+    names : tuple of str
+        One per variable, all different.
+    labels : tuple of tuple of str
+        ``labels[i][k]`` is the text of state k of variable i, all different within a variable.
+    warnings : tuple of str
+        Sentences worth showing to whoever brought the data.
+
+    Raises
+    ------
+    InputError
+        When shapes, names, labels and codes do not fit together, or there is nothing in the table.
+    """
+
+    codes: np.ndarray
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        labels = tuple(tuple(str(label) for label in states) for states in self.labels)
+        codes = np.asarray(self.codes)
+        _check_naming(names, labels)
+        if codes.ndim != 2 or codes.dtype.kind not in "iu":
+            raise InputError("The codes of a table must be a two-dimensional array of integers.")
+        if codes.shape[0] != len(names) or codes.shape[1] == 0:
+            raise InputError(
+                f"A table of {len(names)} variables needs as many rows of codes, none of them "
+                f"empty; the codes have shape {codes.shape}."
+            )
+        sizes = np.array([len(states) for states in labels], dtype=np.int64)
+        outside = (codes.min(axis=1) < 0) | (codes.max(axis=1) >= sizes)
+        if outside.any():
+            i = int(np.argmax(outside))
+            raise InputError(
+                f"Variable {names[i]!r} has {sizes[i]} labels, but codes from "
+                f"{codes[i].min()} to {codes[i].max()}."
+            )
+        dtype = np.uint8 if sizes.max() <= _WIDE else np.uint16
+        # A writable array belongs to the caller, who may change it later; hence the copy.
+        copy = True if codes.flags.writeable else None
+        frozen = np.array(codes, dtype=dtype, order="C", copy=copy)
+        frozen.flags.writeable = False
+        object.__setattr__(self, "codes", frozen)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "warnings", tuple(self.warnings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by rebuilding: numpy forgets on the way that an array was read-only."""
+        return DiscreteTable, (self.codes, self.names, self.labels, self.warnings)
+
+    def __repr__(self) -> str:
+        """Say what matters: the shape."""
+        return f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows)"
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Any,
+        names: Sequence[str] | None = None,
+        cardinalities: Sequence[int] | np.ndarray | None = None,
+        labels: Sequence[Sequence[str]] | None = None,
+    ) -> DiscreteTable:
+        """Make a table from integer codes 0 … s_i − 1, one *column* per variable.
+
+        Parameters
+        ----------
+        codes : integer or bool array, shape (rows, variables)
+        names : sequence of str, optional
+            Default ``x0``, ``x1``, …
+        cardinalities : sequence of int, optional
+            States per variable; default: the number of labels, else the largest code plus one.
+        labels : sequence of sequences of str, optional
+            Default ``"0"``, ``"1"``, …
+
+        Raises
+        ------
+        InputError
+            For a wrong shape or type, a negative or too large code (named by row and column,
+            rows counted from 1), or names, cardinalities and labels of the wrong number.
+        """
+        array = np.asarray(codes)
+        if array.ndim != 2 or 0 in array.shape:
+            raise InputError(
+                f"Codes need the shape (rows, variables) and content; got {array.shape}."
+            )
+        if array.dtype.kind not in "iub":
+            raise InputError(f"Codes must be integers, not {array.dtype}.")
+        array = array.astype(np.uint8) if array.dtype.kind == "b" else array
+        n = array.shape[1]
+        names = tuple(names) if names is not None else default_names(n)
+        if labels is not None and cardinalities is None:
+            cardinalities = [len(states) for states in labels]
+        # Clipped, so that adding one cannot overflow; what was clipped is refused below.
+        largest = np.minimum(array.max(axis=0), MAX_CARDINALITY).astype(np.int64)
+        sizes = np.asarray(largest + 1 if cardinalities is None else cardinalities)
+        if len(names) != n or sizes.shape != (n,) or (labels is not None and len(labels) != n):
+            raise InputError(f"{n} columns of codes need {n} names, cardinalities and label lists.")
+        limits = np.minimum(sizes, MAX_CARDINALITY)
+        bad = (array.min(axis=0) < 0) | (largest >= limits)
+        if bad.any():
+            i = int(np.argmax(bad))
+            row = int(np.argmax((array[:, i] < 0) | (array[:, i] >= limits[i])))
+            raise InputError(
+                f"Row {row + 1}, column {names[i]!r} holds {array[row, i]}, but a code must be at "
+                f"least 0 and below {limits[i] if cardinalities is not None else MAX_CARDINALITY}; "
+                "read_table takes any integers as labels."
+            )
+        if labels is None:
+            if sizes.max() > MAX_CARDINALITY:
+                raise InputError(f"A variable cannot have more than {MAX_CARDINALITY} states.")
+            labels = [[str(k) for k in range(size)] for size in sizes.tolist()]
+        if [len(states) for states in labels] != sizes.tolist():
+            raise InputError("Each variable needs as many labels as it has states.")
+        dtype = np.uint8 if sizes.max() <= _WIDE else np.uint16
+        turned = np.ascontiguousarray(array.T, dtype=dtype)
+        return cls(turned, names, tuple(tuple(states) for states in labels))
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables, n."""
+        return self.codes.shape[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, N."""
+        return self.codes.shape[1]
+
+    @cached_property
+    def cardinalities(self) -> np.ndarray:
+        """Number of states of every variable, int64, shape (n,), read-only."""
+        sizes = np.array([len(states) for states in self.labels], dtype=np.int64)
+        sizes.flags.writeable = False
+        return sizes
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of names, labels and codes in hexadecimal; the same in every process."""
+        digest = hashlib.sha256()
+        digest.update(json.dumps([self.n_rows, self.names, self.labels]).encode("ascii"))
+        digest.update(self.codes.astype(self.codes.dtype.newbyteorder("<"), copy=False).data)
+        return digest.hexdigest()
+
+    def rows(self, index: Any) -> DiscreteTable:
+        """Return the rows picked by an index array, mask or slice; names and labels stay.
+
+        Raises
+        ------
+        InputError
+            When the index does not fit the table or picks nothing.
+        """
+        try:
+            chosen = np.arange(self.n_rows)[index]
+        except IndexError as problem:
+            raise InputError(f"These rows are not in the table: {problem}.") from None
+        # take, since fancy indexing may hand back an array that is not C-contiguous.
+        part = np.take(self.codes, np.atleast_1d(chosen), axis=1)
+        return DiscreteTable(part, self.names, self.labels, self.warnings)
+
+    def split(
+        self, test_fraction: float = 0.1, seed: int = 0
+    ) -> tuple[DiscreteTable, DiscreteTable]:
+        """Divide the rows at random into a training and a test table.
+
+        Rows keep their order within each part, and both parts keep all labels.
+
+        Raises
+        ------
+        InputError
+            When the fraction is not between 0 and 1, or a part would be left without a row.
+        """
+        if not 0 < test_fraction < 1:
+            raise InputError(f"The test fraction must lie between 0 and 1; got {test_fraction:g}.")
+        n_test = round(self.n_rows * test_fraction)
+        if not 1 <= n_test <= self.n_rows - 1:
+            part = "test" if n_test < 1 else "training"
+            raise InputError(
+                f"A test fraction of {test_fraction:g} of {self.n_rows} rows leaves no {part} row; "
+                "use more rows or another fraction."
+            )
+        in_test = np.zeros(self.n_rows, dtype=bool)
+        in_test[np.random.default_rng(seed).permutation(self.n_rows)[:n_test]] = True
+        return self.rows(~in_test), self.rows(in_test)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the labels as a DataFrame of categorical columns, states in code order."""
+        columns = {
+            name: pd.Categorical.from_codes(self.codes[i], categories=pd.Index(self.labels[i]))
+            for i, name in enumerate(self.names)
+        }
+        return pd.DataFrame(columns)
+
+
+def default_names(n: int) -> tuple[str, ...]:
+    """Return names for variables that came without: ``x0``, ``x1`` and so on."""
+    return tuple(f"x{i}" for i in range(n))
+
+
+def _check_naming(names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -> None:
+    if not names:
+        raise InputError("A table needs at least one variable.")
+    if len(set(names)) != len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"The column name {twice!r} stands twice in the table.")
+    if len(labels) != len(names):
+        raise InputError(f"{len(names)} variables need as many lists of labels; got {len(labels)}.")
+    for name, states in zip(names, labels, strict=True):
+        if not 1 <= len(states) <= MAX_CARDINALITY:
+            raise InputError(
+                f"Variable {name!r} has {len(states)} states; possible are 1 to {MAX_CARDINALITY}."
+            )
+        if len(set(states)) != len(states):
+            raise InputError(f"Variable {name!r} has a label that stands twice.")
