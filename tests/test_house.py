@@ -1,0 +1,143 @@
+"""The house is kept: what lies where, how long a file is, what is required, what is promised."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from graftviz._version import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+TOP_LEVEL = {
+    *("app.py", "pages", "graftviz", "sample_data", "tests", "docs"),
+    *("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "requirements.txt"),
+    *(".ci", ".gitignore", ".streamlit"),
+}
+MOST_LINES = 450
+MOST_BYTES = 1_500_000
+CODE = {".py", ".js", ".css", ".html"}
+TEXT = CODE | {".md", ".toml", ".txt", ".csv", ".json", ".uai", ""}
+
+MODULE_OF = {"scikit-learn": "sklearn"}
+# numba fixes the one release of llvmlite it works with, so a line of its own could only disagree.
+COMES_WITH = {"llvmlite": "numba"}
+NOT_IMPORTED = "not imported by name"  # what a requirement's comment says if others import it
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[Path]:
+    """Every file under version control, relative to the root."""
+    try:
+        listed = subprocess.run(
+            ["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True
+        )
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout: nothing says which files belong to the project")
+    return [Path(name) for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+
+
+def text_of(path: Path | str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def requirements() -> dict[str, str]:
+    """Return the comment above every requirement, by the requirement's name."""
+    comments: dict[str, str] = {}
+    comment = ""
+    for line in text_of("requirements.txt").splitlines():
+        if line.startswith("#"):
+            comment = f"{comment} {line[1:].strip()}".strip()
+        elif line.strip():
+            comments[re.split(r"[<>=!~\[; ]", line)[0]] = comment
+            comment = ""
+        else:
+            comment = ""
+    return comments
+
+
+def imported_packages() -> set[str]:
+    """Return the top-level packages that the package, the app and its pages import."""
+    found = set()
+    for path in [*ROOT.glob("app.py"), *ROOT.glob("pages/*.py"), *ROOT.glob("graftviz/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    return found - set(sys.stdlib_module_names) - {"graftviz", "pages", "app"}
+
+
+def test_nothing_lies_around(tracked: list[Path]) -> None:
+    assert {path.parts[0] for path in tracked} - TOP_LEVEL == set()
+
+
+def test_no_file_is_too_long(tracked: list[Path]) -> None:
+    ours = [
+        p for p in tracked if p.suffix in CODE and p.parts[0] in ("graftviz", "pages", "app.py")
+    ]
+    lengths = {str(path): len(text_of(path).splitlines()) for path in ours}
+    assert {path: n for path, n in lengths.items() if n > MOST_LINES} == {}
+
+
+def test_no_file_is_too_large(tracked: list[Path]) -> None:
+    sizes = {str(path): (ROOT / path).stat().st_size for path in tracked}
+    assert {path: size for path, size in sizes.items() if size > MOST_BYTES} == {}
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern"),
+    [
+        ("unfinished work", r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b"),
+        ("a path of one machine", r"(?<![\w.:/-])/(home|root|work|tmp|Users)/\w"),
+    ],
+)
+def test_nothing_unwanted_is_written(tracked: list[Path], what: str, pattern: str) -> None:
+    places = [
+        f"{path}:{number}: {line.strip()[:80]}"
+        for path in tracked
+        if path.suffix in TEXT
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if re.search(pattern, line)
+    ]
+    assert places == [], what
+
+
+def test_every_import_is_required_and_every_requirement_imported() -> None:
+    comments = requirements()
+    modules = {MODULE_OF.get(name, name) for name in comments}
+    imported = imported_packages()
+    assert imported - modules - set(COMES_WITH) == set()
+    unused = {name for name in comments if MODULE_OF.get(name, name) not in imported}
+    assert {name for name in unused if NOT_IMPORTED not in comments[name]} == set()
+
+
+def test_every_requirement_says_why_and_since_when() -> None:
+    assert all(requirements().values())
+    lines = [line for line in text_of("requirements.txt").splitlines() if line[:1] not in ("", "#")]
+    assert [line for line in lines if not re.fullmatch(r"[\w-]+>=[\d.]+(,<[\d.]+)?", line)] == []
+
+
+def test_every_folder_of_the_package_is_installed() -> None:
+    folders = {path.parent for path in ROOT.glob("graftviz/**/*.py")}
+    assert {str(f.relative_to(ROOT)) for f in folders if not (f / "__init__.py").exists()} == set()
+
+
+def test_every_data_file_of_the_package_is_installed(tracked: list[Path]) -> None:
+    settings = tomllib.loads(text_of("pyproject.toml"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["graftviz"]
+    inside = [path.relative_to("graftviz") for path in tracked if path.parts[0] == "graftviz"]
+    data = {str(path) for path in inside if path.suffix != ".py"}
+    assert {name for name in data if not any(fnmatch(name, p) for p in patterns)} == set()
+
+
+def test_version_is_the_one_of_the_changelog() -> None:
+    newest = re.search(r"^## (.*)$", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert newest
+    assert __version__ in newest.group(1)

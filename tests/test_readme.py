@@ -1,0 +1,68 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def command(name: str) -> str:
+    found = re.search(
+        rf"<!-- command: {name} -->\n```sh\n(.*?)\n```\n<!-- end -->", README, re.DOTALL
+    )
+    assert found, f"the README lost the marks around its {name} command"
+    return found.group(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "last"), [("app", "-m streamlit run app.py"), ("test", "-m pytest")]
+)
+def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> None:
+    line = command(name)
+    assert "\n" not in line
+    assert line.startswith("python3 -m venv .venv && .venv/bin/python -m pip install ")
+    assert line.endswith(last)
+
+
+def test_pictures_and_links_exist() -> None:
+    targets = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_the_python_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    source = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert source
+    names: dict[str, object] = {}
+    exec(compile(source.group(1), "README.md", "exec"), names)  # the project's own text
+    assert names["result"].model.n_edges > 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_the_command_line_example_runs(tmp_path: Path) -> None:
+    lines = re.findall(r"^\.venv/bin/python (-m graftviz .*)$", README, re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        done = subprocess.run(
+            [sys.executable, *shlex.split(line)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    section = README.split("`learned/` then holds")[1].split("Exit code")[0]
+    promised = re.findall(r"`([\w.]+)`", section)
+    assert promised
+    assert [name for name in promised if not (tmp_path / "learned" / name).exists()] == []
