@@ -1,0 +1,1 @@
+"""The only room that knows Streamlit: player component, scheduler, controls, URL state."""

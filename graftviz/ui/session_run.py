@@ -1,0 +1,155 @@
+"""One run as a browser sees it: records that only ever grow, computed while credit lasts."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from graftviz.errors import InputError
+from graftviz.ui.scheduler import Scheduler
+
+EVERYTHING = 1 << 60
+# A message to the browser stays well under the server's limit; the player asks for the rest.
+MAX_FEED_CHARACTERS = 4_000_000
+
+
+class Recorder(Protocol):
+    """A run told in JSON: what `docs/player.md` calls header, records, outcome and answers."""
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """The header; its ``run`` is the token all feeds carry."""
+
+    def advance(self) -> bool:
+        """Compute one more step; False when the run has ended."""
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        """Return the record of step `t`; asked once for each t = 1, 2, … in order."""
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return how the run ended; asked once, after the last record."""
+
+    def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a question about a node, an edge or a pair at a computed step."""
+
+
+class SessionRun:
+    """A run with an append-only log of records, advanced by the scheduler while it has credit.
+
+    Engine threads write under the run's lock; readers of the log need no lock, because entries are
+    only appended and never changed.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    scheduler : Scheduler
+    """
+
+    def __init__(self, recorder: Recorder, scheduler: Scheduler) -> None:
+        self.recorder = recorder
+        self.token = str(recorder.header["run"])
+        self.header_json = to_json(recorder.header)
+        self.failure = ""
+        self._scheduler = scheduler
+        self._lock = threading.Lock()
+        self._news = threading.Condition()
+        self._records: list[str] = []
+        self._outcome: str | None = None
+        self._target = 0
+
+    @property
+    def computed(self) -> int:
+        """Number of steps computed so far."""
+        return len(self._records)
+
+    @property
+    def ended(self) -> bool:
+        """Whether no step will follow: the run has its outcome, or it failed."""
+        return self._outcome is not None or bool(self.failure)
+
+    def grant(self, target: int = EVERYTHING) -> None:
+        """Allow the run to compute its steps up to `target`; credit only ever grows."""
+        self._target = max(self._target, target)
+        if self._has_work():
+            self._scheduler.submit(self)
+
+    def revoke(self) -> None:
+        """Take all credit back; what has been computed stays."""
+        self._target = 0
+        self._scheduler.withdraw(self)
+
+    def wait(self, steps: int, timeout: float) -> bool:
+        """Wait until `steps` steps are computed or the run has ended; False after `timeout` s."""
+        with self._news:
+            return self._news.wait_for(lambda: self.ended or self.computed >= steps, timeout)
+
+    def feed_json(self, start: int, count: int) -> str:
+        """Return what is ready of the records `start` … `start` + `count` − 1, and the outcome.
+
+        The outcome comes once the last record is part of this feed, or lies before it.
+        """
+        first = max(1, start)
+        chosen: list[str] = []
+        size = 0
+        for text in self._records[first - 1 : first - 1 + max(0, count)]:
+            size += len(text)
+            if chosen and size > MAX_FEED_CHARACTERS:
+                break
+            chosen.append(text)
+        outcome = self._outcome
+        is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
+        return (
+            f'{{"run":{json.dumps(self.token)},"from":{first},'
+            f'"records":[{",".join(chosen)}],"outcome":{outcome if is_last else "null"}}}'
+        )
+
+    def answer_json(self, question: Mapping[str, Any]) -> str:
+        """Return the answer to a player's question, or a sentence why there is none."""
+        try:
+            with self._lock:
+                answer = self.recorder.answer(question)
+        except InputError as error:
+            answer = {"error": str(error)}
+        return to_json({"question": dict(question), "answer": answer})
+
+    def work(self, until: float) -> bool:
+        """Compute steps until about `until`; True while there is credit for more."""
+        try:
+            with self._lock:
+                while self._has_work():
+                    self._advance_once()
+                    if time.perf_counter() >= until:
+                        break
+        except InputError as error:
+            self.failure = str(error)
+        self._tell()
+        return self._has_work()
+
+    def fail(self, reference: str) -> None:
+        """End the run after an unexpected error; what was computed stays."""
+        self.failure = (
+            "This run stopped with an unexpected error; the steps so far are kept. "
+            f"The server's log has the details under reference {reference}."
+        )
+        self._tell()
+
+    def _advance_once(self) -> None:
+        if self.recorder.advance():
+            self._records.append(to_json(self.recorder.record(self.computed + 1)))
+        else:
+            self._outcome = to_json(self.recorder.outcome())
+
+    def _has_work(self) -> bool:
+        return not self.ended and self.computed < self._target
+
+    def _tell(self) -> None:
+        with self._news:
+            self._news.notify_all()
+
+
+def to_json(value: object) -> str:
+    """Write compact JSON that any browser reads: NaN and infinity are refused, not written."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)

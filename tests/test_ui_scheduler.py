@@ -1,0 +1,147 @@
+"""The scheduler is fair, stops at its task's word, survives errors, and leaves no thread behind."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from graftviz.ui.scheduler import Scheduler, usable_cores
+
+
+class Counter:
+    """A task of `total` units, each of which takes a millisecond."""
+
+    def __init__(self, total: int, journal: list[Counter] | None = None) -> None:
+        self.total = total
+        self.done = 0
+        self.workers = 0
+        self.most_workers = 0
+        self.failures: list[str] = []
+        self.finished = threading.Event()
+        self.journal = journal if journal is not None else []
+
+    def work(self, until: float) -> bool:
+        self.workers += 1
+        self.most_workers = max(self.most_workers, self.workers)
+        self.journal.append(self)
+        while self.done < self.total and time.perf_counter() < until:
+            time.sleep(0.001)
+            self.done += 1
+        self.workers -= 1
+        if self.done >= self.total:
+            self.finished.set()
+        return self.done < self.total
+
+    def fail(self, reference: str) -> None:
+        self.failures.append(reference)
+        self.finished.set()
+
+
+class Broken(Counter):
+    def work(self, until: float) -> bool:
+        raise ArithmeticError("a bug")
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    pool = Scheduler(threads=2, slice_seconds=0.005)
+    yield pool
+    pool.close()
+
+
+def engine_threads() -> int:
+    return sum(thread.name.startswith("graftviz-engine") for thread in threading.enumerate())
+
+
+def test_all_work_is_done_and_no_task_runs_twice_at_once(scheduler: Scheduler) -> None:
+    tasks = [Counter(20) for _ in range(8)]
+    for task in tasks:
+        scheduler.submit(task)
+        scheduler.submit(task)
+    assert all(task.finished.wait(10) for task in tasks)
+    assert [task.done for task in tasks] == [20] * 8
+    assert max(task.most_workers for task in tasks) == 1
+
+
+def test_turns_go_round() -> None:
+    pool = Scheduler(threads=1, slice_seconds=0.003)
+    journal: list[Counter] = []
+    tasks = [Counter(30, journal) for _ in range(5)]
+    for task in tasks:
+        pool.submit(task)
+    assert all(task.finished.wait(10) for task in tasks)
+    pool.close()
+    # Between two turns of the same unfinished task every other waiting task has had one.
+    for task in tasks:
+        turns = [k for k, who in enumerate(journal) if who is task]
+        for earlier, later in itertools.pairwise(turns[1:]):
+            between = set(journal[earlier + 1 : later])
+            unfinished = {other for other in tasks if other in journal[later:]}
+            assert unfinished - {task} <= between
+
+
+def test_a_short_run_does_not_wait_for_a_long_one() -> None:
+    pool = Scheduler(threads=1, slice_seconds=0.005)
+    long, short = Counter(3000), Counter(5)
+    pool.submit(long)
+    pool.submit(short)
+    assert short.finished.wait(2)
+    assert not long.finished.is_set()
+    long.total = 0
+    pool.close()
+
+
+def test_an_error_ends_one_run_and_nothing_else(
+    scheduler: Scheduler, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, sound = Broken(1), Counter(10)
+    scheduler.submit(broken)
+    scheduler.submit(sound)
+    assert broken.finished.wait(5)
+    assert sound.finished.wait(5)
+    assert len(broken.failures) == 1
+    assert broken.failures[0] in caplog.text
+    assert "ArithmeticError" in caplog.text
+
+
+def test_a_withdrawn_task_gets_no_turn() -> None:
+    pool = Scheduler(threads=1, slice_seconds=0.02)
+    first, second = Counter(10), Counter(10)
+    pool.submit(first)
+    pool.submit(second)
+    pool.withdraw(second)
+    assert first.finished.wait(5)
+    pool.close()
+    assert second.done == 0
+
+
+def test_threads_start_late_and_end_with_close() -> None:
+    before = engine_threads()
+    pool = Scheduler(threads=3)
+    assert engine_threads() == before
+    task = Counter(3)
+    pool.submit(task)
+    assert task.finished.wait(5)
+    assert engine_threads() == before + 3
+    pool.close()
+    assert engine_threads() == before
+    pool.submit(Counter(1))
+    assert engine_threads() == before
+
+
+def test_idle_threads_use_no_processor_time(scheduler: Scheduler) -> None:
+    task = Counter(3)
+    scheduler.submit(task)
+    assert task.finished.wait(5)
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.1
+
+
+def test_there_is_at_least_one_core() -> None:
+    assert usable_cores() >= 1

@@ -1,0 +1,166 @@
+"""A session's run: computed on credit, logged once, served from anywhere, failing in words."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.ui import session_run
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import SessionRun, to_json
+
+
+class Told:
+    """A recorder of a run of `total` steps."""
+
+    def __init__(self, total: int = 30, broken_at: int = -1, refused_at: int = -1) -> None:
+        self.header = {"run": "r1", "names": ["α", "</script>"]}
+        self.total = total
+        self.broken_at = broken_at
+        self.refused_at = refused_at
+        self.steps = 0
+        self.asked: list[int] = []
+
+    def advance(self) -> bool:
+        if self.steps == self.broken_at:
+            raise KeyError("a bug")
+        if self.steps == self.refused_at:
+            raise InputError("There are no rows to learn from.")
+        if self.steps == self.total:
+            return False
+        self.steps += 1
+        return True
+
+    def record(self, t: int) -> Mapping[str, Any]:
+        self.asked.append(t)
+        return {"t": t, "words": f"step {t}"}
+
+    def outcome(self) -> Mapping[str, Any]:
+        return {"steps": self.steps}
+
+    def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        if question["i"] > 5:
+            raise InputError("There is no variable 6.")
+        return {"t": self.steps}
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    pool = Scheduler(threads=2)
+    yield pool
+    pool.close()
+
+
+def feed(run: SessionRun, start: int = 1, count: int = 1000) -> dict[str, Any]:
+    return dict(json.loads(run.feed_json(start, count)))
+
+
+def test_nothing_is_computed_without_credit(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(), scheduler)
+    assert not run.wait(1, 0.05)
+    assert feed(run) == {"run": "r1", "from": 1, "records": [], "outcome": None}
+
+
+def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
+    told = Told()
+    run = SessionRun(told, scheduler)
+    run.grant(12)
+    assert run.wait(12, 5)
+    assert not run.wait(13, 0.05)
+    assert told.asked == list(range(1, 13))
+    run.grant(5)
+    assert not run.wait(13, 0.05)
+    run.grant(20)
+    assert run.wait(20, 5)
+    assert not run.ended
+    assert feed(run)["outcome"] is None
+
+
+def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(30), scheduler)
+    run.grant()
+    assert run.wait(session_run.EVERYTHING, 5)
+    whole = feed(run)
+    assert [record["t"] for record in whole["records"]] == list(range(1, 31))
+    assert whole["outcome"] == {"steps": 30}
+
+
+def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(30), scheduler)
+    run.grant()
+    run.wait(session_run.EVERYTHING, 5)
+    part = feed(run, 11, 5)
+    assert [record["t"] for record in part["records"]] == [11, 12, 13, 14, 15]
+    assert part["from"] == 11
+    assert part["outcome"] is None
+    assert feed(run, 11, 5) == part
+    beyond = feed(run, 31, 10)
+    assert beyond["records"] == []
+    assert beyond["outcome"] == {"steps": 30}
+    assert feed(run, -3, 2)["from"] == 1
+    assert feed(run, 1, -2)["records"] == []
+
+
+def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
+    run = SessionRun(Told(30), scheduler)
+    run.grant()
+    run.wait(session_run.EVERYTHING, 5)
+    collected: list[int] = []
+    while len(collected) < 30:
+        part = feed(run, len(collected) + 1)
+        assert 0 < len(part["records"]) < 10
+        collected += [record["t"] for record in part["records"]]
+    assert collected == list(range(1, 31))
+
+
+def test_revoked_credit_stops_the_run_and_keeps_its_records(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(10**9), scheduler)
+    run.grant()
+    assert run.wait(10, 5)
+    run.revoke()
+    threading.Event().wait(0.1)
+    computed = run.computed
+    threading.Event().wait(0.1)
+    assert run.computed == computed >= 10
+    run.grant(computed + 5)
+    assert run.wait(computed + 5, 5)
+    run.revoke()
+
+
+def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(broken_at=7), scheduler)
+    run.grant()
+    assert run.wait(session_run.EVERYTHING, 5)
+    assert run.computed == 7
+    assert "unexpected error" in run.failure
+    assert "KeyError" not in run.failure
+    run.grant()
+    assert run.computed == 7
+
+
+def test_a_refused_run_passes_its_sentence_on(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(refused_at=0), scheduler)
+    run.grant()
+    assert run.wait(session_run.EVERYTHING, 5)
+    assert run.failure == "There are no rows to learn from."
+
+
+def test_answers_and_refused_questions(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(), scheduler)
+    good = json.loads(run.answer_json({"kind": "node", "i": 1, "t": 3}))
+    assert good["question"]["i"] == 1
+    assert good["answer"] == {"t": 0}
+    refused = json.loads(run.answer_json({"kind": "node", "i": 6, "t": 3}))
+    assert refused["answer"] == {"error": "There is no variable 6."}
+
+
+def test_a_number_no_browser_can_read_is_an_error() -> None:
+    with pytest.raises(ValueError):
+        to_json({"objective": float("nan")})
+    assert to_json({"objective": None, "name": "α"}) == '{"objective":null,"name":"α"}'
