@@ -1,0 +1,274 @@
+"""The address bar and the settings of a page: one typed value, parsed and checked by us.
+
+``?data=digits-2&learner=best-choice&alpha=0.5&seed=3&step=12&branch=7:alpha=0.2``: only what
+differs from the defaults is written, and on reading, whatever cannot be used costs one clear
+sentence and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graftviz.errors import InputError
+from graftviz.options import OptionSpec, format_value, option, option_specs, parse_options
+
+UPLOAD = "upload"
+MAX_SEED = 2**32 - 1
+MAX_STEP = 10**9
+_MAX_TEXT = 60  # no value of ours is longer; absurd numbers are refused before they are read
+_FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
+
+
+@dataclass(frozen=True)
+class UploadOptions:
+    """How a file somebody brings is read."""
+
+    missing: str = option(
+        "reject",
+        "What to do with empty cells.",
+        label="Missing values",
+        choices=("reject", "drop", "state"),
+    )
+    continuous: str = option(
+        "reject",
+        "What to do with a column of many different numbers.",
+        label="Continuous columns",
+        choices=("reject", "bin"),
+    )
+    bins: int = option(
+        4,
+        "How many quantile bins a continuous column gets.",
+        label="Bins",
+        minimum=2,
+        maximum=32,
+    )
+    max_states: int = option(
+        32,
+        "A numeric column with more distinct values than this counts as continuous.",
+        label="Most states",
+        minimum=2,
+        maximum=65536,
+    )
+
+
+@dataclass(frozen=True)
+class BranchPoint:
+    """From step `at` on the run uses `options` instead of its own."""
+
+    at: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides what a page shows.
+
+    Attributes
+    ----------
+    data : str
+        Key of a data set, or ``"upload"``.
+    learner : str
+    options : mapping
+        Options of the learner that differ from their defaults.
+    seed, step : int
+    branch : BranchPoint or None
+    fingerprint : str
+        Of uploaded data; empty otherwise.
+    reading : mapping
+        How an upload is read, where that differs from the defaults of :class:`UploadOptions`.
+    """
+
+    data: str
+    learner: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    step: int = 0
+    branch: BranchPoint | None = None
+    fingerprint: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a link may name.
+
+    Attributes
+    ----------
+    data : tuple of str
+        Keys of the built-in data sets.
+    learners : mapping
+        Name → dataclass of options.
+    default_data, default_learner : str
+    """
+
+    data: tuple[str, ...]
+    learners: Mapping[str, type]
+    default_data: str
+    default_learner: str
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What was understood of a link, and one sentence for each thing that was not."""
+
+    settings: Settings
+    complaints: tuple[str, ...]
+
+
+def write(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
+    """Return the query parameters of `settings`; :func:`parse` reads them back."""
+    query: dict[str, str] = {}
+    if settings.data != vocabulary.default_data:
+        query["data"] = settings.data
+    if settings.data == UPLOAD:
+        if settings.fingerprint:
+            query["fingerprint"] = settings.fingerprint
+        query.update(_texts(settings.reading))
+    if settings.learner != vocabulary.default_learner:
+        query["learner"] = settings.learner
+    query.update(_texts(settings.options))
+    if settings.seed:
+        query["seed"] = str(settings.seed)
+    if settings.branch is not None:
+        changes = ",".join(f"{k}={v}" for k, v in _texts(settings.branch.options).items())
+        query["branch"] = f"{settings.branch.at}:{changes}"
+    if settings.step:
+        query["step"] = str(settings.step)
+    return query
+
+
+def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> Parsed:
+    """Read query parameters. Never raises: what cannot be used is complained about and left out."""
+    complaints: list[str] = []
+    left = _single_texts(query, complaints)
+    data = _one_of("data", left, (*vocabulary.data, UPLOAD), vocabulary.default_data, complaints)
+    learner = _one_of(
+        "learner", left, tuple(vocabulary.learners), vocabulary.default_learner, complaints
+    )
+    cls = vocabulary.learners[learner]
+    settings = Settings(
+        data=data,
+        learner=learner,
+        seed=_whole_number("seed", left, MAX_SEED, complaints),
+        step=_whole_number("step", left, MAX_STEP, complaints),
+        fingerprint=_fingerprint(left, data, complaints),
+        reading=_options(UploadOptions, left, complaints) if data == UPLOAD else {},
+        branch=_branch(left, cls, complaints),
+        options=_options(cls, left, complaints),
+    )
+    known_elsewhere = _option_names(vocabulary.learners.values())
+    complaints += [
+        f"{_shown(name)} does not apply to {learner} on {data}; it was left out."
+        if name in known_elsewhere
+        else f"This page knows no setting {_shown(name)}; it was left out."
+        for name in left
+    ]
+    return Parsed(settings, tuple(complaints))
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+    return {name: format_value(value) for name, value in options.items()}
+
+
+def _single_texts(
+    query: Mapping[str, str | Sequence[str]], complaints: list[str]
+) -> dict[str, str]:
+    single: dict[str, str] = {}
+    for name, value in query.items():
+        values = [value] if isinstance(value, str) else list(value)
+        if len(values) > 1:
+            complaints.append(f"{_shown(name)} stands in the link twice; the last value is used.")
+        if values and len(values[-1]) > (10 * _MAX_TEXT if name == "branch" else _MAX_TEXT):
+            complaints.append(f"The value of {_shown(name)} is too long; it was left out.")
+        elif values:
+            single[name] = values[-1]
+    return single
+
+
+def _one_of(
+    name: str, left: dict[str, str], known: tuple[str, ...], default: str, complaints: list[str]
+) -> str:
+    text = left.pop(name, default).strip()
+    if text in known:
+        return text
+    what = "data set" if name == "data" else name
+    complaints.append(
+        f"There is no {what} {_shown(text)}; there are {', '.join(known)}. "
+        f"{default} is shown instead."
+    )
+    return default
+
+
+def _whole_number(name: str, left: dict[str, str], maximum: int, complaints: list[str]) -> int:
+    text = left.pop(name, "0").strip()
+    if re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) <= maximum:
+        return int(text)
+    complaints.append(
+        f"The {name} must be a whole number from 0 to {maximum}, not {_shown(text)}; 0 is used."
+    )
+    return 0
+
+
+def _fingerprint(left: dict[str, str], data: str, complaints: list[str]) -> str:
+    text = left.pop("fingerprint", "").strip().lower()
+    if not text:
+        return ""
+    if data != UPLOAD:
+        complaints.append("A fingerprint belongs to uploaded data only; it was left out.")
+        return ""
+    if not _FINGERPRINT.fullmatch(text):
+        complaints.append(f"{_shown(text)} is no fingerprint of data; it was left out.")
+        return ""
+    return text
+
+
+def _options(cls: type, left: dict[str, str], complaints: list[str]) -> dict[str, Any]:
+    """Take the options of `cls` out of `left` one by one: a bad value costs one option."""
+    values: dict[str, Any] = {}
+    for spec in option_specs(cls):
+        if spec.name in left:
+            _take_option(cls, spec, left.pop(spec.name), values, complaints)
+    return values
+
+
+def _take_option(
+    cls: type, spec: OptionSpec, text: str, values: dict[str, Any], complaints: list[str]
+) -> None:
+    try:
+        values.update(parse_options(cls, {spec.name: text}))
+    except InputError as error:
+        complaints.append(f"{error} The default is used.")
+
+
+def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoint | None:
+    text = left.pop("branch", "")
+    if not text:
+        return None
+    at, _, changes = text.partition(":")
+    if not re.fullmatch(r"\d{1,9}", at.strip(), re.ASCII):
+        complaints.append(
+            f"A branch is written as step:option=value, for example 7:alpha=0.2, "
+            f"not {_shown(text)}; it was left out."
+        )
+        return None
+    specs = {spec.name: spec for spec in option_specs(cls)}
+    values: dict[str, Any] = {}
+    for change in filter(None, changes.split(",")):
+        name, _, value = (part.strip() for part in change.partition("="))
+        if name in specs:
+            _take_option(cls, specs[name], value, values, complaints)
+        else:
+            complaints.append(f"A branch cannot change {_shown(name)}; it was left out.")
+    return BranchPoint(int(at), values)
+
+
+def _option_names(classes: Any) -> set[str]:
+    return {spec.name for cls in (*classes, UploadOptions) for spec in option_specs(cls)}
+
+
+def _shown(text: str) -> str:
+    """Return text from a link, quoted and cut to a length that fits a sentence."""
+    return repr(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…")
