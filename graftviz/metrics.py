@@ -1,0 +1,347 @@
+"""How good a model is, measured beside the run: recall, precision, F1 and held-out NLPL.
+
+Metrics observe steps. A learner never sees them, and they take none of its engine time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.model import PairwiseMRF
+from graftviz.table import DiscreteTable
+from graftviz.trace import History, Step, flat_positions
+
+_BLOCK = 512  # rows whose logits are worked on together, so that they stay in the nearest cache
+_LEAST_EXPONENT = -700.0  # exp of less is nothing beside a total of at least 1
+_ROUNDER = 1.5 * 2.0**52
+_LOG_2_HIGH = 0.6931471803691238  # ln 2 without its last bits, so that k times it is exact
+_LOG_2_LOW = 1.9082149292705877e-10  # ln 2 − _LOG_2_HIGH
+
+
+class EdgeMetrics(NamedTuple):
+    """How found edges compare with the true ones; None where the ratio is 0 / 0."""
+
+    recall: float | None
+    precision: float | None
+    f1: float | None
+
+
+class StepMetrics(NamedTuple):
+    """What was measured after one step; None where it does not apply.
+
+    Attributes
+    ----------
+    recall, precision, f1 : float or None
+        Against the true edges, where these are known (see :class:`EdgeMetrics`).
+    nlpl_test : float or None
+        Negative log pseudo-likelihood of the held-out rows (nats per row), where there are any.
+    """
+
+    recall: float | None
+    precision: float | None
+    f1: float | None
+    nlpl_test: float | None
+
+
+def recall_precision_f1(
+    found: Iterable[Iterable[int]], truth: Iterable[Iterable[int]]
+) -> EdgeMetrics:
+    """Compare two sets of undirected edges; direction and repetition do not matter.
+
+    recall = |found ∩ truth| / |truth|, precision = |found ∩ truth| / |found|, and
+    F1 = 2 |found ∩ truth| / (|found| + |truth|), their harmonic mean.
+    """
+    found_pairs, true_pairs = _pairs(found), _pairs(truth)
+    return _edge_metrics(len(found_pairs & true_pairs), len(found_pairs), len(true_pairs))
+
+
+def negative_log_pseudo_likelihood(model: PairwiseMRF, table: DiscreteTable) -> float:
+    """Return the mean over rows of −Σ_i log p(x_i | x_N(i)), in nats per row.
+
+    That is eq. 3.22 of the thesis on graft learning; it needs no partition function. It is +inf
+    where the model gives some row probability zero.
+
+    Raises
+    ------
+    ArithmeticError
+        When weights are so large that their sums overflow.
+    """
+    loss = _TableLoss(model, table)
+    loss.refresh(np.arange(model.n_variables))
+    return loss.mean()
+
+
+class MetricsObserver:
+    """Measures a run step by step, looking again only at what a step changed.
+
+    Parameters
+    ----------
+    start_model : PairwiseMRF
+        The run's model without edges (``history.start``).
+    test : DiscreteTable, optional
+        Held-out rows, coded like the rows that are learned from.
+    truth : int array, shape (k, 2), optional
+        The true edges.
+
+    Attributes
+    ----------
+    start : StepMetrics
+        Of the model without edges.
+    """
+
+    def __init__(
+        self,
+        start_model: PairwiseMRF,
+        test: DiscreteTable | None = None,
+        truth: np.ndarray | None = None,
+    ) -> None:
+        self._truth = None if truth is None else _pairs(truth)
+        self._seen_steps = 0
+        self._seen_edges = 0
+        self._hits = 0
+        self._loss: _TableLoss | None = None
+        if test is not None:
+            self._loss = _TableLoss(start_model, test)
+            self._loss.refresh(np.arange(start_model.n_variables))
+        self.start = self._measure()
+
+    def observe(self, step: Step) -> StepMetrics:
+        """Return the metrics after `step`, which must not lie before one already observed."""
+        return self._follow(step.history, step.index)
+
+    def observe_history(self, history: History) -> StepMetrics:
+        """Return the metrics after all that is recorded: at the end, of the polished model."""
+        return self._follow(history, len(history.counts))
+
+    def _follow(self, history: History, step: int) -> StepMetrics:
+        """Take in the recorded steps up to `step` that have not been taken in yet."""
+        if step < self._seen_steps:
+            raise ValueError(f"step {step} lies before step {self._seen_steps}, already observed")
+        edges = history.counts[step - 1] if step else 0
+        activated = history.active[self._seen_edges : edges]
+        if self._truth is not None:
+            self._hits += len(self._truth.intersection(activated))
+        if self._loss is not None:
+            self._loss.activate(activated)
+            for changes in history.changes[self._seen_steps : step]:
+                self._loss.change_nodes(changes.nodes, changes.node_weights)
+                self._loss.change_edges(changes.edges, changes.edge_weights)
+            self._loss.refresh()
+        self._seen_steps, self._seen_edges = step, edges
+        return self._measure()
+
+    def _measure(self) -> StepMetrics:
+        edge_metrics = EdgeMetrics(None, None, None)
+        if self._truth is not None:
+            edge_metrics = _edge_metrics(self._hits, self._seen_edges, len(self._truth))
+        return StepMetrics(*edge_metrics, self._loss.mean() if self._loss is not None else None)
+
+
+def _pairs(edges: Iterable[Iterable[int]]) -> set[tuple[int, int]]:
+    pairs = [tuple(edge) for edge in edges]
+    return {(int(min(i, j)), int(max(i, j))) for i, j in pairs}
+
+
+def _edge_metrics(hits: int, found: int, true: int) -> EdgeMetrics:
+    return EdgeMetrics(
+        recall=hits / true if true else None,
+        precision=hits / found if found else None,
+        f1=2 * hits / (found + true) if found + true else None,
+    )
+
+
+class _TableLoss:
+    """The loss Σ_rows −log p(x_i | x_N(i)) of every node, kept up to date as weights change."""
+
+    def __init__(self, model: PairwiseMRF, table: DiscreteTable) -> None:
+        self._codes = table.codes
+        self._rows = table.n_rows
+        self._cardinalities = model.cardinalities
+        self._node_offsets = model.node_offsets
+        self._node_weights = model.weights[: self._node_offsets[-1]].copy()
+        # A copy, since activate makes a writable array, for which a kernel is compiled anew.
+        self._edges = np.array(model.edges)
+        self._edge_offsets = model.edge_offsets - self._node_offsets[-1]
+        self._edge_weights = model.weights[self._node_offsets[-1] :].copy()
+        self._losses = np.zeros(model.n_variables)
+        self._stale = np.zeros(model.n_variables, dtype=np.bool_)
+
+    def activate(self, activated: list[tuple[int, int]]) -> None:
+        """Append edges with zero weights, which change no conditional yet."""
+        if not activated:
+            return
+        new = np.array(activated, dtype=np.int64)
+        sizes = self._cardinalities[new].prod(axis=1)
+        ends = self._edge_offsets[-1] + np.cumsum(sizes)
+        self._edges = np.concatenate([self._edges, new])
+        self._edge_offsets = np.concatenate([self._edge_offsets, ends])
+        self._edge_weights = np.concatenate([self._edge_weights, np.zeros(int(sizes.sum()))])
+
+    def change_nodes(self, nodes: np.ndarray, weights: np.ndarray) -> None:
+        """Set the weights of `nodes`, given node after node."""
+        self._node_weights[flat_positions(self._node_offsets, nodes)] = weights
+        self._stale[nodes] = True
+
+    def change_edges(self, edges: np.ndarray, weights: np.ndarray) -> None:
+        """Set the weights of `edges` (positions in order of activation), given edge after edge."""
+        self._edge_weights[flat_positions(self._edge_offsets, edges)] = weights
+        self._stale[self._edges[edges].reshape(-1)] = True
+
+    def refresh(self, nodes: np.ndarray | None = None) -> None:
+        """Compute the loss of `nodes` again; by default, of those whose conditional changed."""
+        if nodes is None:
+            nodes = np.flatnonzero(self._stale)
+        starts, incident = _incidence(self._edges, len(self._losses))
+        _node_losses(
+            nodes,
+            self._codes,
+            self._cardinalities,
+            self._node_offsets,
+            self._node_weights,
+            self._edges,
+            self._edge_offsets,
+            self._edge_weights,
+            starts,
+            incident,
+            self._losses,
+        )
+        self._stale[:] = False
+
+    def mean(self) -> float:
+        """Return the loss per row, summed over nodes."""
+        # fsum: the same losses give the same sum to the last bit, however they came about.
+        value = math.fsum(self._losses) / self._rows
+        if math.isnan(value):
+            raise ArithmeticError("The weights are so large that their sums overflow.")
+        return value
+
+
+@njit(cache=True, nogil=True)
+def _incidence(edges, n):  # type: ignore[no-untyped-def]
+    """Return ``starts, incident``: node i has edges ``incident[starts[i]:starts[i + 1]]``."""
+    starts = np.zeros(n + 1, dtype=np.int64)
+    for e in range(edges.shape[0]):
+        starts[edges[e, 0] + 1] += 1
+        starts[edges[e, 1] + 1] += 1
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    filled = starts[:-1].copy()
+    incident = np.empty(2 * edges.shape[0], dtype=np.int64)
+    for e in range(edges.shape[0]):
+        for side in range(2):
+            i = edges[e, side]
+            incident[filled[i]] = e
+            filled[i] += 1
+    return starts, incident
+
+
+@njit(cache=True, nogil=True)
+def _add_exponentials(logits, top, bits, total, count):  # type: ignore[no-untyped-def]
+    """Add exp(logits − top) to `total`, for logits ≤ top; `bits` is working space.
+
+    exp(x) = 2^k exp(r) with |r| ≤ ln 2 / 2 and a Taylor polynomial for exp(r), correct to two units
+    in the last place. Written out because the compiler can work on four rows at once here, which
+    it cannot with calls into the mathematical library: the whole loss takes half the time.
+    """
+    floats = bits.view(np.float64)
+    for m in range(count):
+        x = max(logits[m] - top[m], _LEAST_EXPONENT)
+        # Adding 1.5 · 2^52 leaves the nearest whole number k in the lowest bits of the float.
+        floats[m] = x / math.log(2.0) + _ROUNDER
+    for m in range(count):
+        x = max(logits[m] - top[m], _LEAST_EXPONENT)
+        k = floats[m] - _ROUNDER
+        r = x - k * _LOG_2_HIGH - k * _LOG_2_LOW
+        value = 1.0 / 39916800.0
+        value = value * r + 1.0 / 3628800.0
+        value = value * r + 1.0 / 362880.0
+        value = value * r + 1.0 / 40320.0
+        value = value * r + 1.0 / 5040.0
+        value = value * r + 1.0 / 720.0
+        value = value * r + 1.0 / 120.0
+        value = value * r + 1.0 / 24.0
+        value = value * r + 1.0 / 6.0
+        value = value * r + 0.5
+        value = value * r + 1.0
+        value = value * r + 1.0
+        bits[m] = (bits[m] + 1023) << 52  # the float 2^k: k moved into the exponent
+        total[m] += value * floats[m]
+
+
+@njit(cache=True, nogil=True)
+def _node_losses(  # type: ignore[no-untyped-def]
+    nodes,
+    codes,
+    cardinalities,
+    node_offsets,
+    node_weights,
+    edges,
+    edge_offsets,
+    edge_weights,
+    starts,
+    incident,
+    losses,
+):
+    """Set ``losses[i]`` = Σ_rows −log p(x_i | x_N(i)) for every i in `nodes`.
+
+    Rows are taken in blocks; the logits of a block are stored state after state, so that each of
+    the loops over rows runs through contiguous memory.
+    """
+    rows = codes.shape[1]
+    largest = 1
+    for i in nodes:
+        largest = max(largest, cardinalities[i])
+    logits = np.empty((largest, _BLOCK))
+    top = np.empty(_BLOCK)
+    total = np.empty(_BLOCK)
+    bits = np.empty(_BLOCK, dtype=np.int64)
+    for i in nodes:
+        states = cardinalities[i]
+        loss = 0.0
+        for first in range(0, rows, _BLOCK):
+            count = min(_BLOCK, rows - first)
+            for a in range(states):
+                logits[a, :count] = node_weights[node_offsets[i] + a]
+            for at in range(starts[i], starts[i + 1]):
+                e = incident[at]
+                # Weights of an edge are row-major with its smaller node as the row.
+                width = cardinalities[edges[e, 1]]
+                if edges[e, 0] == i:
+                    partner, own_stride, partner_stride = edges[e, 1], width, 1
+                else:
+                    partner, own_stride, partner_stride = edges[e, 0], 1, width
+                seen = codes[partner]
+                for a in range(states):
+                    start = edge_offsets[e] + a * own_stride
+                    for m in range(count):
+                        logits[a, m] += edge_weights[start + seen[first + m] * partner_stride]
+            top[:count] = logits[0, :count]
+            for a in range(1, states):
+                for m in range(count):
+                    top[m] = max(top[m], logits[a, m])
+            total[:count] = 0.0
+            for a in range(states):
+                _add_exponentials(logits[a], top, bits, total, count)
+            product = 1.0
+            for m in range(count):
+                chosen = logits[codes[i, first + m], m]
+                if chosen == -np.inf:
+                    # Also where every state is impossible, and log-sum-exp would be undefined.
+                    loss = np.inf
+                    break
+                # Each total lies between 1 and the number of states: the product of 32 of them is
+                # far from overflow, and one logarithm serves all.
+                product *= total[m]
+                loss += top[m] - chosen
+                if m & 31 == 31:
+                    loss += math.log(product)
+                    product = 1.0
+            if loss == np.inf:
+                break
+            loss += math.log(product)
+        losses[i] = loss

@@ -1,0 +1,173 @@
+"""Metrics: ratios against sets, NLPL against its plain twin, and steps against whole models."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import naive
+import numpy as np
+import pytest
+from fakes import ScriptedLearner, random_table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftviz.metrics import (
+    MetricsObserver,
+    StepMetrics,
+    negative_log_pseudo_likelihood,
+    recall_precision_f1,
+)
+from graftviz.model import PairwiseMRF
+from graftviz.table import DiscreteTable
+from graftviz.trace import Changes, History
+
+nodes = st.integers(0, 7)
+edge_lists = st.lists(st.tuples(nodes, nodes).filter(lambda edge: edge[0] != edge[1]))
+
+
+def random_model(seed: int, cardinalities: list[int], density: float = 0.5) -> PairwiseMRF:
+    rng = np.random.default_rng(seed)
+    n = len(cardinalities)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < density]
+    return PairwiseMRF.from_tables(
+        [rng.normal(size=s) for s in cardinalities],
+        {(i, j): rng.normal(size=(cardinalities[i], cardinalities[j])) for i, j in pairs},
+    )
+
+
+def drain(learner, table, seed=0):
+    generator = learner.steps(table, seed=seed)
+    steps = []
+    while True:
+        try:
+            steps.append(next(generator))
+        except StopIteration as stop:
+            return steps, stop.value
+
+
+@given(edge_lists, edge_lists)
+def test_edge_metrics_are_the_ratios_of_sets(found, truth):
+    result = recall_precision_f1(found, np.array(truth, dtype=np.int64).reshape(-1, 2))
+    found_set = {frozenset(edge) for edge in found}
+    true_set = {frozenset(edge) for edge in truth}
+    hits = len(found_set & true_set)
+    assert result.recall == (hits / len(true_set) if true_set else None)
+    assert result.precision == (hits / len(found_set) if found_set else None)
+    if hits:
+        harmonic = 2 / (1 / result.recall + 1 / result.precision)
+        assert math.isclose(result.f1, harmonic)
+    else:
+        assert result.f1 == (0.0 if found_set or true_set else None)
+
+
+@pytest.mark.parametrize(
+    ("cardinalities", "rows"),
+    [([2, 3, 4, 2, 5, 1], 700), ([1, 1], 3), ([2] * 9, 513), ([300, 2, 3], 90), ([6, 5, 7], 1)],
+)
+def test_nlpl_equals_its_plain_twin(cardinalities, rows):
+    rng = np.random.default_rng(3)
+    codes = np.stack([rng.integers(0, s, size=rows) for s in cardinalities], axis=1)
+    table = DiscreteTable.from_codes(codes, cardinalities=cardinalities)
+    model = random_model(5, cardinalities)
+    slow = naive.negative_log_pseudo_likelihood(model, table.codes)
+    assert negative_log_pseudo_likelihood(model, table) == pytest.approx(slow, rel=1e-12)
+
+
+def test_nlpl_of_the_uniform_model_counts_states():
+    table = random_table(2, 8, 50)
+    model = PairwiseMRF.from_tables([np.zeros(s) for s in table.cardinalities], {})
+    expected = np.log(table.cardinalities).sum()
+    assert negative_log_pseudo_likelihood(model, table) == pytest.approx(expected)
+
+
+@given(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4))
+def test_nlpl_does_not_feel_shifts_however_large(node_shift, edge_shift):
+    table = random_table(4, 4, 40)
+    sizes = table.cardinalities
+    rng = np.random.default_rng(0)
+    unary = [rng.normal(size=s) for s in sizes]
+    pair = {(0, 2): rng.normal(size=(sizes[0], sizes[2]))}
+    plain = PairwiseMRF.from_tables(unary, pair)
+    shifted = PairwiseMRF.from_tables(
+        [w + node_shift for w in unary], {key: w + edge_shift for key, w in pair.items()}
+    )
+    expected = negative_log_pseudo_likelihood(plain, table)
+    assert negative_log_pseudo_likelihood(shifted, table) == pytest.approx(expected, abs=1e-8)
+
+
+def test_an_impossible_row_costs_infinitely_much_and_never_nan():
+    table = DiscreteTable.from_codes([[0, 0], [1, 1], [1, 0]], cardinalities=[2, 2])
+    forbidden = np.array([[0.0, 0.0], [-np.inf, 0.0]])
+    possible = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): forbidden})
+    assert negative_log_pseudo_likelihood(possible, table) == math.inf
+    assert negative_log_pseudo_likelihood(possible, table.rows([0, 1])) < math.inf
+    nothing = PairwiseMRF.from_tables([np.full(2, -np.inf), np.zeros(2)], {})
+    assert negative_log_pseudo_likelihood(nothing, table) == math.inf
+
+
+def test_overflowing_weights_are_refused():
+    table = DiscreteTable.from_codes([[0, 0], [1, 1]])
+    huge = PairwiseMRF.from_tables([np.full(2, 1.7e308)] * 2, {(0, 1): np.full((2, 2), 1.7e308)})
+    with pytest.raises(ArithmeticError, match="overflow"):
+        negative_log_pseudo_likelihood(huge, table)
+
+
+@pytest.mark.parametrize("per_step", [1, 3])
+def test_observing_step_by_step_equals_measuring_each_model(per_step):
+    table = random_table(11, 12, 600)
+    truth = np.array([[0, 1], [2, 5], [3, 9], [4, 11]])
+    steps, outcome = drain(ScriptedLearner(max_edges=40, per_step=per_step), table, seed=8)
+    observer = MetricsObserver(steps[0].history.start, table, truth)
+
+    def whole(model: PairwiseMRF) -> StepMetrics:
+        nlpl = negative_log_pseudo_likelihood(model, table)
+        return StepMetrics(*recall_precision_f1(model.edges, truth), nlpl)
+
+    assert observer.start == whole(steps[0].history.start)
+    for step in steps:
+        seen, expected = observer.observe(step), whole(step.model())
+        assert seen[:3] == expected[:3]
+        assert seen.nlpl_test == pytest.approx(expected.nlpl_test, rel=1e-9)
+    final = whole(outcome.model())
+    assert observer.observe_history(outcome.history) == pytest.approx(final, rel=1e-9)
+
+
+def test_steps_may_be_left_out_but_not_taken_back():
+    table = random_table(1, 8, 200)
+    steps, _ = drain(ScriptedLearner(), table)
+    observer = MetricsObserver(steps[0].history.start, table, np.array([[0, 1]]))
+    observer.observe(steps[0])
+    jumped = observer.observe(steps[4])
+    expected = negative_log_pseudo_likelihood(steps[4].model(), table)
+    assert jumped.nlpl_test == pytest.approx(expected, rel=1e-9)
+    assert observer.observe(steps[4]) == jumped
+    with pytest.raises(ValueError, match="already observed"):
+        observer.observe(steps[3])
+
+
+def test_nothing_is_measured_where_nothing_is_known():
+    table = random_table(1, 5, 20)
+    steps, _ = drain(ScriptedLearner(), table)
+    observer = MetricsObserver(steps[0].history.start)
+    assert observer.start == observer.observe(steps[0]) == StepMetrics(None, None, None, None)
+
+
+def test_a_step_among_200_variables_is_measured_in_under_a_millisecond():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, size=(1000, 200))
+    table = DiscreteTable.from_codes(codes, cardinalities=[5] * 200)
+    start = PairwiseMRF.from_tables([np.zeros(5)] * 200, {})
+    history = History(start, np.full(1000, 0.2))
+    observer = MetricsObserver(start, table, np.array([[0, 1]]))
+    seconds = []
+    for step in range(50):
+        new = [(4 * step + k, 4 * step + k + 1) for k in range(3)]
+        edges = np.arange(max(0, 3 * step - 5), 3 * step + 3)
+        none = np.zeros(0)
+        weights = rng.normal(size=25 * len(edges))
+        history.append(new, Changes(np.zeros(0, np.int64), edges, none, none, weights))
+        begin = time.perf_counter()
+        observer.observe_history(history)
+        seconds.append(time.perf_counter() - begin)
+    assert np.median(seconds) < 1e-3
