@@ -1,0 +1,1 @@
+"""Files that results are written to, one format a module."""

@@ -1,0 +1,238 @@
+"""The UAI format of inference competitions: a Markov network as plain numbers, names beside it.
+
+Variable k of the file is variable k of the model, and its states keep their order. Entries are
+potentials exp(w), written with 17 significant digits, which is enough to get every float back.
+Scopes of two variables are written in descending order: some readers take tables for sorted by
+variable whatever the scope says, and descending is the order in which they and everyone else agree.
+The format knows no names; they stand in ``<stem>.names.json`` as ``{"names": …, "labels": …}``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.formats.files import write_whole
+from graftviz.model import PairwiseMRF
+
+# exp(w) of a table whose largest weight is further from 0 would leave the range of a float.
+_SAFE_WEIGHT = 600.0
+_MOST_STATES = 1_000_000
+_MOST_STATES_TOGETHER = 100_000_000
+
+
+def uai_text(model: PairwiseMRF) -> str:
+    """Return `model` in UAI format: node tables in variable order, then edge tables in edge order.
+
+    A table whose largest weight is beyond ±600 is shifted by it, so that exp stays within the
+    range of floats. That multiplies the table by a constant, which no probability feels.
+    """
+    n = model.n_variables
+    scopes = [f"1 {i}" for i in range(n)]
+    scopes += [f"2 {j} {i}" for i, j in model.edges]
+    tables = [model.node_weights(i) for i in range(n)]
+    # The last variable of the scope runs fastest: for scope (j, i) that is the transposed matrix.
+    tables += [model.edge_weights(e).T.reshape(-1) for e in range(model.n_edges)]
+    head = ["MARKOV", str(n), " ".join(str(s) for s in model.cardinalities), str(len(scopes))]
+    lines = [*head, *scopes]
+    for table in tables:
+        numbers = " ".join(f"{value:.17g}" for value in _potentials(table))
+        lines += ["", str(len(table)), numbers]
+    return "\n".join(lines) + "\n"
+
+
+def names_text(model: PairwiseMRF) -> str:
+    """Return the names and state labels of `model` as JSON (ASCII only, so any name survives)."""
+    content = {"names": list(model.names), "labels": [list(states) for states in model.labels]}
+    return json.dumps(content, indent=1) + "\n"
+
+
+def names_path(path: Path | str) -> Path:
+    """Return where the names of the UAI file `path` stand: model.uai → model.names.json."""
+    return Path(path).with_suffix(".names.json")
+
+
+def write_uai(model: PairwiseMRF, path: Path | str) -> None:
+    """Write `model` to `path` and its names and labels to :func:`names_path` beside it."""
+    write_whole(names_path(path), names_text(model))
+    write_whole(path, uai_text(model))
+
+
+def read_uai(path: Path | str) -> PairwiseMRF:
+    """Read a Markov network of tables over one or two variables, with names if they stand beside.
+
+    Tables may come in any order; several on one scope multiply; a zero becomes the weight −inf.
+    A table over no variable, a constant factor, goes into the weights of variable 0. Edges keep
+    the order of their first table.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, is malformed or truncated, or has a table over three or
+        more variables, and for names that do not fit the model.
+    """
+    path = Path(path)
+    tokens = _Tokens(path)
+    if (kind := tokens.word("the word MARKOV")) != "MARKOV":
+        raise InputError(
+            f"{path.name} starts with {kind[:20]!r}, but a UAI file starts with MARKOV."
+        )
+    cardinalities = _read_cardinalities(tokens)
+    scopes = _read_scopes(tokens, len(cardinalities))
+    node_weights = [np.zeros(s) for s in cardinalities]
+    edge_weights: dict[tuple[int, int], np.ndarray] = {}
+    for number, scope in enumerate(scopes):
+        weights = _read_table(tokens, number, [cardinalities[i] for i in scope])
+        if len(scope) == 0:
+            node_weights[0] = node_weights[0] + float(weights)
+        elif len(scope) == 1:
+            node_weights[scope[0]] = node_weights[scope[0]] + weights
+        else:
+            i, j = sorted(scope)
+            turned = weights if (i, j) == tuple(scope) else weights.T
+            edge_weights[i, j] = edge_weights.get((i, j), 0.0) + turned
+    tokens.expect_end()
+    names, labels = _read_names(names_path(path), cardinalities)
+    return PairwiseMRF.from_tables(node_weights, edge_weights, names=names, labels=labels)
+
+
+def _potentials(weights: np.ndarray) -> np.ndarray:
+    largest = float(weights.max())
+    far = math.isfinite(largest) and abs(largest) > _SAFE_WEIGHT
+    return np.exp(weights - largest if far else weights)
+
+
+class _Tokens:
+    """The words of a UAI file, handed out one by one with an error that says what was expected."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        try:
+            self._words = path.read_text(encoding="ascii").split()
+        except UnicodeDecodeError:
+            raise InputError(f"{self.name} is not a UAI file: it is not plain text.") from None
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+        self._next = 0
+
+    def word(self, wanted: str) -> str:
+        """Return the next word."""
+        if self._next >= len(self._words):
+            raise InputError(f"{self.name} ends where {wanted} should follow; is it cut short?")
+        self._next += 1
+        return self._words[self._next - 1]
+
+    def count(self, wanted: str, limit: int) -> int:
+        """Return the next word as a whole number from 0 to `limit`."""
+        word = self.word(wanted)
+        # isdigit alone would let through digits of other scripts; the text is ASCII already.
+        if not word.isdigit() or len(word) > 18 or int(word) > limit:
+            raise InputError(
+                f"In {self.name}, {wanted} must be a whole number from 0 to {limit}, "
+                f"not {word[:20]!r}."
+            )
+        return int(word)
+
+    def numbers(self, count: int, wanted: str) -> np.ndarray:
+        """Return the next `count` words as floats."""
+        words = self._words[self._next : self._next + count]
+        if len(words) < count:
+            raise InputError(
+                f"{self.name} ends within {wanted}: {count} numbers should stand there, "
+                f"but only {len(words)} do; is it cut short?"
+            )
+        self._next += count
+        try:
+            return np.array([float(word) for word in words])
+        except ValueError as error:
+            raise InputError(f"In {self.name}, within {wanted}: {error}.") from None
+
+    def expect_end(self) -> None:
+        """Refuse anything after the last table."""
+        if self._next < len(self._words):
+            extra = self._words[self._next][:20]
+            raise InputError(f"{self.name} goes on with {extra!r} after its last table.")
+
+
+def _read_cardinalities(tokens: _Tokens) -> list[int]:
+    n = tokens.count("the number of variables", 10**9)
+    if n == 0:
+        raise InputError(f"{tokens.name} has no variables.")
+    sizes = []
+    for i in range(n):
+        size = tokens.count(f"the number of states of variable {i}", _MOST_STATES)
+        if size == 0:
+            raise InputError(f"In {tokens.name}, variable {i} has no states.")
+        sizes.append(size)
+    if sum(sizes) > _MOST_STATES_TOGETHER:
+        raise InputError(f"{tokens.name} has {sum(sizes):,} states in all, too many to hold.")
+    return sizes
+
+
+def _read_scopes(tokens: _Tokens, n: int) -> list[list[int]]:
+    scopes = []
+    for number in range(tokens.count("the number of tables", 10**9)):
+        arity = tokens.count(f"the number of variables of table {number}", 10**9)
+        if arity > 2:
+            raise InputError(
+                f"In {tokens.name}, table {number} is over {arity} variables; "
+                "a pairwise model has tables over one or two."
+            )
+        scope = [tokens.count(f"a variable of table {number}", n - 1) for _ in range(arity)]
+        if len(set(scope)) < arity:
+            raise InputError(f"In {tokens.name}, table {number} names variable {scope[0]} twice.")
+        scopes.append(scope)
+    return scopes
+
+
+def _read_table(tokens: _Tokens, number: int, shape: list[int]) -> np.ndarray:
+    wanted = f"table {number}"
+    size = tokens.count(f"the number of entries of {wanted}", 10**15)
+    if size != math.prod(shape):
+        raise InputError(
+            f"In {tokens.name}, {wanted} announces {size} entries, "
+            f"but its variables have {math.prod(shape)} joint states."
+        )
+    potentials = tokens.numbers(size, wanted)
+    # Written this way round so that "not a number" is refused too.
+    if not ((potentials >= 0) & (potentials < np.inf)).all():
+        raise InputError(
+            f"In {tokens.name}, {wanted} has an entry that is negative or not a finite number."
+        )
+    with np.errstate(divide="ignore"):  # a zero potential is meant: weight −inf
+        return np.log(potentials).reshape(shape)
+
+
+def _read_names(
+    path: Path, cardinalities: list[int]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return (), ()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):  # malformed JSON, no UTF-8, brackets without end
+        raise InputError(f"{path.name} is not valid JSON.") from None
+    problem = InputError(
+        f'{path.name} must hold {{"names": …, "labels": …}} with one name per variable '
+        "and one label per state, all of them text, and no name twice."
+    )
+    if not isinstance(content, dict) or set(content) != {"names", "labels"}:
+        raise problem
+    names, labels = content["names"], content["labels"]
+    if not _is_texts(names) or not len(names) == len(set(names)) == len(cardinalities):
+        raise problem
+    if not isinstance(labels, list) or not all(_is_texts(states) for states in labels):
+        raise problem
+    if [len(states) for states in labels] != cardinalities:
+        raise problem
+    return tuple(names), tuple(tuple(states) for states in labels)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
