@@ -1,0 +1,126 @@
+"""Controls follow from option specs: the right kind, the right positions, changes passed on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from graftviz.options import option, option_specs
+from graftviz.ui.controls import round_steps, slider_step, widget_for
+
+
+@dataclass(frozen=True)
+class Everything:
+    alpha: float = option(0.75, "help α", label="α", minimum=0.0, maximum=1.0)
+    lam: float = option(1e-3, "help λ", label="λ", above=0.0, maximum=1.0, scale="log")
+    lam2: float = option(0.03, "help λ₂", label="λ₂", minimum=0.0, scale="log")
+    hubs: bool = option(True, "help hubs", label="Hubs")
+    budget: int | None = option(None, "help", label="Budget", minimum=1, none_means="no limit")
+    rounds: int = option(3, "help", label="Rounds", minimum=1, maximum=9)
+    big: int = option(10, "help", label="Big", minimum=1, maximum=10_000)
+    size: float = option(2.5, "help", label="Size")
+    score: str = option("belief", "help", label="Score", choices=("belief", "pseudo"))
+    guess: bool | None = option(None, "help", label="Guess", none_means="yes on grids")
+    hidden: int = option(1, "help", label="Hidden", minimum=1, maximum=4, advanced=True)
+
+
+SPECS = {spec.name: spec for spec in option_specs(Everything)}
+KINDS = {
+    "alpha": "slider",
+    "lam": "steps",
+    "lam2": "steps",
+    "hubs": "toggle",
+    "budget": "number",
+    "rounds": "slider",
+    "big": "number",
+    "size": "number",
+    "score": "choice",
+    "guess": "choice",
+    "hidden": "slider",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+def test_every_option_gets_the_control_that_suits_it(name: str, kind: str) -> None:
+    assert widget_for(SPECS[name]) == kind
+
+
+@given(st.floats(1e-6, 1.0))
+def test_positions_of_a_logarithmic_slider(value: float) -> None:
+    steps = round_steps(SPECS["lam"], value)
+    assert value in steps
+    assert steps == sorted(set(steps))
+    assert 0.0 not in steps
+    assert max(steps) <= 1.0
+    assert 0.0 in round_steps(SPECS["lam2"], value)
+    # Apart from the current value, neighbours differ by a factor of 2 or 2.5.
+    own = [step for step in round_steps(SPECS["lam"], 1e-3) if step > 0]
+    assert all(1.99 < b / a < 2.51 for a, b in pairwise(own))
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+def test_slider_steps_are_round_and_of_the_right_size(minimum: float, width: float) -> None:
+    step = slider_step(minimum, minimum + width)
+    assert 15 <= width / step <= 90
+    digits = step / 10 ** math.floor(math.log10(step) + 1e-9)
+    assert min(abs(digits - round_digit) for round_digit in (1, 2, 5)) < 1e-6
+
+
+PAGE = """
+import streamlit as st
+
+from graftviz.options import option_specs
+from graftviz.ui.controls import show_options
+from tests.test_ui_controls import Everything
+
+values = st.session_state.setdefault(
+    "values", {spec.name: spec.default for spec in option_specs(Everything)}
+)
+show_options(option_specs(Everything), values, values.__setitem__, prefix="test")
+"""
+
+
+def test_controls_show_values_and_pass_changes_on() -> None:
+    app = AppTest.from_string(PAGE).run()
+    assert not app.exception
+    assert app.slider(key="test.alpha").value == 0.75
+    assert app.select_slider(key="test.lam").value == 1e-3
+    assert app.toggle(key="test.hubs").value is True
+    assert app.number_input(key="test.budget").value is None
+    assert app.number_input(key="test.budget").placeholder == "automatic: no limit"
+    assert app.selectbox(key="test.score").options == ["belief", "pseudo"]
+    assert app.expander[0].label == "More options"
+    assert app.expander[0].slider[0].label == "Hidden"
+
+    app.slider(key="test.alpha").set_value(0.5)
+    app.select_slider(key="test.lam").set_value(0.02)
+    app.number_input(key="test.budget").set_value(40)
+    app.toggle(key="test.hubs").set_value(False)
+    app.run()
+    values = app.session_state["values"]
+    assert not app.exception
+    assert not app.warning
+    assert (values["alpha"], values["lam"], values["budget"], values["hubs"]) == (
+        0.5,
+        0.02,
+        40,
+        False,
+    )
+
+
+def test_the_record_of_the_page_overrides_the_widget() -> None:
+    app = AppTest.from_string(PAGE).run()
+    app.session_state["values"]["alpha"] = 0.1
+    app.session_state["values"]["lam"] = 0.0037
+    app.session_state["values"]["score"] = "pseudo"
+    app.run()
+    assert not app.exception
+    assert app.slider(key="test.alpha").value == 0.1
+    assert app.select_slider(key="test.lam").value == 0.0037
+    assert app.selectbox(key="test.score").value == "pseudo"
