@@ -1,0 +1,1 @@
+"""Fitting the weights of a fixed structure: network state, penalty, objective, solver."""

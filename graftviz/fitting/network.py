@@ -1,0 +1,232 @@
+"""The growing network a learner fits: flat arrays, targets from the data, and the fit itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.objective import Evaluation, evaluate
+from graftviz.fitting.penalty import Penalty
+from graftviz.fitting.solver import solve_active_set, solve_node
+from graftviz.inference.propagation import propagate
+from graftviz.model import PairwiseMRF
+from graftviz.trace import Changes, flat_positions
+
+# A state the training rows never show gets this probability instead of zero: its unpenalised
+# weight would otherwise run to minus infinity. The error is far below any tolerance used here.
+_SMALLEST_TARGET = 1e-12
+
+
+class Network(NamedTuple):
+    """Kernel-side state; a superset of :class:`graftviz.inference.propagation.MessageGraph`.
+
+    Attributes
+    ----------
+    node_targets, edge_targets : float64 arrays, flat
+        Data marginals p_D.
+    edge_weights : float64 array, flat
+        w_ij; `potentials` holds their exponentials.
+    drift : float64 array, shape (n,)
+        Length of the path each node belief has travelled so far (sum of 2-norms of its moves).
+    seen_drift : float64 array, shape (capacity,)
+        drift_i + drift_j when the edge was last solved; -1 for an edge never solved.
+    touched_nodes, touched_edges : bool arrays
+        What fits have changed since :meth:`ActiveNetwork.changes` was last asked.
+    """
+
+    node_offsets: np.ndarray
+    node_weights: np.ndarray
+    node_beliefs: np.ndarray
+    node_targets: np.ndarray
+    edge_nodes: np.ndarray
+    edge_offsets: np.ndarray
+    edge_weights: np.ndarray
+    potentials: np.ndarray
+    edge_targets: np.ndarray
+    message_offsets: np.ndarray
+    messages: np.ndarray
+    first: np.ndarray
+    following: np.ndarray
+    drift: np.ndarray
+    seen_drift: np.ndarray
+    touched_nodes: np.ndarray
+    touched_edges: np.ndarray
+
+
+# Arrays that grow with the edges, and by which size.
+_BY_EDGE = ("edge_nodes", "seen_drift", "touched_edges")
+_BY_BOUNDARY = ("edge_offsets", "message_offsets")
+_BY_CELL = ("edge_weights", "potentials", "edge_targets")
+
+
+class ActiveNetwork:
+    """The active set of one run, fitted to the counts of its data.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    names, labels : tuples
+        Passed on to the models handed out.
+    """
+
+    def __init__(
+        self,
+        counts: PairCounts,
+        names: tuple[str, ...],
+        labels: tuple[tuple[str, ...], ...],
+    ) -> None:
+        self.counts = counts
+        self.names, self.labels = names, labels
+        self.n_nodes = counts.n_variables
+        self.n_edges = 0
+        offsets = counts.packed.node_offsets
+        targets = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_TARGET)
+        largest = int(counts.cardinalities.max())
+        self._work = np.empty((10, largest * largest))
+        self._sizes = counts.cardinalities
+        weights = np.log(targets)
+        means = np.add.reduceat(weights, offsets[:-1]) / self._sizes
+        self.state = Network(
+            node_offsets=np.array(offsets),
+            node_weights=weights - np.repeat(means, self._sizes),
+            node_beliefs=targets.copy(),
+            node_targets=targets,
+            edge_nodes=np.zeros((16, 2), dtype=np.int64),
+            edge_offsets=np.zeros(17, dtype=np.int64),
+            edge_weights=np.zeros(256),
+            potentials=np.zeros(256),
+            edge_targets=np.zeros(256),
+            message_offsets=np.zeros(17, dtype=np.int64),
+            messages=np.zeros(256),
+            first=np.full(self.n_nodes, -1, dtype=np.int64),
+            following=np.full(32, -1, dtype=np.int64),
+            drift=np.zeros(self.n_nodes),
+            seen_drift=np.zeros(16),
+            touched_nodes=np.zeros(self.n_nodes, dtype=np.bool_),
+            touched_edges=np.zeros(16, dtype=np.bool_),
+        )
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Active edges in order of activation, shape (m, 2)."""
+        return self.state.edge_nodes[: self.n_edges]
+
+    def add_edge(self, i: int, j: int) -> None:
+        """Add edge i < j with zero weights and the data's pair marginal as its target."""
+        self._make_room()
+        state, e = self.state, self.n_edges
+        states_i, states_j = int(self._sizes[i]), int(self._sizes[j])
+        cells = slice(int(state.edge_offsets[e]), int(state.edge_offsets[e]) + states_i * states_j)
+        into = slice(
+            int(state.message_offsets[e]), int(state.message_offsets[e]) + states_i + states_j
+        )
+        state.edge_nodes[e] = i, j
+        state.edge_offsets[e + 1], state.message_offsets[e + 1] = cells.stop, into.stop
+        state.edge_weights[cells] = 0.0
+        state.potentials[cells] = 1.0
+        state.edge_targets[cells] = self.counts.table(i, j).reshape(-1) / self.counts.n_rows
+        state.messages[into] = 1.0
+        for side, node in ((0, i), (1, j)):
+            state.following[2 * e + side] = state.first[node]
+            state.first[node] = 2 * e + side
+        state.seen_drift[e] = -1.0
+        self.n_edges = e + 1
+
+    def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
+        """Re-optimise all weights from where they are.
+
+        Parameters
+        ----------
+        tolerance : float
+            Belief movement that calls for another visit of an edge; the blocks themselves are
+            solved ten times as tightly.
+        """
+        state = self.state
+        solve_active_set(state, self.n_edges, penalty, tolerance, max_sweeps, self._work)
+        return self.evaluate(penalty)
+
+    def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
+        """Fit every node on its own; needed at the start, and when the penalty has changed."""
+        for i in range(self.n_nodes):
+            moved = solve_node(self.state, i, penalty, tolerance, self._work)
+            self.state.drift[i] += moved
+            self.state.touched_nodes[i] = True
+        self.state.seen_drift[: self.n_edges] = -1.0
+
+    def polish(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
+        """Fit tightly, every edge at least once."""
+        self.state.seen_drift[: self.n_edges] = -1.0
+        return self.fit(penalty, tolerance=tolerance)
+
+    def evaluate(self, penalty: Penalty) -> Evaluation:
+        """Evaluate objective and residuals at the present state."""
+        values = evaluate(self.state, self.n_nodes, self.n_edges, penalty, self._work)
+        return Evaluation(*(float(value) for value in values))
+
+    def changes(self) -> Changes:
+        """Return what fits have changed since this was last asked."""
+        state = self.state
+        nodes = np.flatnonzero(state.touched_nodes)
+        edges = np.flatnonzero(state.touched_edges[: self.n_edges])
+        at_nodes = flat_positions(state.node_offsets, nodes)
+        at_edges = flat_positions(state.edge_offsets, edges)
+        arrays = (
+            nodes,
+            edges,
+            state.node_weights[at_nodes],
+            state.node_beliefs[at_nodes],
+            state.edge_weights[at_edges],
+        )
+        for array in arrays:
+            array.flags.writeable = False
+        state.touched_nodes[:] = False
+        state.touched_edges[:] = False
+        return Changes(*arrays)
+
+    def model(self) -> PairwiseMRF:
+        """Return the present model."""
+        cells = int(self.state.edge_offsets[self.n_edges])
+        weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
+        return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
+
+    def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 300) -> float:
+        """Return how far BP started cold ends from the tracked node beliefs (largest difference).
+
+        A large gap means that the weights sit on an unstable fixed point: whoever runs BP on the
+        model will see other beliefs than the learner did.
+        """
+        state = self.state
+        cold = state._replace(
+            messages=np.ones_like(state.messages), node_beliefs=np.ones_like(state.node_beliefs)
+        )
+        propagate(cold, self.n_nodes, self.n_edges, max_sweeps, tolerance, 0.0, self._work)
+        return float(np.abs(cold.node_beliefs - state.node_beliefs).max())
+
+    def _make_room(self) -> None:
+        state, e = self.state, self.n_edges
+        capacity = len(state.edge_nodes)
+        largest = self._work.shape[1]
+        larger = {}
+        if e + 1 > capacity:
+            for name in _BY_EDGE:
+                larger[name] = _longer(getattr(state, name), 2 * capacity)
+            for name in _BY_BOUNDARY:
+                larger[name] = _longer(getattr(state, name), 2 * capacity + 1)
+            larger["following"] = _longer(state.following, 4 * capacity)
+        cells = int(state.edge_offsets[e]) + largest
+        if cells > len(state.edge_weights):
+            for name in _BY_CELL:
+                larger[name] = _longer(getattr(state, name), 2 * cells)
+        messages = int(state.message_offsets[e]) + 2 * largest
+        if messages > len(state.messages):
+            larger["messages"] = _longer(state.messages, 2 * messages)
+        if larger:
+            self.state = state._replace(**larger)
+
+
+def _longer(array: np.ndarray, length: int) -> np.ndarray:
+    grown = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,341 @@
+"""Warm-started fit of the active set under the Bethe likelihood, edge block by edge block.
+
+One block is an edge with its two nodes. Given the cavity distributions α, β of its ends, the
+pair belief is b(x, y) ∝ α(x) ψ(x, y) β(y), and the block's part of the objective is convex in
+(w_i, w_ij, w_j). A block is solved by repeating
+
+1. nodes: unpenalised node weights are set exactly, by scaling α and β until the belief has the
+   data's margins (iterative proportional fitting); penalised ones take a proximal step;
+2. edge: a proximal step on w_ij in the diagonal metric b + 2 λ₂, damped while it does not help;
+3. gauge: what the rows and columns of w_ij share with the node weights moves to where it is
+   penalised least; the distribution does not change.
+
+Both messages of the edge are sent at once. Where node weights are unpenalised every block leaves
+the node beliefs at the data's margins, so blocks do not disturb each other and only new edges need
+work; in general an edge is visited again while the beliefs at its ends have moved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
+from graftviz.inference.propagation import cavity, refresh_belief
+
+_LARGEST_WEIGHT = 40.0  # keeps exp() finite where data hold an empty cell and penalties are tiny
+_INNER_ITERATIONS = 400
+
+
+@njit(cache=True, nogil=True)
+def solve_block(network, e, penalty, tolerance, work):
+    """Solve the block of edge e from its present weights and cavities; update the network.
+
+    Parameters
+    ----------
+    network : Network
+    tolerance : float
+        Bound on the violation of each of the block's optimality conditions.
+    work : float64 array, shape (10, largest number of joint states of a pair)
+
+    Returns
+    -------
+    moved_i, moved_j : float
+        2-norms of the changes of the two node beliefs.
+    """
+    i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
+    at_i, at_j = network.node_offsets[i], network.node_offsets[j]
+    states_i, states_j = network.node_offsets[i + 1] - at_i, network.node_offsets[j + 1] - at_j
+    size = states_i * states_j
+    at = network.edge_offsets[e]
+    weights = network.edge_weights[at : at + size]
+    potentials = network.potentials[at : at + size]
+    target = network.edge_targets[at : at + size]
+    alpha, beta, belief, gradient, curvature = work[0], work[1], work[2], work[3], work[4]
+    row, column, base_i, base_j, kept = work[5], work[6], work[7], work[8], work[9]
+    threshold = penalty.lam * group_dimension(size, penalty.square_root)
+    cavity(network, e, 0, alpha)
+    cavity(network, e, 1, beta)
+    for x in range(states_i):
+        base_i[x] = alpha[x]
+    for y in range(states_j):
+        base_j[y] = beta[y]
+
+    caution = 1.0
+    previous = np.inf
+    for _ in range(_INNER_ITERATIONS):
+        if penalty.nodes:
+            _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work)
+        else:
+            _match_margins(network, at_i, at_j, states_i, states_j, potentials, alpha, beta, row)
+        worst = _margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
+        worst = _node_residual(network, i, row, penalty, gradient)
+        worst = max(worst, _node_residual(network, j, column, penalty, gradient))
+        for k in range(size):
+            gradient[k] = belief[k] - target[k]
+        edge_violation = group_residual(weights, gradient, threshold, penalty.lam2, size)
+        worst = max(worst, edge_violation)
+        if worst <= tolerance:
+            break
+        # A growing violation means the diagonal metric was too bold: shorten the steps.
+        caution = min(64.0, caution * 2.0) if worst > 1.05 * previous else max(1.0, 0.8 * caution)
+        previous = worst
+        for k in range(size):
+            curvature[k] = caution * (belief[k] + 1e-9) + 2.0 * penalty.lam2
+            gradient[k] += 2.0 * penalty.lam2 * weights[k]
+            kept[k] = weights[k]
+        proximal_step(weights, gradient, curvature, threshold, size)
+        for k in range(size):
+            step = min(max(weights[k] - kept[k], -2.0), 2.0)
+            weights[k] = min(max(kept[k] + step, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
+        if penalty.nodes:
+            _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, row)
+        else:
+            _centre(weights, states_i, states_j, row, column)
+        for k in range(size):
+            potentials[k] = np.exp(weights[k])
+    return _commit(network, e, alpha, beta, base_i, base_j, row, column, penalty)
+
+
+@njit(cache=True, nogil=True)
+def _margins(alpha, potentials, beta, belief, row, column, states_i, states_j):
+    """Write the normalised pair belief and its margins; return the normaliser."""
+    total = 0.0
+    for x in range(states_i):
+        for y in range(states_j):
+            value = alpha[x] * potentials[x * states_j + y] * beta[y]
+            belief[x * states_j + y] = value
+            total += value
+    for y in range(states_j):
+        column[y] = 0.0
+    for x in range(states_i):
+        row[x] = 0.0
+        for y in range(states_j):
+            value = belief[x * states_j + y] / total
+            belief[x * states_j + y] = value
+            row[x] += value
+            column[y] += value
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _match_margins(
+    network, at_i, at_j, states_i, states_j, potentials, alpha, beta, row
+):
+    """One round of iterative proportional fitting: rows, then columns."""
+    for x in range(states_i):
+        total = 0.0
+        for y in range(states_j):
+            total += potentials[x * states_j + y] * beta[y]
+        alpha[x] = network.node_targets[at_i + x] / total
+    for y in range(states_j):
+        total = 0.0
+        for x in range(states_i):
+            total += alpha[x] * potentials[x * states_j + y]
+        beta[y] = network.node_targets[at_j + y] / total
+
+
+@njit(cache=True, nogil=True)
+def _node_residual(network, i, margin, penalty, scratch):
+    """Return the violation of node i's optimality condition when its belief is `margin`."""
+    at = network.node_offsets[i]
+    states = network.node_offsets[i + 1] - at
+    for x in range(states):
+        scratch[x] = margin[x] - network.node_targets[at + x]
+    if not penalty.nodes:
+        return group_residual(network.node_weights[at:], scratch, 0.0, 0.0, states)
+    threshold = penalty.lam * group_dimension(states, penalty.square_root)
+    return group_residual(network.node_weights[at:], scratch, threshold, penalty.lam2, states)
+
+
+@njit(cache=True, nogil=True)
+def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
+    """One proximal step on w_i, then one on w_j, each from an up-to-date belief."""
+    belief, gradient, curvature, row, column = work[2], work[3], work[4], work[5], work[6]
+    states_i = network.node_offsets[i + 1] - network.node_offsets[i]
+    states_j = network.node_offsets[j + 1] - network.node_offsets[j]
+    for side in range(2):
+        node = i if side == 0 else j
+        at = network.node_offsets[node]
+        states = states_i if side == 0 else states_j
+        margin = row if side == 0 else column
+        factor = alpha if side == 0 else beta
+        _margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
+        threshold = penalty.lam * group_dimension(states, penalty.square_root)
+        for x in range(states):
+            weight = network.node_weights[at + x]
+            gradient[x] = margin[x] - network.node_targets[at + x] + 2.0 * penalty.lam2 * weight
+            curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
+            factor[x] *= np.exp(-weight)
+        proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
+        for x in range(states):
+            factor[x] *= np.exp(network.node_weights[at + x])
+
+
+@njit(cache=True, nogil=True)
+def _centre(weights, states_i, states_j, row, column):
+    """Take row and column means out of w_ij; the node weights make up for them exactly."""
+    for y in range(states_j):
+        column[y] = 0.0
+    for x in range(states_i):
+        row[x] = 0.0
+        for y in range(states_j):
+            row[x] += weights[x * states_j + y] / states_j
+            column[y] += weights[x * states_j + y] / states_i
+    mean = 0.0
+    for x in range(states_i):
+        mean += row[x] / states_i
+    for x in range(states_i):
+        for y in range(states_j):
+            weights[x * states_j + y] -= row[x] + column[y] - mean
+
+
+@njit(cache=True, nogil=True)
+def _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, shift):
+    """Move u(x) between w_i(x) and the rows of w_ij (then the columns) to lower the penalty.
+
+    The group norms are majorised by quadratics at the present weights, which gives
+    u = (ω_e Σ_y w_ij(x, y) - ω_i w_i(x)) / (ω_i + s_j ω_e) with ω = λ₂ + λ d / (2 ‖w‖).
+    """
+    for side in range(2):
+        node = i if side == 0 else j
+        at = network.node_offsets[node]
+        states = network.node_offsets[node + 1] - at
+        others = size // states
+        node_norm, edge_norm = 0.0, 0.0
+        for x in range(states):
+            node_norm += network.node_weights[at + x] ** 2
+        for k in range(size):
+            edge_norm += weights[k] ** 2
+        if node_norm == 0.0 or edge_norm == 0.0:
+            continue
+        node_pull = group_dimension(states, penalty.square_root) / (2.0 * np.sqrt(node_norm))
+        edge_pull = group_dimension(size, penalty.square_root) / (2.0 * np.sqrt(edge_norm))
+        node_pull = penalty.lam2 + penalty.lam * node_pull
+        edge_pull = penalty.lam2 + penalty.lam * edge_pull
+        if node_pull + edge_pull == 0.0:
+            continue
+        for x in range(states):
+            total = 0.0
+            for y in range(others):
+                total += weights[x * others + y] if side == 0 else weights[y * states + x]
+            shift[x] = edge_pull * total - node_pull * network.node_weights[at + x]
+            shift[x] /= node_pull + others * edge_pull
+        factor = alpha if side == 0 else beta
+        for x in range(states):
+            network.node_weights[at + x] += shift[x]
+            factor[x] *= np.exp(shift[x])
+            for y in range(others):
+                weights[x * others + y if side == 0 else y * states + x] -= shift[x]
+
+
+@njit(cache=True, nogil=True)
+def _commit(network, e, alpha, beta, base_i, base_j, row, column, penalty):
+    """Send both messages of edge e, set beliefs and (unpenalised) node weights of its ends."""
+    i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
+    at_i, at_j = network.node_offsets[i], network.node_offsets[j]
+    states_i, states_j = network.node_offsets[i + 1] - at_i, network.node_offsets[j + 1] - at_j
+    at, into = network.edge_offsets[e], network.message_offsets[e]
+    total_i, total_j = 0.0, 0.0
+    for y in range(states_j):
+        network.messages[into + states_i + y] = 0.0
+    for x in range(states_i):
+        incoming = 0.0
+        for y in range(states_j):
+            potential = network.potentials[at + x * states_j + y]
+            incoming += potential * beta[y]
+            network.messages[into + states_i + y] += alpha[x] * potential
+        network.messages[into + x] = incoming
+        total_i += incoming
+    for y in range(states_j):
+        total_j += network.messages[into + states_i + y]
+    for x in range(states_i):
+        network.messages[into + x] *= states_i / total_i
+    for y in range(states_j):
+        network.messages[into + states_i + y] *= states_j / total_j
+    if not penalty.nodes:
+        _absorb(network.node_weights[at_i : at_i + states_i], alpha, base_i)
+        _absorb(network.node_weights[at_j : at_j + states_j], beta, base_j)
+    moved_i = _set_belief(network.node_beliefs[at_i : at_i + states_i], row)
+    moved_j = _set_belief(network.node_beliefs[at_j : at_j + states_j], column)
+    return moved_i, moved_j
+
+
+@njit(cache=True, nogil=True)
+def _absorb(node_weights, factor, base):
+    """Add log(factor / base) to the node weights and centre them (the constant means nothing)."""
+    mean = 0.0
+    for x in range(len(node_weights)):
+        node_weights[x] += np.log(factor[x] / base[x])
+        mean += node_weights[x] / len(node_weights)
+    for x in range(len(node_weights)):
+        node_weights[x] -= mean
+
+
+@njit(cache=True, nogil=True)
+def _set_belief(belief, margin):
+    moved = 0.0
+    for x in range(len(belief)):
+        moved += (margin[x] - belief[x]) ** 2
+        belief[x] = margin[x]
+    return np.sqrt(moved)
+
+
+@njit(cache=True, nogil=True)
+def solve_node(network, i, penalty, tolerance, work):
+    """Fit the weights of node i alone, its messages given; return the change of its belief."""
+    at = network.node_offsets[i]
+    states = network.node_offsets[i + 1] - at
+    margin, gradient, curvature, before = work[0], work[3], work[4], work[5]
+    for x in range(states):
+        before[x] = network.node_beliefs[at + x]
+    for _ in range(_INNER_ITERATIONS):
+        refresh_belief(network, i, margin)
+        if _node_residual(network, i, margin, penalty, gradient) <= tolerance:
+            break
+        if penalty.nodes:
+            threshold = penalty.lam * group_dimension(states, penalty.square_root)
+            for x in range(states):
+                gradient[x] += 2.0 * penalty.lam2 * network.node_weights[at + x]
+                curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
+            proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
+        else:
+            for x in range(states):
+                ratio = network.node_targets[at + x] / max(margin[x], 1e-300)
+                network.node_weights[at + x] += np.log(ratio)
+    moved = 0.0
+    for x in range(states):
+        moved += (network.node_beliefs[at + x] - before[x]) ** 2
+    return np.sqrt(moved)
+
+
+@njit(cache=True, nogil=True)
+def solve_active_set(network, n_edges, penalty, tolerance, max_sweeps, work):
+    """Visit edges until no belief at the end of any edge has moved since its last visit.
+
+    Returns
+    -------
+    int
+        Number of blocks solved.
+    """
+    visits = 0
+    for _ in range(max_sweeps):
+        settled = True
+        for k in range(n_edges):
+            e = n_edges - 1 - k  # newest first: they have the most to learn
+            i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
+            seen = network.drift[i] + network.drift[j]
+            if abs(seen - network.seen_drift[e]) <= tolerance:
+                continue
+            settled = False
+            visits += 1
+            moved_i, moved_j = solve_block(network, e, penalty, 0.1 * tolerance, work)
+            network.drift[i] += moved_i
+            network.drift[j] += moved_j
+            network.seen_drift[e] = network.drift[i] + network.drift[j]
+            network.touched_edges[e] = True
+            network.touched_nodes[i] = True
+            network.touched_nodes[j] = True
+        if settled:
+            break
+    return visits

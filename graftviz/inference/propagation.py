@@ -1,0 +1,326 @@
+"""Loopy belief propagation (sum-product) on flat arrays.
+
+Messages are kept in the linear domain with mean one, so that a node belief can be updated by
+multiplication and division alone; wherever a product gets close to underflow, or a potential is
+zero, the affected node is recomputed in the log domain instead. Updates run edge after edge, both
+directions at once, which needs about half the sweeps of synchronous updates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.model import PairwiseMRF
+
+# Below these a division b / m loses its meaning and the product is taken again, in logs.
+_SMALL_MESSAGE = 1e-60
+_SMALL_BELIEF = 1e-150
+_REFRESH_EVERY = 8  # sweeps between recomputations of all beliefs, against rounding drift
+
+
+class MessageGraph(NamedTuple):
+    """What message passing reads and writes. Any NamedTuple with these fields will do.
+
+    Attributes
+    ----------
+    node_offsets : int64 array, shape (n + 1,)
+        Node i owns ``[node_offsets[i], node_offsets[i + 1])`` of weights and beliefs.
+    node_weights, node_beliefs : float64 arrays, flat
+    edge_nodes : int64 array, shape (m, 2)
+    edge_offsets : int64 array, shape (m + 1,)
+    potentials : float64 array, flat
+        exp(w_ij), row-major, edge after edge.
+    message_offsets : int64 array, shape (m + 1,)
+    messages : float64 array, flat
+        Per edge (i, j): the message into i (s_i numbers), then the message into j.
+    first, following : int64 arrays, shapes (n,) and (2 m,)
+        Incidence lists: ``first[i]`` is 2 e + side of the latest edge at i (side 0: i is the edge's
+        first node), ``following[2 e + side]`` the next one, -1 ends.
+    """
+
+    node_offsets: np.ndarray
+    node_weights: np.ndarray
+    node_beliefs: np.ndarray
+    edge_nodes: np.ndarray
+    edge_offsets: np.ndarray
+    potentials: np.ndarray
+    message_offsets: np.ndarray
+    messages: np.ndarray
+    first: np.ndarray
+    following: np.ndarray
+
+
+def message_graph(model: PairwiseMRF) -> MessageGraph:
+    """Return a message graph of `model` with all messages uniform."""
+    n, m = model.n_variables, model.n_edges
+    offsets = model.edge_offsets
+    sizes = model.cardinalities[model.edges]
+    messages = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))]).astype(np.int64)
+    first = np.full(n, -1, dtype=np.int64)
+    following = np.full(2 * m, -1, dtype=np.int64)
+    for e, pair in enumerate(model.edges):
+        for side in (0, 1):
+            following[2 * e + side] = first[pair[side]]
+            first[pair[side]] = 2 * e + side
+    edge_weights = model.weights[offsets[0] :]
+    return MessageGraph(
+        node_offsets=model.node_offsets,
+        node_weights=model.weights[: offsets[0]].copy(),
+        node_beliefs=np.ones(int(offsets[0])),
+        edge_nodes=model.edges.copy(),
+        edge_offsets=offsets - offsets[0],
+        potentials=np.exp(scaled_weights(edge_weights, offsets - offsets[0])),
+        message_offsets=messages,
+        messages=np.ones(int(messages[-1])),
+        first=first,
+        following=following,
+    )
+
+
+def scaled_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return weights shifted so that each group's maximum is 0: no potential overflows."""
+    if len(offsets) < 2:
+        return weights
+    highest = np.maximum.reduceat(weights, offsets[:-1])
+    highest = np.where(np.isfinite(highest), highest, 0.0)
+    shifted: np.ndarray = weights - np.repeat(highest, np.diff(offsets))
+    return shifted
+
+
+@njit(cache=True, nogil=True)
+def log_field(graph, i, without, out):
+    """Write w_i + Σ log(messages into i) to `out`, leaving out the incidence `without` (or -1)."""
+    start = graph.node_offsets[i]
+    states = graph.node_offsets[i + 1] - start
+    for x in range(states):
+        out[x] = graph.node_weights[start + x]
+    incidence = graph.first[i]
+    while incidence >= 0:
+        if incidence != without:
+            e, side = incidence >> 1, incidence & 1
+            at = graph.message_offsets[e]
+            if side == 1:
+                other = graph.edge_nodes[e, 0]
+                at += graph.node_offsets[other + 1] - graph.node_offsets[other]
+            for x in range(states):
+                out[x] += np.log(graph.messages[at + x])
+        incidence = graph.following[incidence]
+
+
+@njit(cache=True, nogil=True)
+def normalised_exponential(values, states):
+    """Replace `values` by their softmax; all -inf gives the uniform distribution."""
+    highest = values[0]
+    for x in range(1, states):
+        highest = max(highest, values[x])
+    total = 0.0
+    for x in range(states):
+        values[x] = np.exp(values[x] - highest) if highest > -np.inf else 1.0
+        total += values[x]
+    for x in range(states):
+        values[x] /= total
+
+
+@njit(cache=True, nogil=True)
+def refresh_belief(graph, i, work):
+    """Recompute the belief of node i from its weights and messages."""
+    start = graph.node_offsets[i]
+    states = graph.node_offsets[i + 1] - start
+    log_field(graph, i, -1, work)
+    normalised_exponential(work, states)
+    for x in range(states):
+        graph.node_beliefs[start + x] = work[x]
+
+
+@njit(cache=True, nogil=True)
+def cavity(graph, e, side, out):
+    """Write the normalised cavity distribution of edge e's node `side`: its belief without e."""
+    i = graph.edge_nodes[e, side]
+    start = graph.node_offsets[i]
+    states = graph.node_offsets[i + 1] - start
+    at = graph.message_offsets[e]
+    if side == 1:
+        other = graph.edge_nodes[e, 0]
+        at += graph.node_offsets[other + 1] - graph.node_offsets[other]
+    total = 0.0
+    safe = True
+    for x in range(states):
+        message, belief = graph.messages[at + x], graph.node_beliefs[start + x]
+        if message < _SMALL_MESSAGE or belief < _SMALL_BELIEF:
+            safe = False
+            break
+        out[x] = belief / message
+        total += out[x]
+    if safe:
+        for x in range(states):
+            out[x] /= total
+    else:
+        log_field(graph, i, 2 * e + side, out)
+        normalised_exponential(out, states)
+
+
+@njit(cache=True, nogil=True)
+def _send(graph, e, side, message, damping, work):
+    """Store a new message into the edge's node `side` and update its belief; return the change."""
+    i = graph.edge_nodes[e, side]
+    start = graph.node_offsets[i]
+    states = graph.node_offsets[i + 1] - start
+    at = graph.message_offsets[e]
+    if side == 1:
+        other = graph.edge_nodes[e, 0]
+        at += graph.node_offsets[other + 1] - graph.node_offsets[other]
+    total = 0.0
+    for x in range(states):
+        total += message[x]
+    scale = states / total if total > 0.0 else 0.0
+    change = 0.0
+    mass = 0.0
+    safe = True
+    for x in range(states):
+        old = graph.messages[at + x]
+        new = message[x] * scale if scale > 0.0 else 1.0
+        new = (1.0 - damping) * new + damping * old
+        change = max(change, abs(new - old))
+        graph.messages[at + x] = new
+        if old < _SMALL_MESSAGE or new < _SMALL_MESSAGE:
+            safe = False
+        else:
+            belief = graph.node_beliefs[start + x] * (new / old)
+            graph.node_beliefs[start + x] = belief
+            mass += belief
+    if safe and _SMALL_BELIEF < mass < 1.0 / _SMALL_BELIEF:
+        lowest = 1.0
+        for x in range(states):
+            graph.node_beliefs[start + x] /= mass
+            lowest = min(lowest, graph.node_beliefs[start + x])
+        safe = lowest > _SMALL_BELIEF
+    else:
+        safe = False
+    if not safe:
+        refresh_belief(graph, i, work)
+    return change
+
+
+@njit(cache=True, nogil=True)
+def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
+    """Pass messages until none changes by more than `tolerance`.
+
+    Parameters
+    ----------
+    work : float64 array, shape (5, largest number of states)
+
+    Returns
+    -------
+    sweeps : int
+    residual : float
+        Largest message change in the last sweep (messages have mean one).
+    """
+    incoming, outgoing = work[0], work[1]
+    cavity_i, cavity_j, spare = work[2], work[3], work[4]
+    residual = 0.0
+    sweeps = 0
+    while sweeps < max_sweeps:
+        if sweeps % _REFRESH_EVERY == 0:
+            for i in range(n_nodes):
+                refresh_belief(graph, i, spare)
+        residual = 0.0
+        for k in range(n_edges):
+            # There and back again: on chains this halves the sweeps.
+            e = k if sweeps % 2 == 0 else n_edges - 1 - k
+            i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
+            states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
+            states_j = graph.node_offsets[j + 1] - graph.node_offsets[j]
+            cavity(graph, e, 0, cavity_i)
+            cavity(graph, e, 1, cavity_j)
+            at = graph.edge_offsets[e]
+            for y in range(states_j):
+                outgoing[y] = 0.0
+            for x in range(states_i):
+                total = 0.0
+                weight = cavity_i[x]
+                for y in range(states_j):
+                    potential = graph.potentials[at + x * states_j + y]
+                    total += potential * cavity_j[y]
+                    outgoing[y] += weight * potential
+                incoming[x] = total
+            residual = max(residual, _send(graph, e, 0, incoming, damping, spare))
+            residual = max(residual, _send(graph, e, 1, outgoing, damping, spare))
+        sweeps += 1
+        if residual <= tolerance:
+            break
+    for i in range(n_nodes):
+        refresh_belief(graph, i, spare)
+    return sweeps, residual
+
+
+@njit(cache=True, nogil=True)
+def pair_belief(graph, e, work, out):
+    """Write the pair belief of edge e to `out` (row-major); return the log of its normaliser.
+
+    The normaliser is Σ cavity_i(x) ψ(x, y) cavity_j(y) with both cavities summing to one.
+    """
+    i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
+    states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
+    states_j = graph.node_offsets[j + 1] - graph.node_offsets[j]
+    cavity(graph, e, 0, work[2])
+    cavity(graph, e, 1, work[3])
+    at = graph.edge_offsets[e]
+    total = 0.0
+    for x in range(states_i):
+        for y in range(states_j):
+            value = work[2][x] * graph.potentials[at + x * states_j + y] * work[3][y]
+            out[x * states_j + y] = value
+            total += value
+    if total > 0.0:
+        for k in range(states_i * states_j):
+            out[k] /= total
+        return np.log(total)
+    return -np.inf
+
+
+@njit(cache=True, nogil=True)
+def bethe_log_partition(graph, n_nodes, n_edges, work):
+    """Return the Bethe approximation of log Z at the current messages (stationary in them).
+
+    log Z = Σ_i log Z_i + Σ_e log Z_e - Σ_(e, i) log Z_(e, i), with potentials as stored: whoever
+    shifted log-potentials adds the shifts.
+    """
+    total = 0.0
+    for i in range(n_nodes):
+        states = graph.node_offsets[i + 1] - graph.node_offsets[i]
+        log_field(graph, i, -1, work[0])
+        total += _log_sum(work[0], states)
+    for e in range(n_edges):
+        i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
+        states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
+        states_j = graph.node_offsets[j + 1] - graph.node_offsets[j]
+        cavity(graph, e, 0, work[2])
+        cavity(graph, e, 1, work[3])
+        at, into = graph.edge_offsets[e], graph.message_offsets[e]
+        joint, at_i, at_j = 0.0, 0.0, 0.0
+        for x in range(states_i):
+            at_i += work[2][x] * graph.messages[into + x]
+            row = 0.0
+            for y in range(states_j):
+                row += graph.potentials[at + x * states_j + y] * work[3][y]
+            joint += work[2][x] * row
+        for y in range(states_j):
+            at_j += work[3][y] * graph.messages[into + states_i + y]
+        total += np.log(joint) - np.log(at_i) - np.log(at_j)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _log_sum(values, states):
+    highest = values[0]
+    for x in range(1, states):
+        highest = max(highest, values[x])
+    if highest == -np.inf:
+        return -np.inf
+    total = 0.0
+    for x in range(states):
+        total += np.exp(values[x] - highest)
+    return highest + np.log(total)

@@ -1,0 +1,158 @@
+"""Best-choice edge grafting: a stream of edge tests, a reservoir, several edges a step (BC alg. 2–4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.grafting import GraftingOptions
+from graftviz.learners.streaming import StreamPlan, stream_steps
+from graftviz.options import option
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome, Step
+
+
+class _Preset(NamedTuple):
+    """What a preset fills in where an option was left open; functions of n."""
+
+    t_max: int
+    max_edges: int | None
+    hubs_once: bool
+    hubs_after: int
+
+
+def _preset(name: str, n: int) -> _Preset:
+    if name == "paper":
+        return _Preset(math.ceil(n / 4), 3 * n, False, 0)
+    if name == "authors":
+        return _Preset(max(1, math.isqrt(n)), 3 * n, True, 15)
+    return _Preset(math.ceil(n / 2), None, False, 0)
+
+
+@dataclass(frozen=True)
+class BestChoice(GraftingOptions):
+    """Best-choice edge grafting.
+
+    Edges are tested in a stream, each counted when it is first tested; violating ones wait in a
+    reservoir of limited size, and after t_max tests the best of the reservoir are activated: those
+    in the interval I_α between τ_α and the maximum, as long as they share no node. Use it wherever
+    counting and scoring all pairs is too slow.
+
+    Source: BC algorithms 2–4 (in the thesis: online edge grafting, algorithms 7–9).
+    """
+
+    name: ClassVar[str] = "best-choice"
+    title: ClassVar[str] = "Best-choice edge grafting"
+    idea: ClassVar[str] = (
+        "Tests edges in a stream, keeps violating ones in a reservoir, and activates the best of "
+        "the reservoir in each step. Nearly edge grafting's choices for a fraction of its tests."
+    )
+    source: ClassVar[str] = "Best-choice edge grafting, algorithms 2–4"
+    pseudocode: ClassVar[tuple[CodeLine, ...]] = (
+        CodeLine("reorganise", 0, "hubs H = {i : degree / (n−1) > ĉ}: move their edges up the queue"),
+        CodeLine("fill", 0, "first step: test until the reservoir R is full (or the cap is reached)"),
+        CodeLine("loop", 0, "repeat until t_max tests are made"),
+        CodeLine("refill", 1, "if the queue is empty: refill it from the frozen list L"),
+        CodeLine("extract", 1, "e = first edge of the queue, or a random unseen one"),
+        CodeLine("count", 1, "count its pair table if it is new"),
+        CodeLine("score", 1, "s = ‖bᵢbⱼᵀ − p_D‖ / d"),
+        CodeLine("admit", 1, "if s > λ and R has room: e → R"),
+        CodeLine("replace", 1, "else if s > λ and s > min R: e replaces the minimum, which goes to L"),
+        CodeLine("freeze", 1, "else e → L with offset v = 1 − s/λ"),
+        CodeLine("threshold", 0, "τ = (1−α) · mean of R + α · max of R"),
+        CodeLine("activate", 0, "activate e ∈ R with s ≥ τ, best first, none adjacent to another"),
+        CodeLine("refit", 0, "re-optimise all active weights"),
+        CodeLine("update", 0, "update the scores in R; what is no longer above λ goes to L"),
+    )
+
+    alpha: float = option(
+        0.75,
+        "α: how choosy a step is; 1 takes only the best edge, 0 all above the reservoir's mean",
+        label="α",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    reservoir: int | None = option(
+        None,
+        "|R|: how many violating edges the reservoir holds",
+        label="Reservoir size |R|",
+        minimum=1,
+        maximum=1_000_000,
+        none_means="n, one place per variable",
+    )
+    t_max: int | None = option(
+        None,
+        "edge tests between two activation steps",
+        label="Tests per step",
+        minimum=1,
+        maximum=100_000_000,
+        none_means="n/2 (n/4 in preset paper, √n in preset authors)",
+    )
+    hubs: bool = option(
+        True,
+        "test edges at hubs first; finds more at α = 0, little or nothing at α ≥ 0.5",
+        label="Hub rule",
+    )
+    hub_threshold: float | None = option(
+        None,
+        "ĉ: degree centrality above which a node counts as a hub",
+        label="Hub threshold ĉ",
+        minimum=0.0,
+        maximum=1.0,
+        none_means="the mean centrality",
+    )
+    first_tests: int | None = option(
+        None,
+        "cap on the tests that fill the reservoir for the first time",
+        label="First tests",
+        minimum=1,
+        maximum=100_000_000,
+        none_means="2 |R|",
+        advanced=True,
+    )
+    full_queue: bool = option(
+        False,
+        "start with all pairs stored in the queue (the paper's appendix B), to see what it costs",
+        label="Full queue",
+        advanced=True,
+    )
+    preset: str = option(
+        "default",
+        "paper: n/4 tests, 3n edges; authors: √n tests, 3n edges, hubs moved up once",
+        label="Preset",
+        choices=("default", "paper", "authors"),
+        advanced=True,
+    )
+
+    def edge_budget(self, n: int) -> int:
+        """Return the edge budget; a preset's budget never exceeds the pairs there are."""
+        preset = _preset(self.preset, n).max_edges
+        if self.max_edges is None and preset is not None:
+            return min(preset, n * (n - 1) // 2)
+        return super().edge_budget(n)
+
+    def plan(self, n: int) -> StreamPlan:
+        """Resolve what was left open for n variables."""
+        preset = _preset(self.preset, n)
+        capacity = min(self.reservoir or n, n * (n - 1) // 2)
+        return StreamPlan(
+            capacity=capacity,
+            first_limit=self.first_tests or 2 * capacity,
+            limit=self.t_max or preset.t_max,
+            alpha=self.alpha,
+            hubs=self.hubs,
+            hub_centrality=self.hub_threshold,
+            hubs_once=preset.hubs_once,
+            hubs_after=preset.hubs_after,
+            by_history=True,
+            full_queue=self.full_queue,
+        )
+
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        """Learn from `table`; `seed` decides the order of edges with equal priority."""
+        return stream_steps(self, table, seed, BestChoice.plan)

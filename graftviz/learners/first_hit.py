@@ -1,0 +1,63 @@
+"""First hit: test edges in random order and activate the first that violates (BC §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.grafting import GraftingOptions
+from graftviz.learners.streaming import StreamPlan, stream_steps
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome, Step
+
+
+@dataclass(frozen=True)
+class FirstHit(GraftingOptions):
+    """Best-choice without a reservoir: the first violating edge is activated at once.
+
+    It reaches an edge budget soonest and with the poorest edges. Use it to see what the reservoir
+    is good for.
+
+    Source: BC §3.1, the baseline "first hit".
+    """
+
+    name: ClassVar[str] = "first-hit"
+    title: ClassVar[str] = "First hit"
+    idea: ClassVar[str] = (
+        "Tests edges in random order and activates the first one above λ. Fast and careless: "
+        "the baseline that shows what the reservoir is good for."
+    )
+    source: ClassVar[str] = "Best-choice edge grafting, section 3.1"
+    pseudocode: ClassVar[tuple[CodeLine, ...]] = (
+        CodeLine("loop", 0, "repeat"),
+        CodeLine("refill", 1, "if every inactive edge was drawn: start over with those that failed"),
+        CodeLine("extract", 1, "e = a random inactive edge not tested since the last change"),
+        CodeLine("count", 1, "count its pair table if it is new"),
+        CodeLine("score", 1, "s = ‖bᵢbⱼᵀ − p_D‖ / d"),
+        CodeLine("freeze", 1, "if s ≤ λ: set e aside"),
+        CodeLine("activate", 0, "until s > λ: activate e"),
+        CodeLine("refit", 0, "re-optimise all active weights"),
+    )
+
+    def plan(self, n: int) -> StreamPlan:
+        """A reservoir of one place, filled by the first hit, emptied at once."""
+        return StreamPlan(
+            capacity=1,
+            first_limit=n * (n - 1) // 2,
+            limit=1,
+            alpha=1.0,
+            hubs=False,
+            hub_centrality=None,
+            hubs_once=False,
+            hubs_after=0,
+            by_history=False,
+            full_queue=False,
+        )
+
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        """Learn from `table`; `seed` decides the order of tests."""
+        return stream_steps(self, table, seed, FirstHit.plan)

@@ -1,0 +1,250 @@
+"""The loop of the streaming learners: test, choose, activate, refit, update (BC alg. 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.learners.base import Learner
+from graftviz.learners.grafting import GraftingRun, Search, budget_reason, scored_edges
+from graftviz.search.reservoir import EXHAUSTED, REACHED, Choice, ReservoirSearch
+from graftviz.table import DiscreteTable
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
+
+
+class StreamPlan(NamedTuple):
+    """A streaming learner's options with everything left open filled in.
+
+    Attributes
+    ----------
+    capacity : int
+        |R|.
+    first_limit : int
+        Cap on the tests of the first filling.
+    limit : int
+        t_max.
+    alpha : float
+    hubs : bool
+    hub_centrality : float or None
+        ĉ; None: the mean centrality.
+    hubs_once : bool
+        Boost a node once instead of in every step in which it is a hub.
+    hubs_after : int
+        Active edges before the hub rule starts.
+    by_history : bool
+        Frozen edges return by violation offset; otherwise in random order.
+    full_queue : bool
+    """
+
+    capacity: int
+    first_limit: int
+    limit: int
+    alpha: float
+    hubs: bool
+    hub_centrality: float | None
+    hubs_once: bool
+    hubs_after: int
+    by_history: bool
+    full_queue: bool
+
+
+def hub_mask(degrees: np.ndarray, centrality: float | None) -> np.ndarray:
+    """Return which nodes are hubs: c_i = deg(i) / (n - 1) above ĉ (None: above the mean)."""
+    n = len(degrees)
+    bound = degrees.mean() if centrality is None else centrality * (n - 1)
+    mask: np.ndarray = degrees > bound
+    return mask
+
+
+def stream_steps(
+    options: Any, table: DiscreteTable, seed: int, plan_of: Callable[[Any, int], StreamPlan]
+) -> Generator[Step, Learner | None, Outcome]:
+    """Run a streaming learner; see :meth:`graftviz.learners.base.Learner.steps`.
+
+    Parameters
+    ----------
+    options : GraftingOptions
+        The learner; one of the same class may be sent in to replace it.
+    plan_of : callable
+        ``plan_of(options, n)`` resolves the options for n variables.
+    """
+    stream = _Stream(options, table, seed, plan_of)
+    run = stream.run
+    while True:
+        if run.room <= 0:
+            stopped_by = budget_reason(run.budget) if run.inactive else ""
+            break
+        if not stream.find():
+            stopped_by = ""
+            break
+        sent = yield run.step(stream.activate())
+        run.clock.resume()
+        if isinstance(sent, type(options)):
+            stream.switch(sent)
+    if not stream.polished:
+        run.polish()
+    with run.clock.work("scoring"):
+        slots, scores = stream.search.score_inactive(run.beliefs, run.options.threshold)
+    return run.finish(stream.search.edges(slots), scores, stopped_by=stopped_by)
+
+
+class _Stream:
+    """A streaming learner at work: its active set, its search, its plan."""
+
+    def __init__(
+        self,
+        options: Any,
+        table: DiscreteTable,
+        seed: int,
+        plan_of: Callable[[Any, int], StreamPlan],
+    ) -> None:
+        self.run = GraftingRun(table, options)
+        self.plan = plan_of(options, table.n_variables)
+        self._plan_of = plan_of
+        self.search = ReservoirSearch(
+            self.run.counts,
+            capacity=self.plan.capacity,
+            seed=seed,
+            history=self.plan.by_history,
+            full_queue=self.plan.full_queue,
+        )
+        self.polished = False
+        self._round = 0
+        self._degrees = np.zeros(table.n_variables, dtype=np.int64)
+        self._dropped = np.zeros(0, dtype=np.int64)
+        self._hubs = np.zeros(table.n_variables, dtype=np.bool_)
+        self._limit = 0
+        self._refilled = False
+        self._notes: list[str] = []
+
+    def find(self) -> bool:
+        """Test edges until there is something to activate; False: nothing violates any more.
+
+        That nothing violates is only believed at polished weights with every inactive edge tested.
+        """
+        self.search.begin_step()
+        self._notes = []
+        self._reorganise()
+        while True:
+            self._round += 1
+            with self.run.clock.work("scoring"):
+                ended = self._test()
+            if self.search.reservoir_size > 0:
+                return True
+            if self.polished and ended == EXHAUSTED:
+                return False
+            self.run.polish()
+            self.polished = True
+
+    def activate(self) -> Search:
+        """Choose from the reservoir, activate, refit, and update the reservoir."""
+        run, search = self.run, self.search
+        with run.clock.work("scoring"):
+            choice = search.choose(self.plan.alpha, run.room)
+            edges = search.edges(choice.slots)
+            activated = scored_edges(edges, search.state.score[choice.slots].tolist())
+            skipped = search.edges(choice.skipped)
+            search.activate(choice.slots)
+        run.refit(edges)
+        self.polished = False
+        np.add.at(self._degrees, edges.reshape(-1), 1)
+        dropped_before = search.edges(self._dropped)
+        with run.clock.work("scoring"):
+            self._dropped = search.rescore(run.beliefs, run.options.threshold)
+        tested, replaced = search.log()
+        hubs = np.flatnonzero(self._hubs).astype(np.int32)
+        for array in (skipped, dropped_before, hubs):
+            array.flags.writeable = False
+        return Search(
+            activated=activated,
+            tests=len(tested.scores),
+            test_limit=self._limit,
+            reservoir=choice.view,
+            skipped_adjacent=skipped,
+            replaced=replaced,
+            dropped=dropped_before,
+            queue=search.queue_size,
+            frozen=search.frozen_size,
+            unseen=search.unseen_size,
+            hubs=hubs,
+            tested=tested,
+            lines=self._lines(tested.verdicts, choice),
+            notes=tuple(self._notes),
+        )
+
+    def switch(self, options: Any) -> None:
+        """Go on with other options."""
+        self.run.switch(options)
+        self.plan = self._plan_of(options, self.run.counts.n_variables)
+        self.search.resize(self.plan.capacity)
+        with self.run.clock.work("scoring"):
+            dropped = self.search.rescore(self.run.beliefs, options.threshold)
+        self._dropped = np.concatenate([self._dropped, dropped])
+
+    def _reorganise(self) -> None:
+        """Move the edges of hubs up the queue (alg. 2)."""
+        self._hubs = np.zeros(len(self._degrees), dtype=np.bool_)
+        if self.plan.hubs and self.run.n_edges > self.plan.hubs_after:
+            self._hubs = hub_mask(self._degrees, self.plan.hub_centrality)
+            with self.run.clock.work("scoring"):
+                self.search.boost(
+                    self._hubs,
+                    cumulative=not self.plan.hubs_once,
+                    threshold=self.run.options.threshold,
+                )
+
+    def _test(self) -> int:
+        """Make this step's tests; then go on until a hit if R is still empty."""
+        search, plan = self.search, self.plan
+        first = self._round == 1
+        self._limit = plan.first_limit if first else plan.limit
+        frozen_before = search.frozen_size
+        ended = search.test(
+            self.run.beliefs,
+            self.run.options.threshold,
+            round_number=self._round,
+            limit=self._limit,
+            until=plan.capacity if first else None,
+        )
+        if first and ended != REACHED and search.reservoir_size:
+            self._notes.append(
+                f"The first filling stopped after {search.tests_logged:,} tests with "
+                f"{search.reservoir_size:,} of {plan.capacity:,} places taken."
+            )
+        if search.reservoir_size == 0 and ended != EXHAUSTED:
+            ended = search.test(
+                self.run.beliefs,
+                self.run.options.threshold,
+                round_number=self._round,
+                limit=None,
+                until=1,
+            )
+            if search.reservoir_size:
+                self._notes.append(
+                    f"Nothing violated in the first {self._limit:,} tests; testing went on to the "
+                    f"first hit, test {search.tests_logged:,}."
+                )
+        self._refilled = search.frozen_size < frozen_before
+        return ended
+
+    def _lines(self, verdicts: np.ndarray, choice: Choice) -> tuple[str, ...]:
+        """Name the pseudo-code lines that ran."""
+        ran = {
+            "reorganise": bool(self._hubs.any()),
+            "fill": self._round == 1,
+            "loop": self._round > 1,
+            "refill": self._refilled,
+            "extract": len(verdicts) > 0,
+            "count": len(verdicts) > 0,
+            "score": len(verdicts) > 0,
+            "admit": bool((verdicts == ADMITTED).any()),
+            "replace": bool((verdicts == DISPLACED_MINIMUM).any()),
+            "freeze": bool(((verdicts == PASSED) | (verdicts == TOO_WEAK)).any()),
+            "threshold": True,
+            "activate": len(choice.slots) > 0,
+            "refit": True,
+            "update": True,
+        }
+        return tuple(key for key, happened in ran.items() if happened)

@@ -1,0 +1,284 @@
+"""The edge queue: which inactive edge is tested next (BC §3.1.2 and alg. 2).
+
+The order is that of one full priority queue over all pairs, smallest first, where
+
+    priority(i, j) = base - h_i - h_j,
+
+base is 0 for a pair never tested and v = 1 - s/λ for one that returns from the frozen list, and
+h_i counts how often node i was boosted as a hub. Equal priorities come in random order, except
+that stored entries go before pairs that are not stored. Only this much is stored:
+
+* pairs that were drawn before (they have a slot), in a heap, and
+* pairs of two hubs.
+
+A pair of a hub and a plain node is drawn by picking the hub with the largest h and a random
+partner; a pair of two plain nodes by rejection. When rejection gets slow, what is left is
+enumerated once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts import add_pair
+from graftviz.pairs import find_slot
+from graftviz.search.heap import heapify, pop, push
+from graftviz.search.state import (
+    FROZEN_SIZE,
+    HUB_AT,
+    N_HUBS,
+    N_PLAIN,
+    QUEUE_SIZE,
+    QUEUED,
+    REMAINDER_KNOWN,
+    REMAINDER_SIZE,
+)
+
+NOTHING_LEFT = -1
+ENUMERATE_FIRST = -2
+_TRIES = 64
+
+
+@njit(cache=True, nogil=True)
+def random_word(state):
+    """Return the next 64 random bits (splitmix64)."""
+    state.random[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state.random[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def random_below(state, bound):
+    """Return a random integer in 0 … bound - 1."""
+    # 53 random bits scaled: for any bound met here the bias is below 1e-8.
+    return np.int64(np.float64(random_word(state) >> np.uint64(11)) * (2.0**-53) * bound)
+
+
+@njit(cache=True, nogil=True)
+def _store(state, store, i, j):
+    slot = add_pair(store, i, j)
+    state.undrawn[i] -= 1
+    state.undrawn[j] -= 1
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def undrawn_pairs(state, store):
+    """Return the number of pairs without a slot."""
+    n = len(state.boosts)
+    return n * (n - 1) // 2 - store.pairs.size[0]
+
+
+@njit(cache=True, nogil=True)
+def base_priority(state, slot, lam, history):
+    """Return a slot's priority before boosts: 0 if never tested (or history is ignored), else v."""
+    if state.tested_in[slot] == 0 or not history:
+        return 0.0
+    return 1.0 - state.score[slot] / lam
+
+
+@njit(cache=True, nogil=True)
+def _priority(state, store, slot, lam, history):
+    boost = state.boosts[store.pairs.first[slot]] + state.boosts[store.pairs.second[slot]]
+    return base_priority(state, slot, lam, history) - boost
+
+
+@njit(cache=True, nogil=True)
+def next_edge(state, store):
+    """Take the first edge off the queue.
+
+    Returns
+    -------
+    int
+        Its slot, or NOTHING_LEFT (the queue is empty and every pair has a slot), or
+        ENUMERATE_FIRST (call `enumerate_remainder`, then again).
+    """
+    _skip_exhausted_hubs(state)
+    queued = state.sizes[QUEUE_SIZE]
+    hub_at = state.sizes[HUB_AT]
+    hub_left = hub_at < state.sizes[N_HUBS]
+    undrawn_best = 0.0 if not hub_left else -float(state.boosts[state.hubs[hub_at]])
+    any_undrawn = undrawn_pairs(state, store) > 0
+    if queued > 0 and (not any_undrawn or state.queue_keys[0] <= undrawn_best):
+        state.sizes[QUEUE_SIZE] = queued - 1
+        return pop(state.queue_keys, state.queue_ties, state.queue_slots, queued)
+    if not any_undrawn:
+        return NOTHING_LEFT
+    if hub_left:
+        return _draw_at_hub(state, store)
+    return _draw_plain(state, store)
+
+
+@njit(cache=True, nogil=True)
+def _skip_exhausted_hubs(state):
+    """Advance to the first hub that still has a partner without a slot."""
+    while state.sizes[HUB_AT] < state.sizes[N_HUBS]:
+        if state.undrawn[state.hubs[state.sizes[HUB_AT]]] > 0:
+            return
+        state.sizes[HUB_AT] += 1
+
+
+@njit(cache=True, nogil=True)
+def _draw_at_hub(state, store):
+    """Draw a random undrawn pair at one of the hubs with the largest h."""
+    start = state.sizes[HUB_AT]
+    top = state.boosts[state.hubs[start]]
+    stop = start
+    while stop < state.sizes[N_HUBS] and state.boosts[state.hubs[stop]] == top:
+        stop += 1
+    hub = state.hubs[start]
+    for _ in range(_TRIES):
+        candidate = state.hubs[start + random_below(state, stop - start)]
+        if state.undrawn[candidate] > 0:
+            hub = candidate
+            break
+    n = len(state.boosts)
+    for _ in range(_TRIES):
+        partner = random_below(state, n)
+        if partner != hub and find_slot(store.pairs, hub, partner) < 0:
+            return _store(state, store, hub, partner)
+    # Few partners are left: pick the k-th of them.
+    skip = random_below(state, state.undrawn[hub])
+    for partner in range(n):
+        if partner != hub and find_slot(store.pairs, hub, partner) < 0:
+            if skip == 0:
+                return _store(state, store, hub, partner)
+            skip -= 1
+    return NOTHING_LEFT
+
+
+@njit(cache=True, nogil=True)
+def _draw_plain(state, store):
+    """Draw a random undrawn pair of plain nodes (all pairs at hubs have slots by now)."""
+    n = len(state.boosts)
+    plain = state.sizes[N_PLAIN]
+    if state.sizes[REMAINDER_KNOWN] == 0:
+        for _ in range(_TRIES):
+            i, j = state.plain[random_below(state, plain)], state.plain[random_below(state, plain)]
+            if i != j and find_slot(store.pairs, i, j) < 0:
+                return _store(state, store, i, j)
+        return ENUMERATE_FIRST
+    while state.sizes[REMAINDER_SIZE] > 0:
+        at = random_below(state, state.sizes[REMAINDER_SIZE])
+        key = state.remainder[at]
+        last = state.sizes[REMAINDER_SIZE] - 1
+        state.remainder[at] = state.remainder[last]
+        state.sizes[REMAINDER_SIZE] = last
+        # Some of the remainder may have been drawn since, at a node that became a hub.
+        if find_slot(store.pairs, key // n, key % n) < 0:
+            return _store(state, store, key // n, key % n)
+    return NOTHING_LEFT
+
+
+@njit(cache=True, nogil=True)
+def enumerate_remainder(state, store):
+    """List all pairs without a slot; `state.remainder` has room for them."""
+    n = len(state.boosts)
+    size = 0
+    for i in range(n):
+        if state.undrawn[i] == 0:
+            continue
+        for j in range(i + 1, n):
+            if find_slot(store.pairs, i, j) < 0:
+                state.remainder[size] = i * n + j
+                size += 1
+    state.sizes[REMAINDER_SIZE] = size
+    state.sizes[REMAINDER_KNOWN] = 1
+
+
+@njit(cache=True, nogil=True)
+def enqueue(state, store, slot, lam, history):
+    """Put a slot into the queue at its present priority."""
+    key = _priority(state, store, slot, lam, history)
+    size = state.sizes[QUEUE_SIZE]
+    tie = random_word(state)
+    push(state.queue_keys, state.queue_ties, state.queue_slots, size, key, tie, slot)
+    state.sizes[QUEUE_SIZE] = size + 1
+    state.place[slot] = QUEUED
+
+
+@njit(cache=True, nogil=True)
+def enqueue_all_pairs(state, store, lam):
+    """Full-queue start (BC app. B): store every pair at the default priority."""
+    n = len(state.boosts)
+    for i in range(n):
+        for j in range(i + 1, n):
+            if find_slot(store.pairs, i, j) < 0:
+                enqueue(state, store, _store(state, store, i, j), lam, True)
+
+
+@njit(cache=True, nogil=True)
+def refill(state, store, round_number, lam, history):
+    """Move the frozen list back into the queue, but for edges tested in this round.
+
+    Returns
+    -------
+    int
+        Number of edges moved.
+    """
+    kept, moved = 0, 0
+    for k in range(state.sizes[FROZEN_SIZE]):
+        slot = state.frozen[k]
+        if state.tested_in[slot] == round_number:
+            state.frozen[kept] = slot
+            kept += 1
+        else:
+            enqueue(state, store, slot, lam, history)
+            moved += 1
+    state.sizes[FROZEN_SIZE] = kept
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def boost_hubs(state, store, is_hub, cumulative, lam, history):
+    """Move all inactive edges at hubs up by one (alg. 2): every step, or once per node.
+
+    The caller has made room for the pairs between new hubs and all hubs.
+    """
+    n = len(state.boosts)
+    old_hubs = state.sizes[N_HUBS]
+    changed = False
+    for i in range(n):
+        if not is_hub[i] or (state.boosts[i] > 0 and not cumulative):
+            continue
+        changed = True
+        state.boosts[i] += 1
+        if state.boosts[i] > 1:
+            continue
+        for k in range(state.sizes[N_HUBS]):
+            other = state.hubs[k]
+            if find_slot(store.pairs, i, other) < 0:
+                enqueue(state, store, _store(state, store, i, other), lam, history)
+        state.hubs[state.sizes[N_HUBS]] = i
+        state.sizes[N_HUBS] += 1
+    state.sizes[HUB_AT] = 0
+    if not changed:
+        return
+    if state.sizes[N_HUBS] != old_hubs:
+        plain = 0
+        for i in range(n):
+            if state.boosts[i] == 0:
+                state.plain[plain] = i
+                plain += 1
+        state.sizes[N_PLAIN] = plain
+    _sort_hubs(state)
+    for k in range(state.sizes[QUEUE_SIZE]):
+        state.queue_keys[k] = _priority(state, store, state.queue_slots[k], lam, history)
+    heapify(state.queue_keys, state.queue_ties, state.queue_slots, state.sizes[QUEUE_SIZE])
+
+
+@njit(cache=True, nogil=True)
+def _sort_hubs(state):
+    """Order hubs by decreasing h, equal ones at random."""
+    count = state.sizes[N_HUBS]
+    for k in range(count - 1, 0, -1):
+        other = random_below(state, k + 1)
+        state.hubs[k], state.hubs[other] = state.hubs[other], state.hubs[k]
+    keys = np.empty(count, dtype=np.int64)
+    for k in range(count):
+        keys[k] = -state.boosts[state.hubs[k]]
+    order = np.argsort(keys, kind="mergesort")
+    state.hubs[:count] = state.hubs[:count][order]

@@ -1,0 +1,393 @@
+"""The streaming search of best-choice edge grafting: tests, reservoir, choice (BC alg. 3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts import PairCounts
+from graftviz.search.heap import heapify, push, sift_down
+from graftviz.search.queue import (
+    ENUMERATE_FIRST,
+    NOTHING_LEFT,
+    boost_hubs,
+    enqueue_all_pairs,
+    enumerate_remainder,
+    next_edge,
+    random_word,
+    refill,
+)
+from graftviz.search.scoring import score_slot, score_slots
+from graftviz.search.state import (
+    ACTIVE,
+    FROZEN,
+    FROZEN_SIZE,
+    LOG_SIZE,
+    N_HUBS,
+    QUEUE_SIZE,
+    RESERVED,
+    RESERVOIR_SIZE,
+    new_search_state,
+    with_room,
+)
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, EdgeTests, ReservoirView
+
+# Why a round of tests ended.
+LIMIT, REACHED, EXHAUSTED, _ENUMERATE = 0, 1, 2, 3
+_ROUND = 4096  # tests between two looks at the room left
+
+
+class Threshold(NamedTuple):
+    """The activation test C₂: s_e > λ, with d_e the number of joint states or its square root."""
+
+    lam: float
+    square_root: bool
+
+
+class Choice(NamedTuple):
+    """What the activation rule picked from the reservoir.
+
+    Attributes
+    ----------
+    slots : int64 array
+        Chosen edges, best score first.
+    skipped : int64 array
+        Slots with a score of at least τ_α that touch an edge chosen before them.
+    view : ReservoirView
+    """
+
+    slots: np.ndarray
+    skipped: np.ndarray
+    view: ReservoirView
+
+
+@njit(cache=True, nogil=True)
+def _freeze(state, slot):
+    state.frozen[state.sizes[FROZEN_SIZE]] = slot
+    state.sizes[FROZEN_SIZE] += 1
+    state.place[slot] = FROZEN
+
+
+@njit(cache=True, nogil=True)
+def _admit(state, slot, score, capacity):
+    """Offer a violating edge to the reservoir; return verdict and the slot pushed out (or -1)."""
+    size = state.sizes[RESERVOIR_SIZE]
+    keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
+    if size < capacity:
+        push(keys, ties, slots, size, score, random_word(state), slot)
+        state.sizes[RESERVOIR_SIZE] = size + 1
+        state.place[slot] = RESERVED
+        return ADMITTED, -1
+    if score <= keys[0]:
+        _freeze(state, slot)
+        return TOO_WEAK, -1
+    displaced = slots[0]
+    _freeze(state, displaced)
+    keys[0], ties[0], slots[0] = score, random_word(state), slot
+    sift_down(keys, ties, slots, 0, size)
+    state.place[slot] = RESERVED
+    return DISPLACED_MINIMUM, displaced
+
+
+@njit(cache=True, nogil=True)
+def _run_tests(
+    state, packed, store, beliefs, threshold, round_number, tests, until, history, capacity, scratch
+):
+    """Test up to `tests` edges from the front of the queue.
+
+    Returns
+    -------
+    int
+        LIMIT, REACHED (R holds `until` edges), EXHAUSTED (every inactive edge outside R was tested
+        in this round), or _ENUMERATE (the remainder has to be listed first).
+    """
+    while tests > 0:
+        if state.sizes[RESERVOIR_SIZE] >= until:
+            return REACHED
+        slot = next_edge(state, store)
+        if slot == NOTHING_LEFT:
+            if refill(state, store, round_number, threshold.lam, history) == 0:
+                return EXHAUSTED
+            continue
+        if slot == ENUMERATE_FIRST:
+            return _ENUMERATE
+        tests -= 1
+        score = score_slot(slot, packed, store, beliefs, threshold.square_root, scratch)
+        state.score[slot] = score
+        state.tested_in[slot] = round_number
+        verdict, displaced = PASSED, -1
+        if score > threshold.lam:
+            verdict, displaced = _admit(state, slot, score, capacity)
+        else:
+            _freeze(state, slot)
+        at = state.sizes[LOG_SIZE]
+        state.log_slots[at] = slot
+        state.log_scores[at] = score
+        state.log_verdicts[at] = verdict
+        state.log_displaced[at] = displaced
+        state.sizes[LOG_SIZE] = at + 1
+    return REACHED if state.sizes[RESERVOIR_SIZE] >= until else LIMIT
+
+
+@njit(cache=True, nogil=True)
+def _rescore_reservoir(state, packed, store, beliefs, threshold, capacity, scratch):
+    """Score R again; what no longer violates, or no longer fits, leaves to L (weakest first)."""
+    keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
+    kept = 0
+    for k in range(state.sizes[RESERVOIR_SIZE]):
+        slot = slots[k]
+        score = score_slot(slot, packed, store, beliefs, threshold.square_root, scratch)
+        state.score[slot] = score
+        if score > threshold.lam:
+            keys[kept], ties[kept], slots[kept] = score, ties[k], slot
+            kept += 1
+        else:
+            _freeze(state, slot)
+    heapify(keys, ties, slots, kept)
+    while kept > capacity:
+        _freeze(state, slots[0])
+        kept -= 1
+        keys[0], ties[0], slots[0] = keys[kept], ties[kept], slots[kept]
+        sift_down(keys, ties, slots, 0, kept)
+    state.sizes[RESERVOIR_SIZE] = kept
+
+
+class ReservoirSearch:
+    """Queue, reservoir and frozen list of one run.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Gives every drawn pair its slot and its table.
+    capacity : int
+        |R|.
+    seed : int
+    history : bool
+        Whether frozen edges return in the order of their violation offsets v_e (BC); otherwise
+        they return in random order (first hit).
+    full_queue : bool
+        Store all pairs in the queue at the start.
+    """
+
+    def __init__(
+        self,
+        counts: PairCounts,
+        *,
+        capacity: int,
+        seed: int,
+        history: bool = True,
+        full_queue: bool = False,
+    ) -> None:
+        self.counts = counts
+        self.capacity = capacity
+        self.history = history
+        self.state = new_search_state(counts.n_variables, capacity, seed)
+        if full_queue:
+            self._make_room(counts.tables_possible)
+            enqueue_all_pairs(self.state, counts.store, 1.0)
+
+    @property
+    def reservoir_size(self) -> int:
+        """Edges in R now."""
+        return int(self.state.sizes[RESERVOIR_SIZE])
+
+    @property
+    def queue_size(self) -> int:
+        """Stored queue entries."""
+        return int(self.state.sizes[QUEUE_SIZE])
+
+    @property
+    def frozen_size(self) -> int:
+        """Edges in L."""
+        return int(self.state.sizes[FROZEN_SIZE])
+
+    @property
+    def unseen_size(self) -> int:
+        """Pairs at default priority, stored nowhere."""
+        return self.counts.tables_possible - int(self.counts.store.pairs.size[0])
+
+    @property
+    def tests_logged(self) -> int:
+        """Tests since the log was begun."""
+        return int(self.state.sizes[LOG_SIZE])
+
+    def resize(self, capacity: int) -> None:
+        """Change |R|; the next `rescore` lets the weakest go if there are too many."""
+        if capacity > len(self.state.reservoir_keys):
+            grown = new_search_state(self.counts.n_variables, capacity, 0)
+            size = self.reservoir_size
+            for name in ("reservoir_keys", "reservoir_ties", "reservoir_slots"):
+                getattr(grown, name)[:size] = getattr(self.state, name)[:size]
+            self.state = self.state._replace(
+                reservoir_keys=grown.reservoir_keys,
+                reservoir_ties=grown.reservoir_ties,
+                reservoir_slots=grown.reservoir_slots,
+            )
+        self.capacity = capacity
+
+    def begin_step(self) -> None:
+        """Forget the log of the step before."""
+        self.state.sizes[LOG_SIZE] = 0
+
+    def boost(self, is_hub: np.ndarray, *, cumulative: bool, threshold: Threshold) -> None:
+        """Move the inactive edges of hubs to the front of the queue (alg. 2)."""
+        new = int(np.count_nonzero(is_hub & (self.state.boosts == 0)))
+        pairs = min(new * (int(self.state.sizes[N_HUBS]) + new), self.unseen_size)
+        self._make_room(pairs)
+        boost_hubs(
+            self.state, self.counts.store, is_hub, cumulative, threshold.lam, self.history
+        )
+
+    def test(
+        self,
+        beliefs: np.ndarray,
+        threshold: Threshold,
+        *,
+        round_number: int,
+        limit: int | None,
+        until: int | None = None,
+    ) -> int:
+        """Test edges, each at most once per round.
+
+        Parameters
+        ----------
+        beliefs : float64 array, flat
+            Current node beliefs.
+        threshold : Threshold
+        round_number : int
+            From 1; a new number allows every edge to be tested again.
+        limit : int or None
+            Most tests to make; None: until nothing is left.
+        until : int or None
+            Stop as soon as R holds so many edges.
+
+        Returns
+        -------
+        int
+            LIMIT, REACHED or EXHAUSTED.
+        """
+        target = self.capacity + 1 if until is None else until
+        left = self.counts.tables_possible if limit is None else limit
+        while True:
+            tests = min(left, _ROUND)
+            self._make_room(min(tests, self.unseen_size))
+            before = self.tests_logged
+            ended = _run_tests(
+                self.state,
+                self.counts.packed,
+                self.counts.store,
+                beliefs,
+                threshold,
+                round_number,
+                tests,
+                target,
+                self.history,
+                self.capacity,
+                self.counts.scratch,
+            )
+            left -= self.tests_logged - before
+            if ended == _ENUMERATE:
+                remainder = np.zeros(self.unseen_size, dtype=np.int64)
+                self.state = self.state._replace(remainder=remainder)
+                enumerate_remainder(self.state, self.counts.store)
+            elif ended != LIMIT or left <= 0:
+                return int(ended)
+
+    def choose(self, alpha: float, budget: int) -> Choice:
+        """Pick edges from R: score ≥ τ_α, best first, none touching one picked before it.
+
+        The maximum is always taken, whatever rounding does to τ_α. Equal scores go by pair.
+        """
+        size = self.reservoir_size
+        slots, scores = self.state.reservoir_slots[:size], self.state.reservoir_keys[:size]
+        pairs = self.counts.store.pairs
+        order = np.lexsort((pairs.second[slots], pairs.first[slots], -scores))
+        slots, scores = slots[order], scores[order]
+        edges = self.edges(slots)
+        mean, maximum = float(scores.mean()), float(scores[0])
+        tau = (1.0 - alpha) * mean + alpha * maximum
+        eligible = max(1, int(np.searchsorted(-scores, -tau, side="right")))
+        chosen: list[int] = []
+        skipped: list[int] = []
+        touched: set[int] = set()
+        for k in range(eligible):
+            i, j = int(edges[k, 0]), int(edges[k, 1])
+            if len(chosen) == budget:
+                break
+            if i in touched or j in touched:
+                skipped.append(k)
+            else:
+                chosen.append(k)
+                touched.update((i, j))
+        for array in (edges, scores):
+            array.flags.writeable = False
+        view = ReservoirView(edges, scores, mean, tau, maximum, self.capacity)
+        return Choice(slots[chosen], slots[skipped], view)
+
+    def activate(self, chosen: np.ndarray) -> None:
+        """Take chosen slots out of R; `rescore` must follow before the next test."""
+        size = self.reservoir_size
+        state = self.state
+        state.place[chosen] = ACTIVE
+        keep = np.flatnonzero(state.place[state.reservoir_slots[:size]] == RESERVED)
+        for array in (state.reservoir_keys, state.reservoir_ties, state.reservoir_slots):
+            array[: len(keep)] = array[keep]
+        state.sizes[RESERVOIR_SIZE] = len(keep)
+
+    def rescore(self, beliefs: np.ndarray, threshold: Threshold) -> np.ndarray:
+        """Update the scores of R after a refit; return the slots that left to L."""
+        before = self.frozen_size
+        _rescore_reservoir(
+            self.state,
+            self.counts.packed,
+            self.counts.store,
+            beliefs,
+            threshold,
+            self.capacity,
+            self.counts.scratch,
+        )
+        return self.state.frozen[before : self.frozen_size].copy()
+
+    def score_inactive(self, beliefs: np.ndarray, threshold: Threshold) -> tuple[np.ndarray, ...]:
+        """Score all inactive pairs whose table has been counted; return (slots, scores)."""
+        size = int(self.counts.store.pairs.size[0])
+        tested = self.state.tested_in[:size] > 0
+        slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
+        scores = np.empty(len(slots))
+        score_slots(
+            slots,
+            self.counts.packed,
+            self.counts.store,
+            beliefs,
+            threshold.square_root,
+            self.counts.scratch,
+            scores,
+        )
+        return slots, scores
+
+    def edges(self, slots: np.ndarray) -> np.ndarray:
+        """Return the pairs of some slots, shape (k, 2), int32."""
+        pairs = self.counts.store.pairs
+        return np.stack([pairs.first[slots], pairs.second[slots]], axis=1)
+
+    def log(self) -> tuple[EdgeTests, np.ndarray]:
+        """Return the tests since the log was begun, and the edges pushed out of R by them."""
+        size, state = self.tests_logged, self.state
+        displaced = state.log_displaced[:size]
+        tests = EdgeTests(
+            self.edges(state.log_slots[:size]),
+            state.log_scores[:size].copy(),
+            state.log_verdicts[:size].copy(),
+        )
+        replaced = self.edges(displaced[displaced >= 0])
+        for array in (tests.edges, tests.scores, tests.verdicts, replaced):
+            array.flags.writeable = False
+        return tests, replaced
+
+    def _make_room(self, new_pairs: int) -> None:
+        """Make room for so many new slots, their tables, and a round of log entries."""
+        self.counts.reserve(new_pairs)
+        slots = len(self.counts.store.cell_offsets)
+        self.state = with_room(self.state, slots, self.tests_logged + _ROUND)

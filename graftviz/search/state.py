@@ -1,0 +1,132 @@
+"""Flat state of the streaming search: queue, reservoir, frozen list, and the log of tests.
+
+Every pair that was drawn has a slot (:mod:`graftviz.pairs`) and is in exactly one place. Pairs
+never drawn have no slot and carry the default priority ρ₀ = 0 without being stored.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Places of a slot.
+QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
+
+# Positions in `sizes`.
+QUEUE_SIZE, RESERVOIR_SIZE, FROZEN_SIZE, LOG_SIZE = 0, 1, 2, 3
+N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_KNOWN = 4, 5, 6, 7, 8
+_N_SIZES = 9
+
+
+class SearchState(NamedTuple):
+    """Kernel-side state. Arrays "per slot" grow with the pairs drawn.
+
+    Attributes
+    ----------
+    score : float64, per slot
+        The latest score.
+    place : int8, per slot
+    tested_in : int32, per slot
+        Round of the latest test, from 1; 0: never tested.
+    queue_keys, queue_ties, queue_slots : per slot
+        Min-heap of priorities; ties are random.
+    reservoir_keys, reservoir_ties, reservoir_slots : arrays of length |R|
+        Min-heap of scores.
+    frozen : int64, per slot
+        Slots in the frozen list L; the priority v_e = 1 - s_e / λ follows from `score`.
+    boosts : int64, shape (n,)
+        h_i: how often node i's edges were moved up; an edge's priority is base - h_i - h_j.
+    undrawn : int64, shape (n,)
+        Number of partners of node i with whom it has no slot.
+    hubs, plain : int64, shape (n,)
+        Nodes with h > 0, largest first, ties shuffled; nodes with h = 0.
+    remainder : int64
+        Once few pairs are left: the keys i · n + j of those without a slot.
+    log_slots, log_scores, log_verdicts, log_displaced : arrays
+        The tests of the current step; `log_displaced` is the slot pushed out, or -1.
+    sizes : int64
+        Fill levels, at the positions named in this module.
+    random : uint64, shape (1,)
+        State of the generator.
+    """
+
+    score: np.ndarray
+    place: np.ndarray
+    tested_in: np.ndarray
+    queue_keys: np.ndarray
+    queue_ties: np.ndarray
+    queue_slots: np.ndarray
+    reservoir_keys: np.ndarray
+    reservoir_ties: np.ndarray
+    reservoir_slots: np.ndarray
+    frozen: np.ndarray
+    boosts: np.ndarray
+    undrawn: np.ndarray
+    hubs: np.ndarray
+    plain: np.ndarray
+    remainder: np.ndarray
+    log_slots: np.ndarray
+    log_scores: np.ndarray
+    log_verdicts: np.ndarray
+    log_displaced: np.ndarray
+    sizes: np.ndarray
+    random: np.ndarray
+
+
+_PER_SLOT = {
+    "score": np.float64,
+    "place": np.int8,
+    "tested_in": np.int32,
+    "queue_keys": np.float64,
+    "queue_ties": np.uint64,
+    "queue_slots": np.int64,
+    "frozen": np.int64,
+}
+_LOG = {
+    "log_slots": np.int64,
+    "log_scores": np.float64,
+    "log_verdicts": np.int8,
+    "log_displaced": np.int64,
+}
+
+
+def new_search_state(n: int, reservoir: int, seed: int) -> SearchState:
+    """Return the state before the first test: nothing stored, every pair at default priority."""
+    sizes = np.zeros(_N_SIZES, dtype=np.int64)
+    sizes[N_PLAIN] = n
+    start = np.random.default_rng(seed).integers(0, 2**63, size=1, dtype=np.int64)
+    per_slot = {name: np.zeros(0, dtype=kind) for name, kind in _PER_SLOT.items()}
+    log = {name: np.zeros(0, dtype=kind) for name, kind in _LOG.items()}
+    return SearchState(
+        reservoir_keys=np.zeros(reservoir),
+        reservoir_ties=np.zeros(reservoir, dtype=np.uint64),
+        reservoir_slots=np.zeros(reservoir, dtype=np.int64),
+        boosts=np.zeros(n, dtype=np.int64),
+        undrawn=np.full(n, n - 1, dtype=np.int64),
+        hubs=np.zeros(n, dtype=np.int64),
+        plain=np.arange(n, dtype=np.int64),
+        remainder=np.zeros(0, dtype=np.int64),
+        sizes=sizes,
+        random=start.astype(np.uint64),
+        **per_slot,
+        **log,
+    )
+
+
+def with_room(state: SearchState, slots: int, log: int) -> SearchState:
+    """Return the state with room for so many slots and log entries in all."""
+    larger = {}
+    if slots > len(state.score):
+        for name, kind in _PER_SLOT.items():
+            larger[name] = _longer(getattr(state, name), slots, kind)
+    if log > len(state.log_slots):
+        for name, kind in _LOG.items():
+            larger[name] = _longer(getattr(state, name), max(log, 2 * len(state.log_slots)), kind)
+    return state._replace(**larger) if larger else state
+
+
+def _longer(array: np.ndarray, length: int, kind: type) -> np.ndarray:
+    grown = np.zeros(length, dtype=kind)
+    grown[: len(array)] = array
+    return grown
