@@ -1,0 +1,402 @@
+"""A learner at work: steps and metrics pile up in a Run; `learn` drains one into a Result.
+
+This lies above the metrics, because a drain is also where metrics get to observe the steps, and
+above the learners, which know neither.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
+from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
+from graftviz.model import PairwiseMRF
+from graftviz.table import DiscreteTable
+from graftviz.trace import Certificate, Outcome, Seconds, Step, Trace
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A change of options in mid-run: `learner` takes over after step `at` (0: from the start)."""
+
+    at: int
+    learner: Learner
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a run has come to, whether it ended by itself or was broken off.
+
+    Attributes
+    ----------
+    learner : Learner
+        With the options it was started with.
+    branch : Branch or None
+        The options that took over later, if that step was reached.
+    seed : int
+    variables, rows, rows_test : int
+        Size of the table that was learned from, and number of held-out rows (0: none).
+    fingerprint : str
+        Of the table that was learned from.
+    model : PairwiseMRF
+    trace : Trace
+    start : StepMetrics
+        Of the model without edges.
+    metrics : tuple of StepMetrics
+        One per step of the trace.
+    stop_reason : str
+        A sentence.
+    converged : bool
+        Claimed only when the certificate proves it.
+    certificate : Certificate or None
+        None when the run was broken off: then nothing has been checked at the end.
+    objective, kkt_residual : float
+        Of `model`.
+    bp_restart_gap : float or None
+        See :class:`graftviz.trace.Outcome`.
+    recall, precision, f1, nlpl_test : float or None
+        Of `model`; None where truth or held-out rows are missing, or a ratio is 0 / 0.
+    nlpl_train : float
+        Negative log pseudo-likelihood of the training rows (nats per row).
+    tests, tables_counted, tables_possible, edges : int
+    seconds : Seconds
+        Engine time: counting to final fit and certificate.
+    """
+
+    learner: Learner
+    branch: Branch | None
+    seed: int
+    variables: int
+    rows: int
+    rows_test: int
+    fingerprint: str
+    model: PairwiseMRF
+    trace: Trace
+    start: StepMetrics
+    metrics: tuple[StepMetrics, ...]
+    stop_reason: str
+    converged: bool
+    certificate: Certificate | None
+    objective: float
+    kkt_residual: float
+    bp_restart_gap: float | None
+    recall: float | None
+    precision: float | None
+    f1: float | None
+    nlpl_train: float
+    nlpl_test: float | None
+    tests: int
+    tables_counted: int
+    tables_possible: int
+    edges: int
+    seconds: Seconds
+
+
+class Run:
+    """A learner at work on a table, one activation step at a time.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows to learn from.
+    learner : Learner
+    seed : int, optional
+        The same seed gives the same run, in any process.
+    test : DiscreteTable, optional
+        Held-out rows, coded like `table`; the learner never sees them.
+    truth : int array-like, shape (k, 2), optional
+        The true edges as pairs of variables; the learner never sees them.
+    branch : Branch, optional
+        Options that take over in mid-run.
+
+    Attributes
+    ----------
+    steps : list of Step
+        Only ever appended to, so it may be read while another thread advances the run.
+    metrics : list of StepMetrics
+        One per step, and there before its step is.
+    start : StepMetrics or None
+        Of the model without edges; None before the first step.
+    final : StepMetrics or None
+        Of the polished model; None until the run has ended.
+    outcome : Outcome or None
+        None until the run has ended.
+
+    Raises
+    ------
+    InputError
+        When the table has fewer than two rows or variables, test or truth do not belong to it,
+        the seed is negative, the branch is of another kind than the learner, or more edges are
+        asked for than there are pairs.
+    """
+
+    def __init__(
+        self,
+        table: DiscreteTable,
+        learner: Learner,
+        *,
+        seed: int = 0,
+        test: DiscreteTable | None = None,
+        truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+        branch: Branch | None = None,
+    ) -> None:
+        _check_table(table)
+        if test is not None:
+            _check_test(table, test)
+        if branch is not None:
+            _check_branch(learner, branch)
+        for options in (learner, *([branch.learner] if branch else [])):
+            _check_edge_budget(options, table.n_variables)
+        self.table = table
+        self.learner = learner
+        self.seed = _checked_seed(seed)
+        self.test = test
+        self.truth = None if truth is None else checked_edges(truth, table.n_variables)
+        self.branch = branch
+        self.steps: list[Step] = []
+        self.metrics: list[StepMetrics] = []
+        self.start: StepMetrics | None = None
+        self.final: StepMetrics | None = None
+        self.outcome: Outcome | None = None
+        first = branch.learner if branch is not None and branch.at == 0 else learner
+        self._generator: Generator[Step, Learner | None, Outcome] = first.steps(
+            table, seed=self.seed
+        )
+        self._observer: MetricsObserver | None = None
+        self._result: Result | None = None
+
+    @property
+    def branched(self) -> bool:
+        """Whether the options of the branch are the ones in force at the next step."""
+        return self.branch is not None and len(self.steps) >= self.branch.at
+
+    def advance(self) -> bool:
+        """Make one activation step; return False, and do nothing, when the run has ended."""
+        if self.outcome is not None:
+            return False
+        try:
+            step = self._next_step()
+        except StopIteration as stop:
+            # After an exception a generator has nothing more to say, not even an outcome.
+            if stop.value is not None:
+                self._end(stop.value)
+            return False
+        observer = self._observer
+        if observer is None:
+            observer = self._observe_from(step.history.start)
+        self.metrics.append(observer.observe(step))
+        self.steps.append(step)
+        return True
+
+    def result(self) -> Result:
+        """Return what has been learned so far; the metrics on the training rows take a moment.
+
+        Raises
+        ------
+        ValueError
+            Before the first step.
+        """
+        if self._result is None or self.outcome is None:
+            self._result = _result(self)
+        return self._result
+
+    def _next_step(self) -> Step:
+        at = len(self.steps)
+        if self.branch is not None and at == self.branch.at and at > 0:
+            return self._generator.send(self.branch.learner)
+        return next(self._generator)
+
+    def _observe_from(self, start_model: PairwiseMRF) -> MetricsObserver:
+        self._observer = MetricsObserver(start_model, self.test, self.truth)
+        self.start = self._observer.start
+        return self._observer
+
+    def _end(self, outcome: Outcome) -> None:
+        observer = self._observer
+        if observer is None:
+            observer = self._observe_from(outcome.history.start)
+        self.final = observer.observe_history(outcome.history)
+        self.outcome = outcome
+
+
+def learn(
+    table: DiscreteTable,
+    learner: Learner,
+    *,
+    seed: int = 0,
+    test: DiscreteTable | None = None,
+    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    on_step: Callable[[Step], Any] | None = None,
+) -> Result:
+    """Let `learner` work on `table` until it ends, and return what came of it.
+
+    Parameters are those of :class:`Run`; `on_step` is called with every step.
+
+    Raises
+    ------
+    InputError
+        See :class:`Run`.
+    """
+    run = Run(table, learner, seed=seed, test=test, truth=truth)
+    while run.advance():
+        if on_step is not None:
+            on_step(run.steps[-1])
+    return run.result()
+
+
+def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.ndarray:
+    """Return undirected edges as rows i < j, sorted, none twice: int64, shape (k, 2), read-only.
+
+    Raises
+    ------
+    InputError
+        When they are no pairs of two different variables 0 … n − 1.
+    """
+    try:
+        rows = [tuple(edge) for edge in edges]
+    except TypeError:
+        rows = [()]
+    if any(len(row) != 2 for row in rows):
+        raise InputError("True edges must be pairs of variables.")
+    array = np.array(rows).reshape(-1, 2)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError("True edges must be given as whole numbers, the positions of columns.")
+    array = array.astype(np.int64)
+    bad = (array < 0).any(axis=1) | (array >= n).any(axis=1) | (array[:, 0] == array[:, 1])
+    if bad.any():
+        k = int(np.argmax(bad))
+        i, j = array[k].tolist()
+        what = "joins a variable with itself" if i == j else f"is no pair of variables 0 … {n - 1}"
+        raise InputError(f"True edge number {k + 1}, ({i}, {j}), {what}.")
+    checked = np.unique(np.sort(array, axis=1), axis=0)
+    checked.flags.writeable = False
+    return checked
+
+
+def _check_table(table: DiscreteTable) -> None:
+    if table.n_rows < 2:
+        raise InputError("There is only one row to learn from; at least two are needed.")
+    if table.n_variables < 2:
+        raise InputError(
+            f"There is only one variable, {table.names[0]!r}; an edge needs at least two."
+        )
+
+
+def _check_test(table: DiscreteTable, test: DiscreteTable) -> None:
+    if test.names != table.names:
+        raise InputError(
+            "The test rows have other columns than the training rows: "
+            f"{_first_difference(table.names, test.names)}."
+        )
+    for name, wanted, got in zip(table.names, table.labels, test.labels, strict=True):
+        if wanted != got:
+            raise InputError(
+                f"Column {name!r} of the test rows is coded differently from the training rows: "
+                f"{_first_difference(wanted, got)}."
+            )
+
+
+def _first_difference(wanted: tuple[str, ...], got: tuple[str, ...]) -> str:
+    for k, (a, b) in enumerate(zip(wanted, got, strict=False)):
+        if a != b:
+            return f"number {k + 1} is {b!r} instead of {a!r}"
+    return f"there are {len(got)} instead of {len(wanted)}"
+
+
+def _check_branch(learner: Learner, branch: Branch) -> None:
+    if branch.at < 0:
+        raise InputError(f"A run cannot branch at step {branch.at}; steps count from 0.")
+    if type(branch.learner) is not type(learner):
+        raise InputError(
+            f"A run of {learner.title} can only go on as {learner.title} with other options, "
+            f"not as {branch.learner.title}."
+        )
+
+
+def _check_edge_budget(learner: Learner, n: int) -> None:
+    wanted, possible = getattr(learner, "max_edges", None), n * (n - 1) // 2
+    if wanted is not None and wanted > possible:
+        raise InputError(
+            f"{wanted:,} edges were asked for, but {n:,} variables have only {possible:,} pairs; "
+            f"ask for at most {possible:,}, or give no limit."
+        )
+
+
+def _checked_seed(seed: int) -> int:
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise InputError(f"The seed must be a whole number, not {seed!r}.") from None
+    if number < 0:
+        raise InputError(f"The seed must be at least 0; got {number}.")
+    return number
+
+
+def _result(run: Run) -> Result:
+    # Counted first: an interrupt may have fallen between a step's metrics and the step.
+    count = len(run.steps)
+    trace = Trace(tuple(run.steps[:count]), run.outcome)
+    if run.outcome is not None:
+        model = run.outcome.model()
+        end, metrics = _facts(run.outcome), run.final
+    elif count:
+        model = run.steps[count - 1].model()
+        end, metrics = _facts_of_unfinished(run.steps[count - 1]), run.metrics[count - 1]
+    else:
+        raise ValueError("a run has no result before its first step")
+    # Both are set by now: the first with the first step, the second with the step or the outcome.
+    assert run.start is not None
+    assert metrics is not None
+    return Result(
+        learner=run.learner,
+        branch=run.branch if run.branched else None,
+        seed=run.seed,
+        variables=run.table.n_variables,
+        rows=run.table.n_rows,
+        rows_test=0 if run.test is None else run.test.n_rows,
+        fingerprint=run.table.fingerprint,
+        model=model,
+        trace=trace,
+        start=run.start,
+        metrics=tuple(run.metrics[:count]),
+        **metrics._asdict(),
+        nlpl_train=negative_log_pseudo_likelihood(model, run.table),
+        edges=model.n_edges,
+        **end,
+    )
+
+
+def _facts(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "stop_reason": outcome.stop_reason,
+        "converged": outcome.converged,
+        "certificate": outcome.certificate,
+        "objective": outcome.objective,
+        "kkt_residual": outcome.kkt_residual,
+        "bp_restart_gap": outcome.bp_restart_gap,
+        "tests": outcome.tests,
+        "tables_counted": outcome.tables_counted,
+        "tables_possible": outcome.tables_possible,
+        "seconds": outcome.seconds,
+    }
+
+
+def _facts_of_unfinished(step: Step) -> dict[str, Any]:
+    return {
+        "stop_reason": f"Interrupted after step {step.index}.",
+        "converged": False,
+        "certificate": None,
+        "objective": step.objective,
+        "kkt_residual": step.kkt_residual,
+        "bp_restart_gap": None,
+        "tests": step.tests_total,
+        "tables_counted": step.tables_counted,
+        "tables_possible": step.tables_possible,
+        "seconds": step.seconds,
+    }

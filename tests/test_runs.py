@@ -1,0 +1,209 @@
+"""Runs: a learner drained step by step, observed, branched, broken off, refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from fakes import ScriptedLearner, random_table
+
+from graftviz.errors import InputError
+from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
+from graftviz.runs import Branch, Run, checked_edges, learn
+from graftviz.table import DiscreteTable
+
+TABLE = random_table(5, 9, 120)
+TRUTH = [(1, 0), (2, 3), (4, 8)]
+
+
+def drained(run: Run) -> Run:
+    while run.advance():
+        pass
+    return run
+
+
+def activated(run: Run) -> list[list[tuple[int, int]]]:
+    return [[edge[:2] for edge in step.activated] for step in run.steps]
+
+
+def weights(run: Run) -> list[list[float]]:
+    return [step.model().weights.tolist() for step in run.steps]
+
+
+def test_a_run_makes_one_step_at_a_time_and_then_ends():
+    run = Run(TABLE, ScriptedLearner(max_edges=6))
+    assert run.start is None
+    for count in (1, 2, 3):
+        assert run.advance()
+        assert len(run.steps) == len(run.metrics) == count
+        assert run.outcome is None
+    for _ in range(2):
+        assert not run.advance()
+        assert run.outcome is not None
+        assert len(run.steps) == 3
+
+
+def test_learn_gives_what_the_drained_run_gives():
+    train, test = TABLE.split(0.25, seed=1)
+    seen = []
+    result = learn(train, ScriptedLearner(), seed=3, test=test, truth=TRUTH, on_step=seen.append)
+    run = drained(Run(train, ScriptedLearner(), seed=3, test=test, truth=TRUTH))
+    assert [step.index for step in seen] == [1, 2, 3, 4, 5, 6]
+    assert tuple(seen) == result.trace.steps
+    assert result.metrics == tuple(run.metrics)
+    assert np.array_equal(result.model.weights, run.outcome.model().weights)
+    assert (result.variables, result.rows, result.rows_test) == (9, 90, 30)
+    assert result.fingerprint == train.fingerprint
+    assert result.edges == result.model.n_edges == 12
+    assert result.stop_reason == run.outcome.stop_reason
+    assert result.certificate == run.outcome.certificate
+    found = recall_precision_f1(result.model.edges, TRUTH)
+    assert (result.recall, result.precision, result.f1) == found
+    assert result.nlpl_train == negative_log_pseudo_likelihood(result.model, train)
+    assert result.nlpl_test == pytest.approx(negative_log_pseudo_likelihood(result.model, test))
+    # The final polish moved the weights, so the last step's metrics are not the result's.
+    assert result.nlpl_test != result.metrics[-1].nlpl_test
+
+
+def test_the_result_of_an_ended_run_is_computed_once():
+    run = Run(TABLE, ScriptedLearner())
+    run.advance()
+    assert run.result() is not run.result()
+    drained(run)
+    assert run.result() is run.result()
+
+
+def test_a_run_broken_off_has_the_model_of_its_last_step():
+    run = Run(TABLE, ScriptedLearner(), test=TABLE, truth=TRUTH)
+    with pytest.raises(ValueError, match="before its first step"):
+        run.result()
+    run.advance()
+    run.advance()
+    result = run.result()
+    assert result.stop_reason == "Interrupted after step 2."
+    assert not result.converged
+    assert result.certificate is None
+    assert result.trace.outcome is None
+    assert result.model.edges.tolist() == run.steps[1].active_edges().tolist()
+    assert result.nlpl_test == run.metrics[1].nlpl_test
+    assert result.objective == run.steps[1].objective
+    assert result.tests == run.steps[1].tests_total
+
+
+def test_a_run_without_steps_still_has_a_result():
+    run = Run(TABLE, Barren(), test=TABLE)
+    assert not run.advance()
+    result = run.result()
+    assert result.edges == len(result.trace) == 0
+    assert result.nlpl_test == run.start.nlpl_test == pytest.approx(result.nlpl_train)
+
+
+@dataclass(frozen=True)
+class Barren(ScriptedLearner):
+    """Activates nothing."""
+
+    def steps(self, table, *, seed=0):
+        """End at once, with the outcome of a scripted run before its first step."""
+        generator = ScriptedLearner(max_edges=1, scale=0.0).steps(table, seed=seed)
+        next(generator)
+        try:
+            next(generator)
+        except StopIteration as stop:
+            history = stop.value.history
+            del history.active[:], history.counts[:], history.changes[:]
+            return replace(stop.value, history=history)
+        yield
+
+
+@pytest.mark.parametrize("at", [0, 1, 4, 99])
+def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
+    old, new = ScriptedLearner(max_edges=20), ScriptedLearner(max_edges=15, per_step=3)
+    plain = drained(Run(TABLE, old, seed=2))
+    branched = drained(Run(TABLE, old, seed=2, branch=Branch(at, new)))
+    shared = min(at, len(plain.steps))
+    assert activated(branched)[:shared] == activated(plain)[:shared]
+    assert weights(branched)[:shared] == weights(plain)[:shared]
+    if at == 99:
+        assert activated(branched) == activated(plain)
+        assert branched.result().branch is None
+    else:
+        assert all(len(edges) == 3 for edges in activated(branched)[at:-1])
+        assert branched.outcome.history.active != plain.outcome.history.active
+        assert branched.result().branch == Branch(at, new)
+    if at == 0:
+        assert weights(branched) == weights(drained(Run(TABLE, new, seed=2)))
+
+
+def test_what_is_held_out_changes_nothing_that_is_learned():
+    plain = drained(Run(TABLE, ScriptedLearner(), seed=4))
+    observed = drained(Run(TABLE, ScriptedLearner(), seed=4, test=TABLE, truth=TRUTH))
+    assert weights(plain) == weights(observed)
+
+
+def test_after_a_failure_the_run_says_it_is_over():
+    other = Run(TABLE, ScriptedLearner())
+    other.advance()
+    with pytest.raises(RuntimeError, match="engine"):
+        other._generator.throw(RuntimeError("engine"))
+    assert not other.advance()
+    assert other.result().stop_reason == "Interrupted after step 1."
+
+
+def _coded(**changes) -> DiscreteTable:
+    facts = {"codes": TABLE.codes, "names": TABLE.names, "labels": TABLE.labels} | changes
+    return DiscreteTable(**facts)
+
+
+REFUSED = {
+    "one row": ({"table": TABLE.rows([0])}, "only one row"),
+    "one variable": ({"table": random_table(0, 1, 9)}, "only one variable, 'x0'"),
+    "test of other names": (
+        {"test": _coded(names=("x0", "y", *TABLE.names[2:]))},
+        "number 2 is 'y' instead of 'x1'",
+    ),
+    "test of fewer columns": (
+        {"test": _coded(codes=TABLE.codes[:8], names=TABLE.names[:8], labels=TABLE.labels[:8])},
+        "there are 8 instead of 9",
+    ),
+    "test of other labels": (
+        {"test": _coded(labels=(tuple("abcd"[: len(TABLE.labels[0])]), *TABLE.labels[1:]))},
+        "Column 'x0' of the test rows is coded differently .* number 1 is 'a' instead of '0'",
+    ),
+    "truth out of range": (
+        {"truth": [(0, 1), (2, 9)]},
+        r"edge number 2, \(2, 9\), is no pair of variables 0 … 8",
+    ),
+    "negative truth": ({"truth": [(-1, 1)]}, r"\(-1, 1\)"),
+    "loop in the truth": ({"truth": [(3, 3)]}, "joins a variable with itself"),
+    "truth of three": ({"truth": [(1, 2, 3)]}, "pairs"),
+    "flat truth": ({"truth": np.array([1, 2])}, "pairs"),
+    "truth by name": ({"truth": [("x0", "x1")]}, "whole numbers"),
+    "fractional truth": ({"truth": np.array([[0.5, 1]])}, "whole numbers"),
+    "too many edges": (
+        {"learner": ScriptedLearner(max_edges=37)},
+        "37 edges were asked for, but 9 variables have only 36 pairs",
+    ),
+    "too many edges later": (
+        {"branch": Branch(1, ScriptedLearner(max_edges=37))},
+        "37 edges were asked for",
+    ),
+    "branch to another learner": ({"branch": Branch(1, Barren())}, "can only go on as Scripted"),
+    "branch before the start": ({"branch": Branch(-1, ScriptedLearner())}, "count from 0"),
+    "negative seed": ({"seed": -1}, "at least 0"),
+    "fractional seed": ({"seed": 0.5}, "whole number"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_refused_in_one_sentence(arguments, sentence):
+    arguments = {"table": TABLE, "learner": ScriptedLearner()} | arguments
+    with pytest.raises(InputError, match=sentence):
+        Run(**arguments)
+
+
+def test_true_edges_are_put_in_order():
+    edges = checked_edges([(5, 2), (0, 1), (2, 5)], 6)
+    assert edges.tolist() == [[0, 1], [2, 5]]
+    assert not edges.flags.writeable
+    assert checked_edges([], 6).shape == (0, 2)
