@@ -1,0 +1,148 @@
+"""The layout of a graph that gains edges: what is on screen moves little and never jumps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graftviz.layout.graph import REACH, in_frame, measure, spokes, sunflower
+from graftviz.layout.stress import GOLDEN_ANGLE, push_apart, settle
+
+RIM_SHARE = 0.5  # share of the disc's area that the isolated nodes take while all are isolated
+RIM_GAP = 300.0  # between the innermost isolated node and the outermost connected one
+ROOM = 450.0  # a small core of c nodes has at least the radius ROOM · √c
+FULL_AT = 0.7  # share of connected nodes at which even a small graph has filled its disc
+ELBOW_ROOM = 0.55  # smallest distance in the core, in units of an even spread over its disc
+ALL_SOURCES = 800  # largest core in which all pairs of nodes are looked at
+LARGEST_MOVE = 250.0  # per call of `grow`, for every node that does not just get its first edge
+
+
+class GrowingLayout:
+    """Positions of a graph that gains edges.
+
+    Isolated nodes wait on a sunflower ring at the rim. The first edge of a node brings it in,
+    beside its neighbour; after that it moves by at most `LARGEST_MOVE` per call. As nodes leave
+    the ring it thins out and hands its room to the core.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._connected = np.zeros(n, dtype=bool)
+        self._room = max(ROOM, REACH / math.sqrt(FULL_AT * max(1, n)))
+        self._unit = self._room  # length of one hop; follows the size of the core
+        self._positions = self._rim()
+
+    def start(self) -> np.ndarray:
+        """Return the arrangement without edges, shape (n, 2), read-only."""
+        return in_frame(GrowingLayout(self.n)._positions)
+
+    def grow(self, edges: np.ndarray, iterations: int = 4) -> np.ndarray:
+        """Take in the active edges and return the new positions.
+
+        Parameters
+        ----------
+        edges : int array, shape (m, 2)
+            All active edges, those of earlier calls included.
+        iterations : int
+            Settling sweeps over the connected nodes.
+
+        Returns
+        -------
+        int64 array, shape (n, 2), read-only
+            Coordinates 0 … 10000.
+        """
+        edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        was_connected = self._connected.copy()
+        self._bring_in(edges)
+        before = self._positions
+        after = np.where(self._connected[:, None], before, self._rim())
+        core = np.flatnonzero(self._connected)
+        if len(core):
+            after[core] = self._settled(core, edges, iterations)
+        move = after - before
+        length = np.maximum(np.hypot(move[:, 0], move[:, 1]), 1e-9)
+        limit = np.where(self._connected & ~was_connected, np.inf, LARGEST_MOVE)
+        self._positions = before + move * np.minimum(1.0, limit / length)[:, None]
+        return in_frame(self._positions)
+
+    def _rim(self) -> np.ndarray:
+        """Return the waiting places: a node keeps its angle and slides outwards as others leave."""
+        inner = 1.0 - RIM_SHARE * float(np.mean(~self._connected))
+        order = np.arange(self.n)
+        radius = REACH * np.sqrt(inner + (1.0 - inner) * (order + 0.5) / self.n)
+        return radius[:, None] * spokes(self.n)
+
+    def _core_radius(self) -> float:
+        waiting = float(np.mean(~self._connected))
+        room = REACH * math.sqrt(1.0 - RIM_SHARE * waiting) - (RIM_GAP if waiting else 0.0)
+        return min(room, self._room * math.sqrt(float(self._connected.sum())))
+
+    def _bring_in(self, edges: np.ndarray) -> None:
+        """Place the nodes that have their first edge: beside a neighbour, or in a free spot."""
+        is_new = ~(self._connected[edges[:, 0]] & self._connected[edges[:, 1]])
+        pending = [(int(i), int(j)) for i, j in edges[is_new]]
+        while pending:
+            later = []
+            for i, j in pending:
+                if self._connected[i]:
+                    self._place_beside(j, i)
+                elif self._connected[j]:
+                    self._place_beside(i, j)
+                else:
+                    later.append((i, j))
+            if len(later) == len(pending):
+                first = later[0][0]
+                self._positions[first] = self._free_spot()
+                self._connected[first] = True
+            pending = later
+
+    def _place_beside(self, node: int, neighbour: int) -> None:
+        if self._connected[node]:
+            return
+        angle = GOLDEN_ANGLE * (node + 1)
+        offset = 0.5 * self._unit * np.array([math.cos(angle), math.sin(angle)])
+        self._positions[node] = self._positions[neighbour] + offset
+        self._connected[node] = True
+
+    def _free_spot(self) -> np.ndarray:
+        """Return the place in the core that is farthest from every connected node."""
+        core = self._positions[self._connected]
+        radius = max(self._core_radius(), self._room * math.sqrt(len(core) + 1.0))
+        spots = 0.9 * min(radius, REACH * math.sqrt(1.0 - RIM_SHARE) - RIM_GAP) * sunflower(64)
+        if len(core) == 0:
+            return np.zeros(2)
+        gaps = ((spots[:, None, :] - core[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+        return spots[int(np.argmax(gaps))]
+
+    def _settled(self, core: np.ndarray, edges: np.ndarray, iterations: int) -> np.ndarray:
+        """Return where the connected nodes want to be, shape (c, 2)."""
+        local = np.full(self.n, -1, dtype=np.int64)
+        local[core] = np.arange(len(core))
+        distances = measure(len(core), local[edges], ALL_SOURCES)
+        positions = self._positions[core]
+        settle(
+            positions,
+            distances.sources,
+            distances.hops,
+            distances.offsets,
+            distances.neighbours,
+            self._unit,
+            iterations,
+        )
+        # The core's size depends on nothing but how many nodes it has: a picture that is rescaled
+        # to whatever the new edges made of it would breathe.
+        radius = self._core_radius()
+        positions -= positions.mean(axis=0)
+        spread = max(math.sqrt(2.0 * float((positions**2).sum(axis=1).mean())), 1e-9)
+        positions *= radius / spread
+        self._unit *= radius / spread
+        push_apart(positions, ELBOW_ROOM * radius * math.sqrt(math.pi / len(core)), 20)
+        # A soft wall: leaves the middle alone, bends what comes near the rim, lets nothing out.
+        distance = np.hypot(positions[:, 0], positions[:, 1])
+        return positions * ((1.0 + (distance / radius) ** 6) ** (-1.0 / 6.0))[:, None]

@@ -1,0 +1,79 @@
+"""The layout of a graph that is known from the start, such as the true structure of a sample."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graftviz.layout.graph import REACH, in_frame, measure, sunflower
+from graftviz.layout.stress import anneal, push_apart, settle
+
+LARGEST_ANNEALED = 2_000  # annealing looks at all pairs; larger graphs are only settled
+SETTLING = 5  # sweeps of majorisation; they take out the tremor that annealing leaves
+ELBOW_ROOM = 0.55  # smallest distance of two nodes, in units of an even spread over the square
+
+
+def static_layout(n: int, edges: np.ndarray, seed: int = 0, iterations: int = 30) -> np.ndarray:
+    """Lay out a known graph so that it fills the frame.
+
+    Parameters
+    ----------
+    n : int
+    edges : int array, shape (m, 2)
+    seed : int
+        Of the order in which pairs are visited.
+    iterations : int
+        Annealing sweeps over all pairs, at least 2.
+
+    Returns
+    -------
+    int64 array, shape (n, 2), read-only
+        Coordinates 0 … 10000.
+    """
+    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    distances = measure(n, edges, LARGEST_ANNEALED)
+    widest = max(1.0, float(np.abs(distances.hops).max()))
+    # Busy nodes start in the middle, where they end; the sweeps need not carry them there.
+    rank = np.empty(n, dtype=np.int64)
+    rank[np.argsort(-np.diff(distances.offsets), kind="stable")] = np.arange(n)
+    positions = np.ascontiguousarray(sunflower(n)[rank] * widest / 2)
+    sweeps = iterations
+    if n <= LARGEST_ANNEALED:
+        rates = np.geomspace(widest**2, 0.05, max(2, iterations))
+        rng = np.random.default_rng(seed)
+        orders = np.stack([rng.permutation(n) for _ in rates])
+        anneal(positions, distances.hops, rates, orders)
+        sweeps = SETTLING
+    settle(
+        positions,
+        distances.sources,
+        distances.hops,
+        distances.offsets,
+        distances.neighbours,
+        1.0,
+        sweeps,
+    )
+    positions = _fill_square(positions)
+    push_apart(positions, ELBOW_ROOM * 2 * REACH / math.sqrt(n), 60)
+    return in_frame(np.clip(positions, -REACH, REACH))
+
+
+def _fill_square(positions: np.ndarray) -> np.ndarray:
+    """Turn, stretch and gently open a layout so that it fills the square about the centre."""
+    centred = positions - positions.mean(axis=0)
+    angles = np.linspace(0.0, math.pi / 2, 180, endpoint=False)
+    cosine, sine = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    across = centred[:, 0] * cosine - centred[:, 1] * sine
+    down = centred[:, 0] * sine + centred[:, 1] * cosine
+    # The tightest square also sets a grid upright.
+    best = int(np.maximum(np.ptp(across, axis=1), np.ptp(down, axis=1)).argmin())
+    turned = np.stack([across[best], down[best]], axis=1)
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    spans = np.maximum(high - low, 1e-9)
+    units = (turned - (low + high) / 2) / (spans / 2)
+    # x ↦ x (1 + c (1 − x²)) opens a crowded middle; c gives |x| the mean of an even spread.
+    room = np.maximum((np.abs(units) * (1.0 - units**2)).mean(axis=0), 1e-9)
+    opening = np.clip((0.5 - np.abs(units).mean(axis=0)) / room, 0.0, 0.45)
+    stretch = np.minimum(1.0, 1.25 * spans / spans.max())
+    return np.ascontiguousarray(units * (1.0 + opening * (1.0 - units**2)) * stretch * REACH)
