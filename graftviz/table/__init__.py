@@ -1,5 +1,32 @@
-"""Tables of discrete data: read, checked, coded, split."""
+"""Tables of discrete data: read, checked, coded, split.
 
-from graftviz.table.discrete import DiscreteTable
+=============  ===========================================================
+file           what it does
+=============  ===========================================================
+reading.py     ``read_table``, the one door for all sources
+files.py       paths and uploads, their size and kind; parquet
+delimited.py   CSV and its relatives; in which line something is wrong
+header.py      whether the first line holds names
+raw.py         columns as they come; data frames and arrays
+labels.py      what a value is called, what is missing, order of states
+quantiles.py   bins for continuous columns
+coding.py      raw columns to codes, also like another table
+discrete.py    ``DiscreteTable``
+=============  ===========================================================
+"""
 
-__all__ = ["DiscreteTable"]
+from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable, default_names
+from graftviz.table.labels import MISSING_STATES, MISSING_TOKENS
+from graftviz.table.reading import BINS, MAX_BYTES, MAX_STATES, read_table
+
+__all__ = [
+    "BINS",
+    "MAX_BYTES",
+    "MAX_CARDINALITY",
+    "MAX_STATES",
+    "MISSING_STATES",
+    "MISSING_TOKENS",
+    "DiscreteTable",
+    "default_names",
+    "read_table",
+]

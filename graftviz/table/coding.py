@@ -1,0 +1,280 @@
+"""From raw columns to codes: missing values, continuous columns, labels, coding like another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.table.discrete import DiscreteTable
+from graftviz.table.labels import (
+    EXACT,
+    MISSING_STATES,
+    as_numbers,
+    bin_edges,
+    bin_labels,
+    has_decimal_comma,
+    plain_label,
+    plain_labels,
+    sort_labels,
+)
+from graftviz.table.quantiles import quantile_edges
+from graftviz.table.raw import RawTable
+
+_LISTED = 5  # names written out in a message
+
+
+class Rules(NamedTuple):
+    """How to code; the fields are those of :func:`graftviz.table.read_table`."""
+
+    missing: Literal["reject", "drop", "state"]
+    max_states: int
+    continuous: Literal["reject", "bin"]
+    bins: int
+
+
+class _Column(NamedTuple):
+    """A raw column reduced to the rows that stay and the values that occur in them."""
+
+    name: str
+    codes: np.ndarray
+    values: np.ndarray
+    numbers: np.ndarray | None
+
+
+class _Kept(NamedTuple):
+    """The rows that stay; None: all of them."""
+
+    rows: np.ndarray | None
+    notes: tuple[str, ...]
+
+
+def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
+    """Code a table by its own values.
+
+    Raises
+    ------
+    InputError
+        For missing values or continuous columns that the rules reject, infinite values, and text
+        with too many different values.
+    """
+    kept = _without_missing(raw, rules, least_rows=2)
+    columns = _reduce(raw, kept)
+    wide = [column for column in columns if _n_values(column, rules.max_states) > rules.max_states]
+    _check_wide(raw.title, wide, rules)
+    wide_names = [column.name for column in wide]
+    notes = list(kept.notes)
+    if wide:
+        notes.append(f"{raw.title}: binned into {rules.bins} quantiles: {_listed(wide_names)}.")
+    labels, lookups = [], []
+    for column in columns:
+        if column.name in wide_names:
+            texts = _bin_values(column, rules.bins)
+            if (found := len(set(texts))) < rules.bins:
+                notes.append(
+                    f"{raw.title}: column {column.name!r} repeats few values so often that it got "
+                    f"{found} bins instead of {rules.bins}."
+                )
+        else:
+            texts = plain_labels(column.values, column.numbers)
+        own = _own_state(raw.title, column, texts)
+        states = sort_labels([*texts, *own])
+        position = {label: k for k, label in enumerate(states)}
+        labels.append(states)
+        lookups.append([position[label] for label in [*texts, *own]])
+    constant = [name for name, states in zip(raw.names, labels, strict=True) if len(states) == 1]
+    if constant:
+        notes.append(
+            f"{raw.title}: only one value, so no edge can say anything: {_listed(constant)}."
+        )
+    return _assemble(columns, lookups, labels, (*raw.notes, *notes))
+
+
+def code_like(raw: RawTable, like: DiscreteTable, rules: Rules) -> DiscreteTable:
+    """Code a table with the names, order, labels and bins of another.
+
+    Raises
+    ------
+    InputError
+        For missing or extra columns, labels the other table does not have (with column and row),
+        and missing values that the rules reject.
+    """
+    raw = _arrange(raw, like.names)
+    kept = _without_missing(raw, rules, least_rows=1)
+    columns = _reduce(raw, kept)
+    lookups = []
+    for column, states in zip(columns, like.labels, strict=True):
+        lookup = _codes_of_values(column, states)
+        # Where rows lack a value, -1 looks up the last entry.
+        own = [states.index(label) for label in MISSING_STATES if label in states]
+        unknown = np.append(lookup < 0, not own)[column.codes]
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            found = "a missing value"
+            if column.codes[row] >= 0:
+                value = column.values[column.codes[row] : column.codes[row] + 1]
+                found = f"the label {plain_labels(value, as_numbers(value))[0]!r}"
+            place = raw.place(row if kept.rows is None else int(kept.rows[row]))
+            raise InputError(
+                f"{raw.title}: {place}, column {column.name!r} holds {found}, which the training "
+                f"table does not know there; it knows {_listed(states)}."
+            )
+        lookups.append([*lookup, *own[-1:]])
+    return _assemble(columns, lookups, like.labels, (*raw.notes, *kept.notes))
+
+
+def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
+    """Bring the columns into the order of `names`; those without names stay as they stand."""
+    if not raw.named and len(raw.names) == len(names):
+        return raw._replace(names=names)
+    known, given = set(names), set(raw.names)
+    lacking = [name for name in names if name not in given]
+    extra = [name for name in raw.names if name not in known]
+    if lacking or extra:
+        parts = [f"lacks {_listed(lacking)}"] * bool(lacking) + [f"adds {_listed(extra)}"] * bool(
+            extra
+        )
+        raise InputError(
+            f"{raw.title}: the columns must be those of the training table, but it "
+            f"{' and '.join(parts)}."
+        )
+    position = {name: i for i, name in enumerate(raw.names)}
+    return raw._replace(names=names, columns=tuple(raw.columns[position[name]] for name in names))
+
+
+def _without_missing(raw: RawTable, rules: Rules, least_rows: int) -> _Kept:
+    """Find the rows to keep, or refuse the table for its missing values."""
+    gaps = [np.flatnonzero(column.codes < 0) for column in raw.columns]
+    total = sum(len(rows) for rows in gaps)
+    if total == 0 or rules.missing == "state":
+        return _Kept(None, ())
+    if rules.missing == "reject":
+        row, i = min((int(rows[0]), i) for i, rows in enumerate(gaps) if len(rows))
+        are = "values are missing, the first" if total > 1 else "value is missing,"
+        raise InputError(
+            f"{raw.title}: {total} {are} in {raw.place(row)}, column {raw.names[i]!r}; fill it in, "
+            'or drop such rows (missing="drop"), or make missing a state of its own '
+            '(missing="state").'
+        )
+    complete = np.ones(raw.n_rows, dtype=bool)
+    for rows in gaps:
+        complete[rows] = False
+    left = int(complete.sum())
+    dropped = f"{raw.n_rows - left} of {raw.n_rows} rows"
+    if left < least_rows:
+        raise InputError(
+            f"{raw.title}: dropping the {dropped} that lack a value leaves {left}, too few to "
+            'learn from; make missing a state of its own (missing="state").'
+        )
+    return _Kept(np.flatnonzero(complete), (f"{raw.title}: dropped {dropped} that lack a value.",))
+
+
+def _reduce(raw: RawTable, kept: _Kept) -> list[_Column]:
+    columns = []
+    for name, (codes, values) in zip(raw.names, raw.columns, strict=True):
+        codes = codes if kept.rows is None else codes[kept.rows]
+        used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
+        if not used.all():
+            renumbered = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
+            codes, values = renumbered[codes], values[used]
+        try:
+            numbers = as_numbers(values)
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{raw.title}: column {name!r} holds text that is no valid Unicode; clean it."
+            ) from None
+        if numbers is not None and np.isinf(numbers).any():
+            row = int(np.argmax(np.append(np.isinf(numbers), False)[codes]))
+            place = raw.place(row if kept.rows is None else int(kept.rows[row]))
+            raise InputError(
+                f"{raw.title}: {place}, column {name!r} holds an infinite number; replace it or "
+                "leave it empty."
+            )
+        columns.append(_Column(name, codes, values, numbers))
+    return columns
+
+
+def _n_values(column: _Column, enough: int) -> int:
+    """Count different values; text such as 1 and 1.0 is one number."""
+    numbers = column.numbers
+    if numbers is None or column.values.dtype != object or len(numbers) <= enough:
+        return len(column.values)
+    return len(np.unique(numbers)) if np.abs(numbers).max() < EXACT else len(numbers)
+
+
+def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
+    """Refuse columns of too many values, unless they can and shall be binned."""
+    for column in wide:
+        count = f"{_n_values(column, 0)} different"
+        limit = f"more than max_states = {rules.max_states}"
+        if column.numbers is None or len(np.unique(column.numbers)) < 2:
+            advice = "leave it out if it is an identifier, or raise max_states"
+            if has_decimal_comma(column.values):
+                advice = "write its numbers with a decimal point, 1.5 and not 1,5"
+            raise InputError(
+                f"{title}: column {column.name!r} has {count} texts, {limit}, and text cannot be "
+                f"binned; {advice}."
+            )
+        if rules.continuous == "reject":
+            others = [other.name for other in wide if other is not column]
+            also = f" (so have: {_listed(others)})" if others else ""
+            raise InputError(
+                f"{title}: column {column.name!r} has {count} numbers, {limit}{also}; ask for bins "
+                '(continuous="bin"), or raise max_states if each number is a state of its own.'
+            )
+
+
+def _bin_values(column: _Column, bins: int) -> list[str]:
+    """Return the label of the quantile bin of each value."""
+    numbers = np.asarray(column.numbers)
+    edges = quantile_edges(numbers[column.codes[column.codes >= 0]], bins)
+    labels = bin_labels(edges.tolist())
+    return [labels[k] for k in np.searchsorted(edges, numbers, side="right").tolist()]
+
+
+def _own_state(title: str, column: _Column, texts: Sequence[str]) -> list[str]:
+    """Return the label of missing values in a list, empty if there are none."""
+    if not (column.codes < 0).any():
+        return []
+    free = [label for label in MISSING_STATES if label not in set(texts)]
+    if not free:
+        raise InputError(
+            f"{title}: column {column.name!r} lacks values and uses {' and '.join(MISSING_STATES)} "
+            "as labels already; rename these."
+        )
+    return free[:1]
+
+
+def _codes_of_values(column: _Column, states: tuple[str, ...]) -> np.ndarray:
+    """Return the code of each value, −1 where `states` has none."""
+    position = {label: k for k, label in enumerate(states)}
+    texts = plain_labels(column.values, None if column.values.dtype == object else column.numbers)
+    codes = [position.get(text, position.get(plain_label(text), -1)) for text in texts]
+    edges = bin_edges(states)
+    if min(codes, default=0) < 0 and edges is not None and column.numbers is not None:
+        return np.searchsorted(edges, column.numbers, side="right")
+    return np.array(codes, dtype=np.int64)
+
+
+def _assemble(
+    columns: Sequence[_Column],
+    lookups: Sequence[Sequence[int]],
+    labels: Sequence[tuple[str, ...]],
+    notes: tuple[str, ...],
+) -> DiscreteTable:
+    """Look up all codes; the last entry of a lookup serves code −1."""
+    widest = max(len(states) for states in labels)
+    dtype = np.uint8 if widest <= 2**8 else np.uint16
+    codes = np.empty((len(columns), len(columns[0].codes)), dtype=dtype)
+    for i, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
+        codes[i] = np.array(lookup, dtype=dtype)[column.codes]
+    codes.flags.writeable = False
+    return DiscreteTable(codes, tuple(column.name for column in columns), tuple(labels), notes)
+
+
+def _listed(names: Sequence[str]) -> str:
+    texts = [repr(name) for name in names]
+    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more

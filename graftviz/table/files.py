@@ -1,0 +1,146 @@
+"""Files and uploads: found, measured before they are read, passed to the reader of their kind."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from graftviz.errors import InputError
+from graftviz.table.delimited import MAX_COLUMNS, read_delimited
+from graftviz.table.raw import RawTable, from_frame
+
+_DELIMITED = (".csv", ".tsv", ".txt", ".data")
+_PARQUET = (".parquet", ".pq")
+_PARQUET_MAGIC = b"PAR1"
+
+
+class _Content(NamedTuple):
+    title: str
+    suffix: str
+    data: bytes
+
+
+def read_file(
+    source: str | os.PathLike[str] | BinaryIO,
+    name: str | None,
+    max_bytes: int,
+    header: bool | None,
+    expected: tuple[str, ...] | None,
+) -> RawTable:
+    """Read a path or a binary file object; see :func:`graftviz.table.read_table`.
+
+    Raises
+    ------
+    InputError
+        For a file that is missing, no file, too large, of an unknown kind or damaged.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        content = _from_path(Path(source), name, max_bytes)
+    else:
+        content = _from_upload(source, name, max_bytes)
+    if content.suffix in _PARQUET:
+        return _read_parquet(content, max_bytes)
+    return read_delimited(content.data, content.title, header, expected)
+
+
+def _from_path(path: Path, name: str | None, max_bytes: int) -> _Content:
+    title = name or path.name
+    try:
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):
+            kind = "a folder" if stat.S_ISDIR(facts.st_mode) else "no ordinary file"
+            raise InputError(f"{path} is {kind}; give a CSV or parquet file.")
+        suffix = _known_suffix(title)
+        _check_size(title, facts.st_size, max_bytes)
+        with path.open("rb") as file:
+            data = _read_at_most(file, title, max_bytes)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise InputError(f"{str(path)!r} cannot be read: {reason}.") from None
+    return _Content(title, suffix, data)
+
+
+def _from_upload(file: BinaryIO, name: str | None, max_bytes: int) -> _Content:
+    told = name or getattr(file, "name", None)
+    title = Path(told).name if isinstance(told, str) else "The file"
+    try:
+        if file.seekable():
+            _check_size(title, file.seek(0, io.SEEK_END), max_bytes)
+            file.seek(0)
+        data = _read_at_most(file, title, max_bytes)
+    except InputError:
+        raise
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{title} cannot be read: {problem}.") from None
+    if isinstance(told, str):
+        return _Content(title, _known_suffix(title), data)
+    kinds = _PARQUET if data.startswith(_PARQUET_MAGIC) else _DELIMITED
+    return _Content(title, kinds[0], data)
+
+
+def _read_at_most(file: BinaryIO, title: str, max_bytes: int) -> bytes:
+    data: Any = file.read(max_bytes + 1)
+    if not isinstance(data, bytes):
+        raise InputError(f"{title} is open as text; open it in binary mode.")
+    # It may have grown since it was measured, or could not be measured.
+    _check_size(title, len(data), max_bytes)
+    return data
+
+
+def _check_size(title: str, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise InputError(
+            f"{title} has {size / 1e6:.1f} MB or more, above the limit of {max_bytes / 1e6:.1f} "
+            "MB; use fewer rows or columns, or raise max_bytes."
+        )
+
+
+def _known_suffix(title: str) -> str:
+    suffix = Path(title).suffix.lower()
+    if suffix not in _DELIMITED + _PARQUET:
+        kind = f"of the unknown kind {suffix!r}" if suffix else "without a suffix"
+        raise InputError(
+            f"{title} is a file {kind}; save the table as CSV (.csv) or parquet (.parquet)."
+        )
+    return suffix
+
+
+def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
+    title = content.title
+    if not content.data:
+        raise InputError(f"{title}: the file is empty.")
+    try:
+        facts = parquet.read_metadata(io.BytesIO(content.data))
+        if facts.num_columns > MAX_COLUMNS:
+            raise InputError(f"{title}: there are more than {MAX_COLUMNS} columns; use fewer.")
+        # Compression can hide any number of cells in a small file; a CSV file cannot have more
+        # cells than bytes, so the same limit serves.
+        if facts.num_rows * facts.num_columns > max_bytes:
+            raise InputError(
+                f"{title} has {facts.num_rows} rows of {facts.num_columns} columns, above the "
+                f"limit of {max_bytes} cells; use fewer, or raise max_bytes."
+            )
+        schema = facts.schema
+        names = [schema.column(i).path for i in range(facts.num_columns)]
+        texts = [
+            names[i] for i in range(len(names)) if schema.column(i).physical_type == "BYTE_ARRAY"
+        ]
+        # Text as dictionaries: what repeats is kept once.
+        file = parquet.ParquetFile(io.BytesIO(content.data), read_dictionary=texts)
+        frame = file.read().to_pandas()
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, TypeError, KeyError, ValueError) as problem:
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise InputError(f"{title} cannot be read as parquet: {reason.rstrip('.')}.") from None
+    return from_frame(frame, title)

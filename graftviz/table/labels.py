@@ -1,0 +1,156 @@
+"""What a value is called: the text of a state, its number if it has one, and the order of states.
+
+One rule holds for every source, so that a table written to CSV and read again has the same codes:
+
+* Text is stripped of white space around it. Text equal to one of :data:`MISSING_TOKENS` counts as
+  missing, just as an empty cell, None and NaN do. "None", "none" and "N/A" stay labels: they are
+  common answers.
+* A variable whose values are all numbers is numeric. Its labels are written plainly: 1, 1.0 and +1
+  are all ``"1"``. Whole numbers with leading zeros (``"007"``) are text, for they are usually keys.
+* Numeric labels, and the bins of a continuous variable, are sorted by number; all other labels as
+  text, by code point. The state of missing values comes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MISSING_TOKENS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
+# The state of missing values; the second name is for variables that use the first as a label.
+MISSING_STATES = ("missing", "(missing)")
+
+# At most 20 digits before the point, which is what 64-bit integers need: longer ones are keys.
+_WHOLE = r"[+-]?(0|[1-9]\d{0,19})"
+_NUMBER = rf"({_WHOLE}(\.\d*)?|[+-]?\.\d+)([eE][+-]?\d+)?"
+_INFINITE = r"[+-]?[iI]nf(inity)?"
+_ALL_NUMBERS = rf"^({_NUMBER}|{_INFINITE})$"
+_WHOLE_TEXT = re.compile(_WHOLE, re.ASCII)
+_NUMBER_TEXT = re.compile(_NUMBER, re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_BIN_TEXT = re.compile(
+    rf"< (?P<below>{_NUMBER})|\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\)|>= (?P<above>{_NUMBER})",
+    re.ASCII,
+)
+EXACT = 2.0**53  # beyond, not every whole number is a double
+
+
+def is_number(text: str) -> bool:
+    """Return whether `text` is a finite number as a label would be."""
+    return _NUMBER_TEXT.fullmatch(text) is not None
+
+
+def is_whole_number(text: str) -> bool:
+    """Return whether `text` is written as an integer."""
+    return _WHOLE_TEXT.fullmatch(text) is not None
+
+
+def has_decimal_comma(texts: Iterable[str]) -> bool:
+    """Return whether some text looks like a number with a decimal comma."""
+    return any(_DECIMAL_COMMA.fullmatch(text) for text in texts)
+
+
+def format_number(value: float) -> str:
+    """Write a number as a label: whole ones without a point, others as short as is exact."""
+    if float(value).is_integer() and abs(value) < EXACT:
+        return str(int(value))
+    return repr(float(value))
+
+
+def plain_label(text: str) -> str:
+    """Return `text`, or, if it is a number, the plain way to write it."""
+    if is_whole_number(text):
+        return str(int(text))
+    return format_number(float(text)) if is_number(text) else text
+
+
+def text_of(value: Any) -> str:
+    """Return the text of one value of a data frame; bytes are read as UTF-8."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, (float, np.floating)):
+        return format_number(float(str(value)))
+    return str(value)
+
+
+def as_numbers(values: np.ndarray) -> np.ndarray | None:
+    """Return `values` as float64, or None when they are not all numbers.
+
+    Parameters
+    ----------
+    values : integer, float or object array
+        Object arrays hold text.
+
+    Raises
+    ------
+    UnicodeEncodeError
+        For text with lone surrogates.
+    """
+    if values.dtype.kind in "iu":
+        return values.astype(np.float64)
+    if values.dtype.kind == "f":
+        # Through text, since 0.1 in single precision means 0.1 and not 0.10000000149.
+        return values if values.dtype == np.float64 else values.astype(str).astype(np.float64)
+    if len(values) == 0:
+        return None
+    texts = pa.array(values, type=pa.string())
+    if not pc.all(pc.match_substring_regex(texts, _ALL_NUMBERS)).as_py():
+        return None
+    return values.astype(np.float64)
+
+
+def plain_labels(values: np.ndarray, numbers: np.ndarray | None) -> list[str]:
+    """Return the label of each value; `numbers` is what :func:`as_numbers` says of them."""
+    if values.dtype.kind in "iu":
+        return [str(value) for value in values.tolist()]
+    if values.dtype.kind == "f" and numbers is not None:
+        return [format_number(number) for number in numbers.tolist()]
+    return list(values) if numbers is None else [plain_label(text) for text in values]
+
+
+def sort_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the different labels in the order of their codes."""
+    states = set(labels)
+    last = [label for label in MISSING_STATES if label in states]
+    states.difference_update(last)
+    numbers = {label: _sort_number(label) for label in states}
+    if None in numbers.values():
+        return (*sorted(states), *last)
+    return (*sorted(states, key=lambda label: (numbers[label], label)), *last)
+
+
+def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
+    """Name the bins between inner edges; the outer two are open, so that any number has a bin."""
+    texts = [format_number(edge) for edge in edges]
+    inner = (f"[{low}, {high})" for low, high in pairwise(texts))
+    return (f"< {texts[0]}", *inner, f">= {texts[-1]}")
+
+
+def bin_edges(labels: Sequence[str]) -> np.ndarray | None:
+    """Read the inner edges back from :func:`bin_labels`; None when `labels` are no such bins."""
+    states = [label for label in labels if label not in MISSING_STATES]
+    edges = [number for label in states if (number := _sort_number(label)) is not None][1:]
+    if not edges or bin_labels(edges) != tuple(states):
+        return None
+    return np.array(edges, dtype=np.float64)
+
+
+def _sort_number(label: str) -> float | None:
+    if is_whole_number(label):
+        return int(label)
+    if is_number(label):
+        return float(label)
+    found = _BIN_TEXT.fullmatch(label)
+    if found is None:
+        return None
+    if found["below"] is not None:
+        return -np.inf
+    return float(found["low"] if found["low"] is not None else found["above"])

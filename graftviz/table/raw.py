@@ -1,0 +1,161 @@
+"""Columns as they come from a source: which value stands in which row, before any coding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from graftviz.errors import InputError
+from graftviz.table.discrete import default_names
+from graftviz.table.labels import MISSING_TOKENS, text_of
+
+
+class RawColumn(NamedTuple):
+    """One column.
+
+    Attributes
+    ----------
+    codes : int32 array, shape (rows,)
+        Index into `values`; −1 where the value is missing.
+    values : array
+        The different values, in any order; some may occur in no row. Integers, floats, or an
+        object array of stripped text.
+    """
+
+    codes: np.ndarray
+    values: np.ndarray
+
+
+class RawTable(NamedTuple):
+    """All columns of a source.
+
+    Attributes
+    ----------
+    title : str
+        What messages call the source, e.g. its file name.
+    names : tuple of str
+    columns : tuple of RawColumn
+    n_rows : int
+    place : callable
+        Turns a row index into what people see: ``"line 17"`` of a file, ``"row 16"`` of a frame.
+    named : bool
+        Whether the source told the names; otherwise they are :func:`default_names`.
+    notes : tuple of str
+        Sentences worth showing.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    columns: tuple[RawColumn, ...]
+    n_rows: int
+    place: Callable[[int], str]
+    named: bool
+    notes: tuple[str, ...] = ()
+
+
+def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
+    """Strip white space, merge what is then equal, and mark what counts as missing."""
+    positions: dict[str, int] = {}
+    lookup = []
+    for text in texts:
+        plain = text.strip()
+        missing = plain in MISSING_TOKENS
+        lookup.append(-1 if missing else positions.setdefault(plain, len(positions)))
+    lookup.append(-1)  # where code −1 looks
+    values = np.array(list(positions), dtype=object)
+    return RawColumn(np.array(lookup, dtype=np.int32)[codes], values)
+
+
+def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
+    """Take the columns of a data frame; its index is left out.
+
+    Raises
+    ------
+    InputError
+        For bytes that are not UTF-8.
+    """
+    names = tuple(text_of(name).strip() for name in frame.columns)
+    columns = []
+    for i, name in enumerate(names):
+        try:
+            columns.append(_series_column(frame.iloc[:, i]))
+        except UnicodeDecodeError:
+            raise InputError(
+                f"{title}: column {name!r} holds bytes that are no UTF-8 text; decode them."
+            ) from None
+    return RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
+
+
+def from_array(array: np.ndarray) -> RawTable:
+    """Take the columns of a two-dimensional array.
+
+    Raises
+    ------
+    InputError
+        For another shape, or entries that are neither numbers, booleans nor text.
+    """
+    if array.ndim != 2:
+        raise InputError(f"An array must be two-dimensional (rows, variables), not {array.ndim}-D.")
+    names = default_names(array.shape[1])
+    if array.dtype.kind in "iuf":
+        columns = tuple(_number_column(column) for column in np.ascontiguousarray(array.T))
+        return RawTable("The array", names, columns, len(array), row_place, named=False)
+    if array.dtype.kind in "bOUT":
+        frame = pd.DataFrame(array, columns=list(names))
+        return from_frame(frame, "The array")._replace(named=False)
+    raise InputError(f"An array must hold numbers, booleans or text, not {array.dtype}.")
+
+
+def row_place(row: int) -> str:
+    """Name a row of a source that has no lines, counted from 1."""
+    return f"row {row + 1}"
+
+
+def check_shape(table: RawTable, least_rows: int) -> None:
+    """Refuse unusable names, and tables too small to hold a network, with an InputError."""
+    check_names(table.title, table.names)
+    if len(table.names) < 2:
+        had = f"only one column ({table.names[0]!r})" if table.names else "no columns"
+        raise InputError(f"{table.title}: there is {had}; a network needs at least two.")
+    if table.n_rows < least_rows:
+        had = "no rows" if table.n_rows == 0 else f"only {table.n_rows} row"
+        raise InputError(
+            f"{table.title}: there is {had} of data; at least {least_rows} are needed."
+        )
+
+
+def check_names(title: str, names: Sequence[str], advice: str = "") -> None:
+    """Refuse names that are empty or not unique, with an InputError; `advice` ends its sentence."""
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if not name:
+            raise InputError(
+                f"{title}: column {i + 1} has an empty name; give every column one{advice}."
+            )
+        if name in first:
+            raise InputError(
+                f"{title}: the name {name!r} is given to columns {first[name] + 1} and {i + 1}; "
+                f"rename one of them{advice}."
+            )
+        first[name] = i
+
+
+def _number_column(column: np.ndarray) -> RawColumn:
+    codes, values = pd.factorize(column, use_na_sentinel=True)
+    return RawColumn(codes.astype(np.int32), np.asarray(values))
+
+
+def _series_column(series: Any) -> RawColumn:
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
+    if series.dtype == object:
+        # Text first: as keys of a hash table, True and 1 would be the same.
+        series = series.map(text_of, na_action="ignore")
+    codes, uniques = pd.factorize(series, use_na_sentinel=True)
+    values = np.asarray(uniques)
+    if values.dtype.kind in "iuf":
+        return RawColumn(codes.astype(np.int32), values)
+    return text_column(codes, (text_of(value) for value in uniques))
