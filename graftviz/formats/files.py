@@ -18,7 +18,8 @@ def write_whole(path: Path | str, content: str | bytes) -> Path:
         When the folder is missing or cannot be written; an older file of that name is then intact.
     """
     path = Path(path)
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    # A lone surrogate, which no file can hold as text, becomes a question mark.
+    data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,0 +1,102 @@
+"""result.json: how a run ended, in one object of strict JSON; null where a value does not apply."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from graftviz._version import __version__
+from graftviz.learners.base import Learner
+from graftviz.options import option_specs
+from graftviz.runs import Result
+from graftviz.trace import Certificate
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+
+def result_record(result: Result) -> dict[str, Any]:
+    """Return `result` as plain numbers, texts and None, ready for JSON.
+
+    ``certificate`` counts what was scored at the end: nothing, when the run was broken off.
+    ``branch`` is there only where other options took over in mid-run.
+    """
+    record: dict[str, Any] = {
+        "learner": result.learner.name,
+        "options": learner_options(result.learner),
+        "seed": result.seed,
+        "variables": result.variables,
+        "rows": result.rows,
+        "rows_test": result.rows_test,
+        "edges": result.edges,
+        "stop_reason": result.stop_reason,
+        "converged": result.converged,
+        "certificate": _certificate(result),
+        "objective": result.objective,
+        "kkt_residual": result.kkt_residual,
+        "bp_restart_gap": result.bp_restart_gap,
+        "recall": result.recall,
+        "precision": result.precision,
+        "f1": result.f1,
+        "nlpl_train": result.nlpl_train,
+        "nlpl_test": result.nlpl_test,
+        "tests": result.tests,
+        "tables_counted": result.tables_counted,
+        "tables_possible": result.tables_possible,
+        "seconds": result.seconds._asdict(),
+        "peak_memory_mb": peak_memory_mb(),
+        "version": __version__,
+    }
+    if result.branch is not None:
+        options = learner_options(result.branch.learner)
+        record["branch"] = {"at": result.branch.at, "options": options}
+    return {key: _plain(value) for key, value in record.items()}
+
+
+def result_json(result: Result) -> str:
+    """Return :func:`result_record` as text."""
+    return json.dumps(result_record(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def learner_options(learner: Learner) -> dict[str, Any]:
+    """Return the options of `learner` by name."""
+    return {spec.name: _plain(getattr(learner, spec.name)) for spec in option_specs(learner)}
+
+
+def peak_memory_mb() -> float | None:
+    """Return the largest resident size this process has had so far, in MB (10⁶ bytes)."""
+    try:
+        # Linux also offers resource's figure, but that one is inherited from the parent process.
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        kilobytes = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(kilobytes.split()[1]) * 1024 / 1e6
+    except (OSError, StopIteration):
+        pass
+    if resource is None:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def _certificate(result: Result) -> dict[str, Any]:
+    if result.certificate is None:
+        pairs = result.variables * (result.variables - 1) // 2
+        nothing: dict[str, Any] = dict.fromkeys(Certificate._fields)
+        return nothing | {"scored": 0, "possible": pairs - result.edges}
+    return result.certificate._asdict()
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` with numpy scalars as Python's, and what no JSON number can say as None."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

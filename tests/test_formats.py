@@ -1,0 +1,366 @@
+"""Files: what is written reads back, elsewhere too; what is malformed is refused in a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import math
+import xml.etree.ElementTree as ElementTree
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import ScriptedLearner, random_table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftviz._version import __version__
+from graftviz.errors import InputError
+from graftviz.formats.files import write_whole
+from graftviz.formats.graphml import graphml
+from graftviz.formats.result_json import peak_memory_mb, result_json
+from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.uai import names_path, names_text, read_uai, uai_text, write_uai
+from graftviz.model import PairwiseMRF
+from graftviz.runs import Branch, Result, Run, learn
+from graftviz.table import DiscreteTable
+
+ODD_NAMES = (
+    'a "quoted", name',
+    "two\nlines",
+    "größe <&>",
+    "=1+1",
+    " spaces ",
+    "\x01\x0c",
+    "naïve\u2028",
+)
+
+
+def random_model(seed: int, n: int, scale: float = 1.0) -> PairwiseMRF:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=n)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.4]
+    rng.shuffle(pairs)
+    return PairwiseMRF.from_tables(
+        [scale * rng.normal(size=s) for s in sizes],
+        {(int(i), int(j)): scale * rng.normal(size=(sizes[i], sizes[j])) for i, j in pairs},
+    )
+
+
+def random_codes(model: PairwiseMRF, rows: int = 50) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return np.stack([rng.integers(0, s, size=rows) for s in model.cardinalities])
+
+
+def odd_result() -> Result:
+    plain = random_table(6, len(ODD_NAMES), 80)
+    table = DiscreteTable(plain.codes, ODD_NAMES, plain.labels)
+    return learn(table, ScriptedLearner(), seed=1, test=table, truth=[(0, 1), (2, 4)])
+
+
+RESULT = odd_result()
+
+
+# UAI
+
+
+@given(st.integers(0, 10_000), st.integers(1, 7), st.sampled_from([0.0, 1.0, 30.0]))
+def test_uai_gives_back_the_same_model(tmp_path_factory, seed, n, scale):
+    model = random_model(seed, n, scale)
+    path = tmp_path_factory.mktemp("uai") / "model.uai"
+    write_uai(model, path)
+    again = read_uai(path)
+    assert again.cardinalities.tolist() == model.cardinalities.tolist()
+    assert again.edges.tolist() == model.edges.tolist()
+    assert (again.names, again.labels) == (model.names, model.labels)
+    codes = random_codes(model)
+    assert np.allclose(again.log_scores(codes), model.log_scores(codes), rtol=0, atol=1e-12 * 300)
+
+
+def test_weights_beyond_the_range_of_exp_are_shifted_by_a_constant(tmp_path):
+    model = PairwiseMRF.from_tables(
+        [np.array([900.0, 901.0]), np.array([-2000.0, -2001.5, -1999.0])],
+        {(0, 1): 5000 + np.arange(6.0).reshape(2, 3)},
+    )
+    write_uai(model, tmp_path / "m.uai")
+    codes = random_codes(model)
+    difference = read_uai(tmp_path / "m.uai").log_scores(codes) - model.log_scores(codes)
+    assert np.ptp(difference) < 1e-9
+
+
+def test_zero_potentials_survive(tmp_path):
+    model = PairwiseMRF.from_tables(
+        [np.array([-np.inf, 0.0]), np.zeros(2)], {(0, 1): np.array([[0.0, -np.inf], [1.0, 2.0]])}
+    )
+    write_uai(model, tmp_path / "m.uai")
+    assert np.allclose(read_uai(tmp_path / "m.uai").weights, model.weights)
+
+
+def test_scopes_descend_and_the_last_variable_runs_fastest():
+    weights = np.log(np.arange(1.0, 7.0)).reshape(2, 3)
+    model = PairwiseMRF.from_tables([np.zeros(2), np.zeros(3)], {(0, 1): weights})
+    words = uai_text(model).split()
+    assert " ".join(words[:15]) == "MARKOV 2 2 3 3 1 0 1 1 2 1 0 2 1 1"
+    # Scope (1, 0): for each state of variable 1, both states of variable 0.
+    assert np.allclose([float(word) for word in words[-6:]], [1, 4, 2, 5, 3, 6])
+
+
+def test_tables_come_in_any_order_and_multiply(tmp_path):
+    (tmp_path / "m.uai").write_text(
+        "MARKOV\n3\n2 3 2\n6\n2 1 0\n1 2\n2 0 1\n0\n2 0 2\n1 2\n"
+        "6  1 2  3 4  5 6\n2 1 3\n6  1 1 2  2 2 1\n1 5\n4 1 0 2 1\n2 2 2\n"
+    )
+    model = read_uai(tmp_path / "m.uai")
+    assert model.edges.tolist() == [[0, 1], [0, 2]]
+    assert model.names == ("x0", "x1", "x2")
+    assert np.allclose(np.exp(model.edge_weights(0)), [[1, 3, 10], [4, 8, 6]])
+    assert np.allclose(np.exp(model.edge_weights(1)), [[1, 0], [2, 1]])
+    assert np.allclose(np.exp(model.node_weights(0)), 5)  # the constant factor
+    assert np.allclose(np.exp(model.node_weights(2)), [2, 6])
+
+
+GOOD = "MARKOV 2 2 2 2 1 0 2 0 1 2 0.5 0.5 4 1 2 3 4"
+MALFORMED = {
+    "nothing": ("", "ends where the word MARKOV should follow"),
+    "directed": (GOOD.replace("MARKOV", "BAYES"), "starts with 'BAYES'"),
+    "no variables": ("MARKOV 0", "no variables"),
+    "no states": ("MARKOV 2 2 0 0", "variable 1 has no states"),
+    "cut in the cardinalities": ("MARKOV 3 2 2", "number of states of variable 2 should follow"),
+    "too many states": ("MARKOV 1 99999999999 0", "from 0 to 1000000, not '99999999999'"),
+    "far too many digits": ("MARKOV " + "9" * 5000, "number of variables must be a whole number"),
+    "fractional count": ("MARKOV 2.5 2 2", "not '2.5'"),
+    "three variables": ("MARKOV 3 2 2 2 1 3 0 1 2", "table 0 is over 3 variables"),
+    "unknown variable": ("MARKOV 2 2 2 1 1 2", "a variable of table 0 must be .* from 0 to 1"),
+    "one variable twice": ("MARKOV 2 2 2 1 2 1 1", "names variable 1 twice"),
+    "wrong size": (GOOD.replace(" 4 1", " 5 1"), "announces 5 entries, .* have 4 joint states"),
+    "cut in a table": (GOOD.removesuffix(" 4"), "table 1: 4 numbers .* only 3 do"),
+    "word in a table": (GOOD.replace("3", "three"), "within table 1: could not convert"),
+    "negative potential": (GOOD.replace(" 3", " -3"), "table 1 has an entry that is negative"),
+    "not a number": (GOOD.replace(" 3", " nan"), "not a finite number"),
+    "infinite potential": (GOOD.replace(" 3", " inf"), "not a finite number"),
+    "left over": (GOOD + " 7", "goes on with '7'"),
+    "not text": (b"MARKOV \xff\xfe\x00", "not plain text"),
+    "NUL": (b"MARKOV 2 2\x002", "number of states of variable 0"),
+}
+
+
+@pytest.mark.parametrize(("content", "sentence"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_uai_file_is_refused_in_one_sentence(tmp_path, content, sentence):
+    (tmp_path / "bad.uai").write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(InputError, match=sentence):
+        read_uai(tmp_path / "bad.uai")
+
+
+@given(st.data())
+def test_a_damaged_uai_file_never_brings_anything_but_a_sentence(tmp_path_factory, data):
+    text = uai_text(random_model(3, 4))
+    cut = data.draw(st.integers(0, len(text)))
+    noise = data.draw(st.text("0123456789 .-eMx\n", max_size=4))
+    path = tmp_path_factory.mktemp("uai") / "bad.uai"
+    path.write_text(text[:cut] + noise + text[cut + data.draw(st.integers(0, 5)) :])
+    with contextlib.suppress(InputError):
+        read_uai(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere\.uai cannot be read"):
+        read_uai(tmp_path / "nowhere.uai")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "{",
+        "[]",
+        '{"names": ["a"], "labels": [["0", "1"], ["0", "1"]]}',
+        '{"names": ["a", "a"], "labels": [["0", "1"], ["0", "1"]]}',
+        '{"names": ["a", 2], "labels": [["0", "1"], ["0", "1"]]}',
+        '{"names": ["a", "b"], "labels": [["0", "1"], ["0"]]}',
+        '{"names": ["a", "b"], "labels": 7}',
+        "[" * 100_000,
+    ],
+)
+def test_names_that_do_not_fit_are_refused(tmp_path, names):
+    (tmp_path / "m.uai").write_text(GOOD)
+    (tmp_path / "m.names.json").write_text(names)
+    with pytest.raises(InputError, match=r"m\.names\.json"):
+        read_uai(tmp_path / "m.uai")
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
+def test_any_name_survives(tmp_path_factory, names):
+    path = tmp_path_factory.mktemp("uai") / "m.uai"
+    states = [np.zeros(2)] * 2
+    model = PairwiseMRF.from_tables(
+        states, {}, names=tuple(names), labels=(("\x00", "é"), ("\ud800", ""))
+    )
+    write_uai(model, path)
+    again = read_uai(path)
+    assert (again.names, again.labels) == (model.names, model.labels)
+    assert names_path(path).read_text() == names_text(model)
+
+
+# CSV
+
+
+def test_edges_csv_has_every_edge_with_its_names_and_its_step():
+    rows = list(csv.DictReader(io.StringIO(edges_csv(RESULT), newline="")))
+    assert list(rows[0]) == ["source", "target", "weight_norm", "step"]
+    by_step = {
+        (ODD_NAMES[i], ODD_NAMES[j]): step.index
+        for step in RESULT.trace
+        for i, j, _ in step.activated
+    }
+    assert {(row["source"], row["target"]): int(row["step"]) for row in rows} == by_step
+    norms = [float(row["weight_norm"]) for row in rows]
+    assert norms == RESULT.model.edge_norms().tolist()
+
+
+def test_trace_csv_has_exactly_the_promised_columns_and_a_row_per_step():
+    frame = pd.read_csv(io.StringIO(trace_csv(RESULT)))
+    assert ",".join(frame.columns) == (
+        "step,edges,activated,objective,kkt_residual,recall,precision,nlpl_test,tests,"
+        "tables_counted,reservoir_size,reservoir_mean,tau,reservoir_max,queue,frozen,unseen,hubs,"
+        "seconds"
+    )
+    assert frame["step"].tolist() == list(range(1, len(RESULT.trace) + 1))
+    for (_, row), step, metrics in zip(frame.iterrows(), RESULT.trace, RESULT.metrics, strict=True):
+        pairs = [tuple(map(int, pair.split("-"))) for pair in row["activated"].split(";")]
+        assert pairs == [edge[:2] for edge in step.activated]
+        assert row["tau"] == step.reservoir.tau
+        assert row["reservoir_size"] == len(step.reservoir.edges)
+        assert row["nlpl_test"] == metrics.nlpl_test
+        assert row["hubs"] == len(step.hubs)
+
+
+def test_a_cell_is_empty_where_nothing_applies():
+    result = learn(random_table(1, 5, 20), ScriptedLearner(reservoir=False))
+    empty = pd.read_csv(io.StringIO(trace_csv(result))).isna().all()
+    assert set(empty.index[empty]) == {
+        *("recall", "precision", "nlpl_test"),
+        *("reservoir_size", "reservoir_mean", "tau", "reservoir_max"),
+    }
+
+
+def test_no_numpy_text_gets_into_a_file():
+    for text in (
+        edges_csv(RESULT),
+        trace_csv(RESULT),
+        result_json(RESULT),
+        graphml(RESULT).decode(),
+    ):
+        assert "np." not in text
+        assert "float64" not in text
+
+
+# GraphML
+
+
+def test_networkx_reads_the_same_graph_back():
+    graph = nx.read_graphml(io.BytesIO(graphml(RESULT)), node_type=int)
+    model = RESULT.model
+    assert {tuple(sorted(edge)) for edge in graph.edges} == set(map(tuple, model.edges.tolist()))
+    assert [graph.nodes[i]["degree"] for i in range(model.n_variables)] == model.degrees().tolist()
+    assert dict(graph.degree) == dict(enumerate(model.degrees().tolist()))
+    for step in RESULT.trace:
+        assert all(graph.edges[i, j]["step"] == step.index for i, j, _ in step.activated)
+    norms = [graph.edges[i, j]["weight_norm"] for i, j in model.edges.tolist()]
+    assert norms == model.edge_norms().tolist()
+    names = [graph.nodes[i]["name"] for i in range(model.n_variables)]
+    assert names[:5] == list(ODD_NAMES[:5])
+    assert names[5] == "\ufffd\ufffd"
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
+def test_graphml_is_well_formed_whatever_the_names(names):
+    table = DiscreteTable(np.array([[0, 1, 1], [1, 0, 1]]), tuple(names), (("0", "1"),) * 2)
+    ElementTree.fromstring(graphml(learn(table, ScriptedLearner())))
+
+
+# JSON
+
+
+def strict(text: str) -> dict:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_result_json_has_exactly_the_promised_keys():
+    record = strict(result_json(RESULT))
+    assert list(record) == [
+        *("learner", "options", "seed", "variables", "rows", "rows_test", "edges", "stop_reason"),
+        *("converged", "certificate", "objective", "kkt_residual", "bp_restart_gap", "recall"),
+        *("precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
+        *("tables_possible", "seconds", "peak_memory_mb", "version"),
+    ]
+    options = {"lam": 1e-3, "max_edges": None, "per_step": 2, "scale": 1.0, "reservoir": True}
+    assert record["options"] == options
+    assert list(record["seconds"]) == ["total", "statistics", "scoring", "fitting", "other"]
+    assert record["certificate"]["possible"] == 21 - 12
+    assert record["version"] == __version__
+    assert 10 < record["peak_memory_mb"] < 10_000
+
+
+def test_what_does_not_apply_is_null():
+    table = random_table(1, 5, 20)
+    run = Run(table, ScriptedLearner(), branch=Branch(1, ScriptedLearner(max_edges=9)))
+    run.advance()
+    record = strict(result_json(run.result()))
+    assert record["recall"] is record["nlpl_test"] is record["bp_restart_gap"] is None
+    assert record["rows_test"] == 0
+    assert record["certificate"]["scored"] == 0
+    assert record["certificate"]["possible"] == 8
+    assert record["certificate"]["worst_score"] is None
+    assert record["branch"]["at"] == 1
+    assert record["branch"]["options"]["max_edges"] == 9
+
+
+def test_infinity_becomes_null():
+    run = Run(random_table(1, 5, 20), ScriptedLearner())
+    run.advance()
+    result = run.result()
+    object.__setattr__(result, "nlpl_train", math.inf)
+    assert strict(result_json(result))["nlpl_train"] is None
+
+
+def test_peak_memory_grows_with_what_is_used():
+    before = peak_memory_mb()
+    block = np.ones(40_000_000)
+    assert peak_memory_mb() >= before
+    assert peak_memory_mb() > block.nbytes / 1e6
+
+
+# Files
+
+
+def test_a_file_is_written_whole(tmp_path):
+    path = tmp_path / "a.csv"
+    write_whole(path, "é\r\n\ud800")
+    assert path.read_bytes() == "é\r\n?".encode()
+    write_whole(path, b"\x00")
+    assert path.read_bytes() == b"\x00"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    write_whole(path, "old")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graftviz.formats.files.os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_missing_folder_is_an_error_of_the_system(tmp_path):
+    with pytest.raises(OSError, match="No such file"):
+        write_whole(tmp_path / "no" / "a.csv", "text")
