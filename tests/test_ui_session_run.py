@@ -19,7 +19,6 @@ class Told:
     """A recorder of a run of `total` steps."""
 
     def __init__(self, total: int = 30, broken_at: int = -1, refused_at: int = -1) -> None:
-        self.header = {"run": "r1", "names": ["α", "</script>"]}
         self.total = total
         self.broken_at = broken_at
         self.refused_at = refused_at
@@ -35,6 +34,10 @@ class Told:
             return False
         self.steps += 1
         return True
+
+    def header(self) -> Mapping[str, Any]:
+        assert self.steps or self.total == 0
+        return {"run": "r1", "names": ["α", "</script>"]}
 
     def record(self, t: int) -> Mapping[str, Any]:
         self.asked.append(t)
@@ -61,14 +64,14 @@ def feed(run: SessionRun, start: int = 1, count: int = 1000) -> dict[str, Any]:
 
 
 def test_nothing_is_computed_without_credit(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(), scheduler)
+    run = SessionRun(Told(), "r1", scheduler)
     assert not run.wait(1, 0.05)
     assert feed(run) == {"run": "r1", "from": 1, "records": [], "outcome": None}
 
 
 def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
     told = Told()
-    run = SessionRun(told, scheduler)
+    run = SessionRun(told, "r1", scheduler)
     run.grant(12)
     assert run.wait(12, 5)
     assert not run.wait(13, 0.05)
@@ -82,16 +85,25 @@ def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
 
 
 def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(30), scheduler)
+    run = SessionRun(Told(30), "r1", scheduler)
     run.grant()
     assert run.wait(session_run.EVERYTHING, 5)
     whole = feed(run)
     assert [record["t"] for record in whole["records"]] == list(range(1, 31))
     assert whole["outcome"] == {"steps": 30}
+    assert json.loads(str(run.header_json))["names"] == ["α", "</script>"]
+
+
+def test_a_run_without_steps_has_header_and_outcome(scheduler: Scheduler) -> None:
+    run = SessionRun(Told(0), "r1", scheduler)
+    run.grant(1)
+    assert run.wait(1, 5)
+    assert run.header_json is not None
+    assert feed(run) == {"run": "r1", "from": 1, "records": [], "outcome": {"steps": 0}}
 
 
 def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(30), scheduler)
+    run = SessionRun(Told(30), "r1", scheduler)
     run.grant()
     run.wait(session_run.EVERYTHING, 5)
     part = feed(run, 11, 5)
@@ -108,7 +120,7 @@ def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
 
 def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
-    run = SessionRun(Told(30), scheduler)
+    run = SessionRun(Told(30), "r1", scheduler)
     run.grant()
     run.wait(session_run.EVERYTHING, 5)
     collected: list[int] = []
@@ -120,7 +132,7 @@ def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.Mon
 
 
 def test_revoked_credit_stops_the_run_and_keeps_its_records(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(10**9), scheduler)
+    run = SessionRun(Told(10**9), "r1", scheduler)
     run.grant()
     assert run.wait(10, 5)
     run.revoke()
@@ -134,7 +146,7 @@ def test_revoked_credit_stops_the_run_and_keeps_its_records(scheduler: Scheduler
 
 
 def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(broken_at=7), scheduler)
+    run = SessionRun(Told(broken_at=7), "r1", scheduler)
     run.grant()
     assert run.wait(session_run.EVERYTHING, 5)
     assert run.computed == 7
@@ -145,14 +157,14 @@ def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
 
 
 def test_a_refused_run_passes_its_sentence_on(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(refused_at=0), scheduler)
+    run = SessionRun(Told(refused_at=0), "r1", scheduler)
     run.grant()
     assert run.wait(session_run.EVERYTHING, 5)
     assert run.failure == "There are no rows to learn from."
 
 
 def test_answers_and_refused_questions(scheduler: Scheduler) -> None:
-    run = SessionRun(Told(), scheduler)
+    run = SessionRun(Told(), "r1", scheduler)
     good = json.loads(run.answer_json({"kind": "node", "i": 1, "t": 3}))
     assert good["question"]["i"] == 1
     assert good["answer"] == {"t": 0}

@@ -19,9 +19,8 @@ MAX_FEED_CHARACTERS = 4_000_000
 class Recorder(Protocol):
     """A run told in JSON: what `docs/player.md` calls header, records, outcome and answers."""
 
-    @property
     def header(self) -> Mapping[str, Any]:
-        """The header; its ``run`` is the token all feeds carry."""
+        """Return the header; asked once, after the first step (or the end of a run without)."""
 
     def advance(self) -> bool:
         """Compute one more step; False when the run has ended."""
@@ -45,13 +44,15 @@ class SessionRun:
     Parameters
     ----------
     recorder : Recorder
+    token : str
+        What header and feeds call this run.
     scheduler : Scheduler
     """
 
-    def __init__(self, recorder: Recorder, scheduler: Scheduler) -> None:
+    def __init__(self, recorder: Recorder, token: str, scheduler: Scheduler) -> None:
         self.recorder = recorder
-        self.token = str(recorder.header["run"])
-        self.header_json = to_json(recorder.header)
+        self.token = token
+        self.header_json: str | None = None
         self.failure = ""
         self._scheduler = scheduler
         self._lock = threading.Lock()
@@ -137,7 +138,10 @@ class SessionRun:
         self._tell()
 
     def _advance_once(self) -> None:
-        if self.recorder.advance():
+        goes_on = self.recorder.advance()
+        if self.header_json is None:
+            self.header_json = to_json(self.recorder.header())
+        if goes_on:
             self._records.append(to_json(self.recorder.record(self.computed + 1)))
         else:
             self._outcome = to_json(self.recorder.outcome())

@@ -1,0 +1,11 @@
+"""graftviz in the browser: ``streamlit run app.py``."""
+
+from pathlib import Path
+
+import streamlit as st
+
+ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
+
+st.set_page_config(page_title="graftviz", page_icon=str(ASSETS / "icon.svg"), layout="wide")
+st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
+st.navigation([st.Page("pages/grow.py", title="Grow", default=True)], position="top").run()
