@@ -18,7 +18,8 @@ from numba.extending import intrinsic
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
 from graftviz.table import DiscreteTable
 
-NOT_KEPT = -1
+NOT_KEPT = -1  # the cache was full when the table was counted
+NEVER_COUNTED = -2
 DEFAULT_CACHE_BYTES = 1 << 30
 
 
@@ -115,35 +116,35 @@ def count_pair(packed, i, j, out):
         out[(states_i - 1) * states_j + states_j - 1] -= rest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def table_cells(packed, store, slot, scratch):
-    """Return the cells of a slot (a view), counting them first if they are not kept.
+    """Return (cells, start): the slot's table begins at ``cells[start]``, counted if need be.
 
     `scratch` receives the table when the cache is full.
     """
+    start = store.cell_offsets[slot]
+    if start < 0:
+        start = _count_slot(packed, store, slot, scratch)
+    return (store.cells, start) if start >= 0 else (scratch, 0)
+
+
+@njit(cache=True, nogil=True)
+def _count_slot(packed, store, slot, scratch):
+    """Count a slot's table into the cache, or into `scratch`; return its start or NOT_KEPT."""
     i, j = store.pairs.first[slot], store.pairs.second[slot]
     states_i = packed.node_offsets[i + 1] - packed.node_offsets[i]
     states_j = packed.node_offsets[j + 1] - packed.node_offsets[j]
     size = states_i * states_j
-    start = store.cell_offsets[slot]
-    if start >= 0:
-        return store.cells[start : start + size]
-    if start == NOT_KEPT:
-        store.used[2] += 1
-    else:
-        store.used[1] += 1
+    store.used[2 if store.cell_offsets[slot] == NOT_KEPT else 1] += 1
     start = store.used[0]
     if start + size <= len(store.cells):
         store.used[0] = start + size
         store.cell_offsets[slot] = start
         count_pair(packed, i, j, store.cells[start : start + size])
-        return store.cells[start : start + size]
+        return start
     store.cell_offsets[slot] = NOT_KEPT
     count_pair(packed, i, j, scratch)
-    return scratch[:size]
-
-
-NEVER_COUNTED = -2
+    return NOT_KEPT
 
 
 @njit(cache=True, nogil=True)
@@ -162,7 +163,7 @@ def _count_all(packed, store, row, scratch):
         if slot < 0:
             slot = add_pair(store, row, j)
         if store.cell_offsets[slot] == NEVER_COUNTED:
-            table_cells(packed, store, slot, scratch)
+            _count_slot(packed, store, slot, scratch)
 
 
 def pack_table(table: DiscreteTable) -> PackedTable:
@@ -269,10 +270,14 @@ class PairCounts:
         int64 array, shape (s_i, s_j)
             ``out[a, b]`` rows have x_i = a and x_j = b.
         """
-        cells = table_cells(self.packed, self.store, self.slot(i, j), self._scratch)
+        slot = self.slot(i, j)
         low, high = min(i, j), max(i, j)
         shape = (int(self.cardinalities[low]), int(self.cardinalities[high]))
-        counts = np.array(cells, dtype=np.int64).reshape(shape)
+        start = int(self.store.cell_offsets[slot])
+        if start < 0:
+            start = int(_count_slot(self.packed, self.store, slot, self._scratch))
+        cells = self.store.cells[start:] if start >= 0 else self._scratch
+        counts = cells[: shape[0] * shape[1]].astype(np.int64).reshape(shape)
         return counts if i < j else counts.T
 
     def marginal(self, i: int) -> np.ndarray:

@@ -191,7 +191,7 @@ class ActiveNetwork:
         weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
         return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
 
-    def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 300) -> float:
+    def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
         """Return how far BP started cold ends from the tracked node beliefs (largest difference).
 
         A large gap means that the weights sit on an unstable fixed point: whoever runs BP on the

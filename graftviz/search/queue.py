@@ -73,17 +73,12 @@ def undrawn_pairs(state, store):
 
 
 @njit(cache=True, nogil=True)
-def base_priority(state, slot, lam, history):
-    """Return a slot's priority before boosts: 0 if never tested (or history is ignored), else v."""
-    if state.tested_in[slot] == 0 or not history:
-        return 0.0
-    return 1.0 - state.score[slot] / lam
-
-
-@njit(cache=True, nogil=True)
 def _priority(state, store, slot, lam, history):
+    """Return base - h_i - h_j; base is 0 if never tested (or history is ignored), else v."""
     boost = state.boosts[store.pairs.first[slot]] + state.boosts[store.pairs.second[slot]]
-    return base_priority(state, slot, lam, history) - boost
+    if state.tested_in[slot] == 0 or not history:
+        return -float(boost)
+    return 1.0 - state.score[slot] / lam - boost
 
 
 @njit(cache=True, nogil=True)
@@ -265,9 +260,28 @@ def boost_hubs(state, store, is_hub, cumulative, lam, history):
                 plain += 1
         state.sizes[N_PLAIN] = plain
     _sort_hubs(state)
-    for k in range(state.sizes[QUEUE_SIZE]):
-        state.queue_keys[k] = _priority(state, store, state.queue_slots[k], lam, history)
+    _rekey(
+        state.queue_keys,
+        state.queue_slots,
+        state.sizes[QUEUE_SIZE],
+        state.score,
+        state.tested_in,
+        state.boosts,
+        store.pairs.first,
+        store.pairs.second,
+        lam,
+        history,
+    )
     heapify(state.queue_keys, state.queue_ties, state.queue_slots, state.sizes[QUEUE_SIZE])
+
+
+@njit(cache=True, nogil=True)
+def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, history):
+    """Recompute the priority of every queue entry; plain arrays, as this runs over thousands."""
+    for k in range(size):
+        slot = slots[k]
+        base = 0.0 if tested_in[slot] == 0 or not history else 1.0 - score[slot] / lam
+        keys[k] = base - boosts[first[slot]] - boosts[second[slot]]
 
 
 @njit(cache=True, nogil=True)

@@ -136,9 +136,10 @@ def _rescore_reservoir(state, packed, store, beliefs, threshold, capacity, scrat
     """Score R again; what no longer violates, or no longer fits, leaves to L (weakest first)."""
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
     kept = 0
-    for k in range(state.sizes[RESERVOIR_SIZE]):
-        slot = slots[k]
-        score = score_slot(slot, packed, store, beliefs, threshold.square_root, scratch)
+    size = state.sizes[RESERVOIR_SIZE]
+    score_slots(slots[:size], packed, store, beliefs, threshold.square_root, scratch, keys)
+    for k in range(size):
+        slot, score = slots[k], keys[k]
         state.score[slot] = score
         if score > threshold.lam:
             keys[kept], ties[kept], slots[kept] = score, ties[k], slot
