@@ -44,7 +44,7 @@ def test_the_python_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     source = re.search(r"```python\n(.*?)```", README, re.DOTALL)
     assert source
     names: dict[str, object] = {}
-    exec(compile(source.group(1), "README.md", "exec"), names)  # the project's own text
+    exec(compile(source.group(1), "<example>", "exec"), names)  # the project's own text
     assert names["result"].model.n_edges > 0  # type: ignore[attr-defined]
 
 
