@@ -30,8 +30,9 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("app", "pages"),
 )
 STREAMLIT_ROOMS = {"ui", "app", "pages"}
-# The registry finds learners by file; the command line loads a command only when it is called.
-IMPORT_BY_NAME_ROOMS = {"learners", "commands", "__main__"}
+# The registry finds learners by file; the command line loads a command only when it is called, and
+# the public face a name only when it is used.
+IMPORT_BY_NAME_ROOMS = {"learners", "commands", "__main__", "graftviz"}
 
 RANK_OF = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
 

@@ -1,0 +1,13 @@
+"""The commands of ``python -m graftviz``, one module each.
+
+A module ``graftviz.commands.<name>`` has ``NAME``, ``add_arguments(parser)`` and
+``run(arguments) -> int``, which returns the exit code and raises InputError for what people can
+put right.
+"""
+
+# Name and one-line help; the module itself is loaded only when its command is called, because
+# help should not wait for the engine.
+COMMANDS = {
+    "generate": "make a random Markov network and sample a table from it",
+    "learn": "learn a Markov network from a table",
+}

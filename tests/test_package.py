@@ -1,0 +1,98 @@
+"""The public face: names that are promised, a quick start, and a place for compiled kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graftviz
+from graftviz import _numba_cache
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", graftviz.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(graftviz, name) is not None
+    assert name in dir(graftviz)
+
+
+def test_other_names_are_not():
+    with pytest.raises(AttributeError, match="no attribute 'learm'"):
+        _ = graftviz.learm
+
+
+def test_the_package_alone_loads_nothing_heavy():
+    code = "import sys, graftviz; print({'numba', 'pandas', 'numpy'} & set(sys.modules))"
+    assert run_python(code).stdout.strip() == "set()"
+
+
+def test_a_chosen_cache_is_left_alone(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "chosen")
+    _numba_cache.prepare()
+    assert os.environ["NUMBA_CACHE_DIR"] == "chosen"
+
+
+def test_a_writable_place_needs_no_other(monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    _numba_cache.prepare()
+    assert "NUMBA_CACHE_DIR" not in os.environ
+
+
+# Root may write everywhere, so a place that cannot be written is played by a file in its way.
+def private_cache(tmp_path: Path) -> Path:
+    blocker = tmp_path / "blocker"
+    blocker.write_text("")
+    done = run_python(
+        f"""
+import os
+from pathlib import Path
+from graftviz import _numba_cache
+_numba_cache.__file__ = {str(blocker / "graftviz" / "_numba_cache.py")!r}
+_numba_cache.prepare()
+print(os.environ["NUMBA_CACHE_DIR"])
+import numba
+assert numba.config.CACHE_DIR == os.environ["NUMBA_CACHE_DIR"]
+""",
+        NUMBA_CACHE_DIR="",
+        XDG_CACHE_HOME=str(blocker),
+        HOME=str(blocker),
+        TMPDIR=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.strip())
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users as POSIX knows them")
+def test_without_a_writable_place_kernels_go_to_a_private_one(tmp_path):
+    first = private_cache(tmp_path)
+    assert first.parent == tmp_path
+    assert first.stat().st_mode & 0o777 == 0o700
+    assert private_cache(tmp_path) == first
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users as POSIX knows them")
+def test_a_directory_others_could_write_to_is_not_trusted(tmp_path):
+    shared = private_cache(tmp_path)
+    shared.chmod(0o777)
+    other = private_cache(tmp_path)
+    assert other != shared
+    assert other.stat().st_mode & 0o777 == 0o700
+    shared.rmdir()
+    shared.symlink_to(tmp_path)
+    assert private_cache(tmp_path) not in (shared, other)
