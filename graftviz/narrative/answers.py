@@ -1,0 +1,315 @@
+"""Answers about one node, one edge or one pair at a chosen step: the dicts of docs/player.md."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.narrative.phrases import pair, plural, score, short
+from graftviz.narrative.steps import learner_at
+from graftviz.runs import Run
+from graftviz.scores import belief_score, edge_dimension
+from graftviz.trace import VERDICT_WORDS, History, Step
+
+_FEW_STATES = 6  # label pairs named per edge
+_FAINT = 0.2  # weights below this share of the largest are not worth naming
+
+
+class _Test(NamedTuple):
+    """One test of a pair: in which step, with which score and verdict."""
+
+    t: int
+    score: float
+    verdict: int
+
+
+def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
+    """Describe variable `i` after step `t`: degree, beliefs against data, strongest partners.
+
+    Raises
+    ------
+    InputError
+        When there is no such variable, or step `t` has not been made.
+    """
+    history = _history(run, t)
+    _check_variables(run, i)
+    state = history.state_at(t)
+    model = state.model
+    degrees = model.degrees()
+    offsets = model.node_offsets
+    counts = np.bincount(run.table.codes[i], minlength=int(model.cardinalities[i]))
+    norms = model.edge_norms()
+    touching = np.flatnonzero((model.edges == i).any(axis=1))
+    touching = touching[np.argsort(-norms[touching], kind="stable")]
+    partners = []
+    for e in touching:
+        other = int(model.edges[e].sum()) - i
+        partners.append({"node": other, "name": model.names[other], "norm": float(norms[e])})
+    return {
+        "t": t,
+        "name": model.names[i],
+        "degree": int(degrees[i]),
+        "rank": 1 + int((degrees > degrees[i]).sum()),
+        "hub": bool(t and i in run.steps[t - 1].hubs),
+        "labels": list(model.labels[i]),
+        "marginal": state.node_beliefs[offsets[i] : offsets[i + 1]].tolist(),
+        "data": (counts / run.table.n_rows).tolist(),
+        "partners": partners,
+    }
+
+
+def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
+    """Explain an edge that is active after step `t`: since when, and what it says about states.
+
+    Raises
+    ------
+    InputError
+        When there are no such variables or step, or the edge is not active then.
+    """
+    history = _history(run, t)
+    _check_variables(run, i, j)
+    i, j = min(i, j), max(i, j)
+    at = _position(history, i, j, t)
+    if at is None:
+        raise InputError(f"{pair(run.table.names, i, j)} is not active at step {t}.")
+    since = bisect_right(history.counts, at) + 1
+    model = history.state_at(t).model
+    weights = model.edge_weights(at)
+    interaction = _double_centred(weights)
+    labels = (model.labels[i], model.labels[j])
+    attract = _strongest(interaction, labels)
+    repel = _strongest(-interaction, labels)
+    repel = [(a, b, -weight) for a, b, weight in repel]
+    step = run.steps[since - 1]
+    chosen = next(edge for edge in step.activated if edge[:2] == (i, j))
+    names = (model.names[i], model.names[j])
+    return {
+        "t": t,
+        "names": list(names),
+        "since": since,
+        "norm": float(np.linalg.norm(weights)),
+        "labels": [list(labels[0]), list(labels[1])],
+        "weights": interaction.tolist(),
+        "attract": [list(entry) for entry in attract],
+        "repel": [list(entry) for entry in repel],
+        "truth": _truth(run, i, j),
+        "tests": _times_tested(run, i, j, since),
+        "score_at_activation": float(chosen.score),
+        "words": f"{_chosen_words(step, chosen.score)} {_state_words(names, attract, repel)}",
+    }
+
+
+def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
+    """Explain why a pair is not active after step `t`: its score then, and how its tests went.
+
+    Raises
+    ------
+    InputError
+        When there are no such variables or step, or the edge is active then.
+    """
+    history = _history(run, t)
+    _check_variables(run, i, j)
+    i, j = min(i, j), max(i, j)
+    if _position(history, i, j, t) is not None:
+        raise InputError(f"{pair(run.table.names, i, j)} is active at step {t}.")
+    learner = learner_at(run, t)
+    threshold = float(getattr(learner, "lam", 0.0))
+    now = _score(run, history, i, j, t, getattr(learner, "group_weight", "count"))
+    tests = _tests(run, i, j, t)
+    last = tests[-1] if tests else None
+    violates = now > threshold
+    comparison = (
+        f"above λ = {threshold:g}, so it violates"
+        if violates
+        else f"not above λ = {threshold:g}, so it does not violate"
+    )
+    reason = _reason(run, i, j, t, tests)
+    return {
+        "t": t,
+        "names": [run.table.names[i], run.table.names[j]],
+        "score": now,
+        "threshold": threshold,
+        "violates": violates,
+        "tests": _times_tested(run, i, j, t),
+        "last_test": None
+        if last is None
+        else {"t": last.t, "score": last.score, "verdict": VERDICT_WORDS[last.verdict]},
+        "truth": _truth(run, i, j),
+        "words": f"{reason} At step {t} its score is {score(now)}, {comparison}.",
+    }
+
+
+def _history(run: Run, t: int) -> History:
+    if not run.steps and run.outcome is None:
+        raise InputError("Nothing has been learned yet.")
+    if not 0 <= t <= len(run.steps):
+        raise InputError(f"Step {t} has not been made; there are {len(run.steps)} so far.")
+    return run.steps[-1].history if run.outcome is None else run.outcome.history
+
+
+def _check_variables(run: Run, *variables: int) -> None:
+    n = run.table.n_variables
+    for i in variables:
+        if not 0 <= i < n:
+            raise InputError(f"There is no variable {i}; they are numbered 0 … {n - 1}.")
+    if len(set(variables)) < len(variables):
+        raise InputError("An edge joins two different variables.")
+
+
+def _position(history: History, i: int, j: int, t: int) -> int | None:
+    """Return the place of an edge in the order of activation, if it is active after step `t`."""
+    active = history.active[: history.counts[t - 1] if t else 0]
+    return active.index((i, j)) if (i, j) in active else None
+
+
+def _truth(run: Run, i: int, j: int) -> bool | None:
+    return None if run.truth is None else bool((run.truth == (i, j)).all(axis=1).any())
+
+
+def _score(run: Run, history: History, i: int, j: int, t: int, group_weight: Any) -> float:
+    sizes = run.table.cardinalities
+    beliefs = history.state_at(t).node_beliefs
+    offsets = history.start.node_offsets
+    joint = run.table.codes[i].astype(np.int64) * sizes[j] + run.table.codes[j]
+    counts = np.bincount(joint, minlength=int(sizes[i] * sizes[j]))
+    return belief_score(
+        counts.reshape(sizes[i], sizes[j]) / run.table.n_rows,
+        beliefs[offsets[i] : offsets[i + 1]],
+        beliefs[offsets[j] : offsets[j + 1]],
+        edge_dimension(sizes[i], sizes[j], group_weight),
+    )
+
+
+def _scores_all(step: Step) -> bool:
+    """Whether a step scored every inactive pair, instead of logging tests of some."""
+    return step.tests > 0 and len(step.tested.scores) == 0
+
+
+def _tests(run: Run, i: int, j: int, t: int) -> list[_Test]:
+    found: list[_Test] = []
+    for step in run.steps[:t]:
+        tested = step.tested
+        found += [
+            _Test(step.index, float(tested.scores[k]), int(tested.verdicts[k]))
+            for k in np.flatnonzero((tested.edges[:, 0] == i) & (tested.edges[:, 1] == j))
+        ]
+    return found
+
+
+def _times_tested(run: Run, i: int, j: int, t: int) -> int:
+    return len(_tests(run, i, j, t)) + sum(_scores_all(step) for step in run.steps[:t])
+
+
+def _holds(edges: np.ndarray, i: int, j: int) -> bool:
+    return bool(((edges[:, 0] == i) & (edges[:, 1] == j)).any())
+
+
+def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
+    """Say in a sentence why the pair is not active after step `t`."""
+    if t == 0:
+        return "No step has been made yet."
+    step = run.steps[t - 1]
+    if _scores_all(step):
+        best = step.activated[0]
+        return (
+            f"Every step takes only the largest score: in step {t} that was {score(best.score)} of "
+            f"{pair(run.table.names, best.source, best.target)}."
+        )
+    if step.reservoir is not None and _holds(step.reservoir.edges, i, j):
+        return _waiting(run, step, i, j)
+    if not tests:
+        return (
+            f"It has not been tested: {plural(step.tests_total, 'test')} so far reached "
+            f"{step.tables_counted:,} of {plural(step.tables_possible, 'pair')}."
+        )
+    last = tests[-1]
+    often = {1: "once", 2: "twice, last"}.get(len(tests), f"{len(tests):,} times, last")
+    # The score and λ, after the colon of a verdict, follow in a sentence of their own.
+    verdict = VERDICT_WORDS[last.verdict].partition(":")[0]
+    told = f"It was tested {often} in step {last.t}, where it {verdict}"
+    for later in run.steps[last.t - 1 : t]:
+        if _holds(later.replaced, i, j):
+            return f"{told}; in step {later.index} a better edge took its place."
+        if later.index > last.t and _holds(later.dropped, i, j):
+            return f"{told}; after step {later.index - 1} it no longer violated and had to leave."
+    return f"{told}."
+
+
+def _waiting(run: Run, step: Step, i: int, j: int) -> str:
+    """Tell of an edge in the reservoir that was not chosen."""
+    view = step.reservoir
+    assert view is not None
+    at = int(np.flatnonzero((view.edges[:, 0] == i) & (view.edges[:, 1] == j))[0])
+    own = float(view.scores[at])
+    place = f"place {at + 1:,} of {len(view.scores):,} in the reservoir with score {score(own)}"
+    if _holds(step.skipped_adjacent, i, j):
+        rival = next(edge for edge in step.activated if {edge.source, edge.target} & {i, j})
+        return (
+            f"In step {step.index} it was at {place}, but was skipped because it touches "
+            f"{pair(run.table.names, rival.source, rival.target)}, chosen in the same step."
+        )
+    if own < view.tau:
+        return f"In step {step.index} it was at {place}, below τ = {score(view.tau)}."
+    return f"In step {step.index} it was at {place}, but better edges were chosen."
+
+
+def _chosen_words(step: Step, own: float) -> str:
+    told = f"It was activated in step {step.index} with score {score(own)}"
+    view = step.reservoir
+    if view is None or len(view.scores) == 1:
+        return f"{told}."
+    if own >= view.maximum:
+        return f"{told}, the best of the reservoir."
+    return f"{told}, which reached τ = {score(view.tau)}."
+
+
+def _double_centred(weights: np.ndarray) -> np.ndarray:
+    """Return what a pair of states has beyond either state alone: rows and columns sum to 0."""
+    rows = weights.mean(axis=1, keepdims=True)
+    columns = weights.mean(axis=0, keepdims=True)
+    centred: np.ndarray = weights - rows - columns + weights.mean()
+    return centred
+
+
+def _strongest(
+    weights: np.ndarray, labels: tuple[tuple[str, ...], tuple[str, ...]]
+) -> list[tuple[str, str, float]]:
+    """Return the label pairs of the largest weights that are positive and not faint."""
+    floor = _FAINT * float(np.abs(weights).max())
+    order = np.argsort(-weights, axis=None, kind="stable")[:_FEW_STATES]
+    cells = [np.unravel_index(int(k), weights.shape) for k in order]
+    return [
+        (labels[0][a], labels[1][b], float(weights[a, b]))
+        for a, b in cells
+        if weights[a, b] > floor and weights[a, b] > 1e-9
+    ]
+
+
+def _state_words(
+    names: tuple[str, str],
+    attract: list[tuple[str, str, float]],
+    repel: list[tuple[str, str, float]],
+) -> str:
+    """Say the strongest attraction and repulsion in words."""
+    if not attract or not repel:
+        return "Its weights are all zero, so it says nothing."
+
+    def states(entry: tuple[str, str, float]) -> tuple[str, str]:
+        a, b, _ = entry
+        return f"{short(names[0])} = {short(a)}", f"{short(names[1])} = {short(b)}"
+
+    first, second = states(attract[0])
+    told = f"{first} goes with {second}"
+    other = next((entry for entry in attract if _differs(entry, attract[0])), None)
+    if other is not None and other[2] > 0.6 * attract[0][2]:
+        first, second = states(other)
+        told += f", and {first} with {second}"
+    first, second = states(repel[0])
+    return f"{told}; {first} seldom meets {second}."
+
+
+def _differs(entry: tuple[str, str, float], from_entry: tuple[str, str, float]) -> bool:
+    return entry[0] != from_entry[0] and entry[1] != from_entry[1]

@@ -1,0 +1,213 @@
+"""One or two sentences for every step and for the end: what was done and why, with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.first_hit import FirstHit
+from graftviz.learners.grafting import GraftingOptions
+from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
+from graftviz.runs import Run
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, Outcome, ReservoirView, Step
+
+_FEW_HUBS = 3
+
+
+def learner_at(run: Run, t: int) -> Learner:
+    """Return the learner with the options that step `t` was made with (0: the start)."""
+    branch = run.branch
+    if branch is not None and (t > branch.at or branch.at == 0):
+        return branch.learner
+    return run.learner
+
+
+def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
+    """Say in a sentence or two what a step did and why.
+
+    Parameters
+    ----------
+    step : Step
+    learner : Learner
+        With the options that were in force.
+    names : sequence of str
+        Names of the variables.
+    """
+    if isinstance(learner, BestChoice) and step.reservoir is not None:
+        sentences = [
+            _filling(step, learner, step.reservoir)
+            if step.index == 1
+            else _testing(step, step.reservoir, names),
+            _choosing(step, learner, step.reservoir, names),
+        ]
+    elif isinstance(learner, EdgeGrafting):
+        sentences = [_scoring_all(step, learner, names)]
+    elif isinstance(learner, FirstHit):
+        sentences = [_first_violation(step, learner, names)]
+    else:
+        sentences = [f"{_activated(step, names)} activated."]
+    budget = _budget(step, learner)
+    if budget is not None and step.edges >= budget:
+        sentences.append(f"That uses up the edge budget of {plural(budget, 'edge')}.")
+    return " ".join(sentences)
+
+
+def outcome_words(outcome: Outcome) -> str:
+    """Say how a run ended, and what is known about the edges that are not in the model."""
+    certificate = outcome.certificate
+    sentences = [outcome.stop_reason]
+    if certificate.scored < certificate.possible:
+        sentences.append(
+            f"Only {certificate.scored:,} of {plural(certificate.possible, 'inactive edge')} "
+            f"{was(certificate.scored)} scored at the final weights, so more may violate."
+        )
+    elif certificate.worst_score is not None and certificate.worst_score > certificate.threshold:
+        sentences.append(
+            f"At the final weights the largest score of an inactive edge is "
+            f"{score(certificate.worst_score)}, still above λ = {certificate.threshold:g}."
+        )
+    if outcome.bp_restart_gap is not None and outcome.bp_restart_gap > 0.01:
+        sentences.append(
+            "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
+            f"{score(outcome.bp_restart_gap)}): the model sits on an unstable fixed point."
+        )
+    return " ".join(sentences)
+
+
+def _budget(step: Step, learner: Learner) -> int | None:
+    """Return the edge budget if one was set."""
+    if not isinstance(learner, GraftingOptions):
+        return None
+    n = step.history.start.n_variables
+    budget = learner.edge_budget(n)
+    return budget if budget < n * (n - 1) // 2 else None
+
+
+def _activated(step: Step, names: Sequence[str]) -> str:
+    """Write "a – b (0.0122) and c – d (0.0110) were"."""
+    named = [
+        f"{pair(names, edge.source, edge.target)} ({score(edge.score)})"
+        for edge in step.activated[:LONGEST_LIST]
+    ]
+    count = len(step.activated)
+    return f"{listed(named, count)} {was(count)}"
+
+
+def _entered(step: Step) -> tuple[int, int, int]:
+    """Count the tested edges that entered R, those of them that replaced one, and the too weak."""
+    tally = np.bincount(step.tested.verdicts, minlength=4)
+    replacing = int(tally[DISPLACED_MINIMUM])
+    return int(tally[ADMITTED]) + replacing, replacing, int(tally[TOO_WEAK])
+
+
+def _filling(step: Step, learner: BestChoice, reservoir: ReservoirView) -> str:
+    """Tell the first step: the reservoir is filled for the first time."""
+    entered, _, _ = _entered(step)
+    violating = f"{entered:,} {was(entered)} above λ = {learner.lam:g}"
+    if step.tests >= step.tables_possible:
+        tested = f"all {plural(step.tests, 'pair')} were tested"
+        return f"For the first filling of the reservoir {tested}; {violating} and entered."
+    tested = f"{plural(step.tests, 'edge')} {was(step.tests)} tested"
+    if entered >= reservoir.capacity:
+        return f"To fill the reservoir {tested}; {violating}, which filled it."
+    if step.test_limit is not None and step.tests > step.test_limit:
+        return f"To find a first violating edge {tested}; {violating} and entered the reservoir."
+    return (
+        f"To fill the reservoir {tested}, as many as the first filling may take; {violating} "
+        f"and took {entered:,} of {plural(reservoir.capacity, 'place')}."
+    )
+
+
+def _testing(step: Step, reservoir: ReservoirView, names: Sequence[str]) -> str:
+    """Tell the tests of a later step, and how the reservoir changed by them."""
+    if step.tests == 0:
+        return f"No edge was left to test; the reservoir holds {len(reservoir.scores):,}."
+    entered, replacing, too_weak = _entered(step)
+    if entered:
+        result = f"{entered:,} entered the reservoir"
+        if replacing == entered:
+            result += " in place of weaker ones" if entered > 1 else " in place of a weaker one"
+        elif replacing:
+            result += f", {replacing:,} of them in place of weaker ones"
+    elif too_weak:
+        result = f"{too_weak:,} violated, but none beat the weakest edge of the full reservoir"
+    else:
+        result = "none violated"
+    dropped = len(step.dropped)
+    if dropped:
+        they = "it" if dropped == 1 else "they"
+        result += (
+            f"; {dropped:,} had left it because {they} no longer violated after the last refit"
+        )
+        if not entered:
+            result = result.replace("had left it", "had left the reservoir")
+    return f"Tested {plural(step.tests, 'edge')}{_hubs(step, names)}; {result}."
+
+
+def _hubs(step: Step, names: Sequence[str]) -> str:
+    count = len(step.hubs)
+    if count == 0:
+        return ""
+    if count == 1:
+        which = f"the hub {short(names[step.hubs[0]])}"
+    elif count <= _FEW_HUBS:
+        which = f"the hubs {listed([short(names[hub]) for hub in step.hubs])}"
+    else:
+        which = f"the {count:,} hubs"
+    return f", those at {which} first"
+
+
+def _choosing(
+    step: Step, learner: BestChoice, reservoir: ReservoirView, names: Sequence[str]
+) -> str:
+    """Tell which edges of the reservoir were taken, and why those."""
+    if len(reservoir.scores) == 1:
+        return f"The reservoir held a single edge: {_activated(step, names)} activated."
+    mean, best = score(reservoir.mean), score(reservoir.maximum)
+    numbers = f"The scores in the reservoir average {mean} and reach {best}"
+    if learner.alpha == 1.0:
+        rule = "with α = 1 only the best edge is taken"
+    elif learner.alpha == 0.0:
+        rule = f"with α = 0 every edge from the average τ = {score(reservoir.tau)} up qualifies"
+    else:
+        rule = f"with α = {learner.alpha:g} an edge needs at least τ = {score(reservoir.tau)}"
+    clauses = [f"{numbers}, so {rule}: {_activated(step, names)} activated"]
+    skipped = len(step.skipped_adjacent)
+    if skipped:
+        named = [pair(names, i, j) for i, j in step.skipped_adjacent[:LONGEST_LIST]]
+        touch = "it touches" if skipped == 1 else "they touch"
+        clauses.append(
+            f"{listed(named, skipped)} {was(skipped)} skipped because {touch} an edge chosen in "
+            "this step"
+        )
+    return "; ".join(clauses) + "."
+
+
+def _scoring_all(step: Step, learner: EdgeGrafting, names: Sequence[str]) -> str:
+    """Tell a step of edge grafting: every inactive edge is scored, the best one is taken."""
+    chosen = step.activated[0]
+    if step.index == 1:
+        scored = f"Counted and scored all {plural(step.tests, 'pair')}"
+    else:
+        scored = f"Scored all {plural(step.tests, 'inactive edge')}"
+    return (
+        f"{scored}; the largest score, {score(chosen.score)} of "
+        f"{pair(names, chosen.source, chosen.target)}, is above λ = {learner.lam:g}, so this edge "
+        "was activated."
+    )
+
+
+def _first_violation(step: Step, learner: FirstHit, names: Sequence[str]) -> str:
+    """Tell a step of first hit: edges are tested until one violates."""
+    chosen = step.activated[0]
+    edge = pair(names, chosen.source, chosen.target)
+    if step.tests == 1:
+        found = f"The first edge tested, {edge}, violates"
+    else:
+        found = f"Tested {plural(step.tests, 'edge')} until one violated: {edge}"
+    verdict = f"its score {score(chosen.score)} is above λ = {learner.lam:g}"
+    return f"{found}; {verdict}, so it was activated."
