@@ -62,6 +62,7 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
     """
     kept = _without_missing(raw, rules, least_rows=2)
     columns = _reduce(raw, kept)
+    _refuse_infinite(raw, kept, columns)
     wide = [column for column in columns if _n_values(column, rules.max_states) > rules.max_states]
     _check_wide(raw.title, wide, rules)
     wide_names = [column.name for column in wide]
@@ -116,10 +117,9 @@ def code_like(raw: RawTable, like: DiscreteTable, rules: Rules) -> DiscreteTable
             if column.codes[row] >= 0:
                 value = column.values[column.codes[row] : column.codes[row] + 1]
                 found = f"the label {plain_labels(value, as_numbers(value))[0]!r}"
-            place = raw.place(row if kept.rows is None else int(kept.rows[row]))
             raise InputError(
-                f"{raw.title}: {place}, column {column.name!r} holds {found}, which the training "
-                f"table does not know there; it knows {_listed(states)}."
+                f"{_place(raw, kept, row)}, column {column.name!r} holds {found}, which the "
+                f"training table does not know there; it knows {_listed(states)}."
             )
         lookups.append([*lookup, *own[-1:]])
     return _assemble(columns, lookups, like.labels, (*raw.notes, *kept.notes))
@@ -185,15 +185,23 @@ def _reduce(raw: RawTable, kept: _Kept) -> list[_Column]:
             raise InputError(
                 f"{raw.title}: column {name!r} holds text that is no valid Unicode; clean it."
             ) from None
-        if numbers is not None and np.isinf(numbers).any():
-            row = int(np.argmax(np.append(np.isinf(numbers), False)[codes]))
-            place = raw.place(row if kept.rows is None else int(kept.rows[row]))
-            raise InputError(
-                f"{raw.title}: {place}, column {name!r} holds an infinite number; replace it or "
-                "leave it empty."
-            )
         columns.append(_Column(name, codes, values, numbers))
     return columns
+
+
+def _refuse_infinite(raw: RawTable, kept: _Kept, columns: Sequence[_Column]) -> None:
+    for column in columns:
+        if column.numbers is not None and np.isinf(column.numbers).any():
+            row = int(np.argmax(np.append(np.isinf(column.numbers), False)[column.codes]))
+            raise InputError(
+                f"{_place(raw, kept, row)}, column {column.name!r} holds an infinite number; "
+                "replace it or leave it empty."
+            )
+
+
+def _place(raw: RawTable, kept: _Kept, row: int) -> str:
+    """Name the source and a row that stayed."""
+    return f"{raw.title}: {raw.place(row if kept.rows is None else int(kept.rows[row]))}"
 
 
 def _n_values(column: _Column, enough: int) -> int:
@@ -254,7 +262,8 @@ def _codes_of_values(column: _Column, states: tuple[str, ...]) -> np.ndarray:
     codes = [position.get(text, position.get(plain_label(text), -1)) for text in texts]
     edges = bin_edges(states)
     if min(codes, default=0) < 0 and edges is not None and column.numbers is not None:
-        return np.searchsorted(edges, column.numbers, side="right")
+        binned = np.searchsorted(edges, column.numbers, side="right")
+        return np.where(np.isinf(column.numbers), -1, binned)
     return np.array(codes, dtype=np.int64)
 
 

@@ -122,7 +122,7 @@ class DiscreteTable:
         if labels is not None and cardinalities is None:
             cardinalities = [len(states) for states in labels]
         # Clipped, so that adding one cannot overflow; what was clipped is refused below.
-        largest = np.minimum(array.max(axis=0), MAX_CARDINALITY).astype(np.int64)
+        largest = np.array([min(code, MAX_CARDINALITY) for code in array.max(axis=0).tolist()])
         sizes = np.asarray(largest + 1 if cardinalities is None else cardinalities)
         if len(names) != n or sizes.shape != (n,) or (labels is not None and len(labels) != n):
             raise InputError(f"{n} columns of codes need {n} names, cardinalities and label lists.")

@@ -137,10 +137,19 @@ def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
         ]
         # Text as dictionaries: what repeats is kept once.
         file = parquet.ParquetFile(io.BytesIO(content.data), read_dictionary=texts)
-        frame = file.read().to_pandas()
+        table = file.read()
+        # Only the index is taken from what pandas noted about itself: the rest may be anything.
+        frame = table.drop_columns(_index_columns(table)).to_pandas(ignore_metadata=True)
     except InputError:
         raise
     except (pa.ArrowException, OSError, TypeError, KeyError, ValueError) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise InputError(f"{title} cannot be read as parquet: {reason.rstrip('.')}.") from None
     return from_frame(frame, title)
+
+
+def _index_columns(table: pa.Table) -> list[str]:
+    noted = table.schema.pandas_metadata
+    listed = noted.get("index_columns") if isinstance(noted, dict) else None
+    names = listed if isinstance(listed, list) else []
+    return [name for name in table.column_names if name in names]

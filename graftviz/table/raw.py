@@ -75,16 +75,17 @@ def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
     Raises
     ------
     InputError
-        For bytes that are not UTF-8.
+        For bytes that are not UTF-8, and text with lone surrogates.
     """
     names = tuple(text_of(name).strip() for name in frame.columns)
     columns = []
     for i, name in enumerate(names):
         try:
             columns.append(_series_column(frame.iloc[:, i]))
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise InputError(
-                f"{title}: column {name!r} holds bytes that are no UTF-8 text; decode them."
+                f"{title}: column {name!r} holds text that is no valid Unicode, or bytes that are "
+                "no UTF-8; clean it."
             ) from None
     return RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
 
@@ -100,11 +101,12 @@ def from_array(array: np.ndarray) -> RawTable:
     if array.ndim != 2:
         raise InputError(f"An array must be two-dimensional (rows, variables), not {array.ndim}-D.")
     names = default_names(array.shape[1])
-    if array.dtype.kind in "iuf":
-        columns = tuple(_number_column(column) for column in np.ascontiguousarray(array.T))
+    if array.dtype.kind in "iufb":
+        columns = tuple(_factorized(column) for column in np.ascontiguousarray(array.T))
         return RawTable("The array", names, columns, len(array), row_place, named=False)
-    if array.dtype.kind in "bOUT":
-        frame = pd.DataFrame(array, columns=list(names))
+    if array.dtype.kind in "OUT":
+        # As objects, so that text is checked column by column.
+        frame = pd.DataFrame(array.astype(object), columns=list(names), dtype=object)
         return from_frame(frame, "The array")._replace(named=False)
     raise InputError(f"An array must hold numbers, booleans or text, not {array.dtype}.")
 
@@ -143,18 +145,17 @@ def check_names(title: str, names: Sequence[str], advice: str = "") -> None:
         first[name] = i
 
 
-def _number_column(column: np.ndarray) -> RawColumn:
-    codes, values = pd.factorize(column, use_na_sentinel=True)
-    return RawColumn(codes.astype(np.int32), np.asarray(values))
-
-
 def _series_column(series: Any) -> RawColumn:
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if series.dtype == object:
         # Text first: as keys of a hash table, True and 1 would be the same.
         series = series.map(text_of, na_action="ignore")
-    codes, uniques = pd.factorize(series, use_na_sentinel=True)
+    return _factorized(series)
+
+
+def _factorized(column: Any) -> RawColumn:
+    codes, uniques = pd.factorize(column, use_na_sentinel=True)
     values = np.asarray(uniques)
     if values.dtype.kind in "iuf":
         return RawColumn(codes.astype(np.int32), values)
