@@ -1,0 +1,83 @@
+"""The player's JavaScript and CSS, put together from the files in ``assets/`` once per process."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+_ASSETS = Path(__file__).parent / "assets"
+_PARTS = (
+    "core.js",
+    "log.js",
+    "demand.js",
+    "gestures.js",
+    "graph.js",
+    "reservoir.js",
+    "curves.js",
+    "words.js",
+    "inspector.js",
+    "transport.js",
+    "player.js",
+)
+_COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
+_CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def _read(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _slim(script: str) -> str:
+    """Drop indentation and whole-line comments: the text travels with every message of the app.
+
+    The sources keep to what makes this safe: no string or template spans lines.
+    """
+    lines = (line.strip() for line in script.splitlines() if not _COMMENT_LINE.match(line))
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+@cache
+def _library() -> str:
+    """Return the parts as one text whose names are still open to what follows them."""
+    return _slim("\n".join(_read(part) for part in _PARTS))
+
+
+@cache
+def player_javascript() -> str:
+    """Return a script that defines ``GraftvizPlayer`` on ``globalThis``; its value is the same."""
+    return (
+        "globalThis.GraftvizPlayer = (() => {\n"
+        f'"use strict";\n{_library()}return {{ mount }};\n'
+        "})();\n"
+    )
+
+
+@cache
+def player_css() -> str:
+    """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
+    lines = (line.strip() for line in _CSS_COMMENT.sub("", _read("player.css")).splitlines())
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+@cache
+def component_javascript() -> str:
+    """Return the ES module for ``st.components.v2.component(js=…)``.
+
+    Its default export mounts one player per mount point and feeds it on every later call. The
+    component's ``data`` is ``{"header", "from", "records", "outcome", "answer"}`` with optional
+    ``"step"``, ``"playing"``, ``"can_branch"``; triggers are ``need``, ``ask`` and ``branch``, the
+    state is ``step``. See docs/player.md.
+    """
+    return f"const GraftvizPlayer = {player_javascript()}{_slim(_read('component.js'))}"
+
+
+@cache
+def replay_parts() -> tuple[str, str, str]:
+    """Return page template, script and style sheet of the standalone replay page."""
+    script = (
+        f'(() => {{\n"use strict";\n{_library()}'
+        "const GraftvizPlayer = { mount };\nglobalThis.GraftvizPlayer = GraftvizPlayer;\n"
+        f"{_slim(_read('replay.js'))}openReplay();\n}})();\n"
+    )
+    return _read("replay.html"), script, _read("replay.css") + player_css()

@@ -1,0 +1,252 @@
+// Helpers every panel uses: numbers as text, elements, colours, and a canvas that follows its box.
+
+const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+const lerp = (a, b, f) => a + (b - a) * f;
+const smooth = (f) => f * f * (3 - 2 * f);
+
+/** A number in about four significant digits; "–" for null. */
+function format(x) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+  const size = Math.abs(x);
+  if (size >= 1e6) return x.toExponential(2);
+  if (size >= 100) return x.toLocaleString("en", { maximumFractionDigits: 1 });
+  if (size >= 1) return x.toFixed(size >= 10 ? 2 : 3);
+  if (size === 0) return "0";
+  if (size < 1e-4) return x.toExponential(1).replace("e-", "e−");
+  return String(Number(x.toPrecision(3)));
+}
+
+const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
+const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
+
+function percent(part, whole) {
+  if (!whole) return "0 %";
+  const p = (100 * part) / whole;
+  return `${p > 0 && p < 10 ? Number(p.toPrecision(2)) : Math.round(p)} %`;
+}
+
+/** Round values between low and high, about `count` of them, for an axis. */
+function ticks(low, high, count) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const raw = span / Math.max(count, 1);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * ([1, 2, 5, 10].find((m) => m * power >= raw * 0.999) || 10);
+  const values = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-6; k++) {
+    values.push(Number((k * step).toPrecision(12)));
+  }
+  return values;
+}
+
+/** An element with attributes (functions are listeners) and children; strings become text nodes. */
+function h(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(key, value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Text from outside, kept apart from its surroundings whatever its writing direction. */
+const isolated = (text, attributes) => h("bdi", attributes, String(text));
+
+function replaceChildren(node, ...children) {
+  node.replaceChildren(...children.flat().filter((child) => child));
+}
+
+const ICONS = {
+  play: "M7 4.5v15l12.5-7.5z",
+  pause: "M7 5h3.6v14H7zM13.4 5H17v14h-3.6z",
+  next: "M6 5v14l9-7zM16 5h2.6v14H16z",
+  back: "M18 5v14l-9-7zM5.4 5H8v14H5.4z",
+  start: "M4 5h2.4v14H4zM13.2 5v14L7 12zM20.6 5v14l-6.8-7z",
+  end: "M17.6 5H20v14h-2.4zM10.8 5v14l6.2-7zM3.4 5v14l6.8-7z",
+  plus: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
+  minus: "M5 11h14v2H5z",
+  fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
+  close: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12l5.6 5.6-1.4 1.4-5.6-5.6L6.4 19 5 17.6l5.6-5.6L5 6.4z",
+  branch: "M6 3h2v7.5c1-.9 2.4-1.5 4-1.5h2.2L12 6.8 13.4 5.4 18 10l-4.600 4.600L12 13.2l2.200-2.200H12c-2.400 0-4 1.600-4 4V21H6z",
+};
+
+function icon(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  const path = document.createElementNS(space, "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** A short piece of line in a series' own colour and dash, for legends. */
+function lineSample(kind) {
+  return h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" });
+}
+
+function button(label, content, onclick, extra) {
+  const title = extra && extra.title ? extra.title : label;
+  return h("button", { type: "button", "aria-label": label, click: onclick, ...extra, title }, content);
+}
+
+/** A row of buttons of which one is pressed; `choose(value)` reports a press. */
+class Choice {
+  constructor(label, options, value, choose) {
+    this.buttons = new Map();
+    this.element = h("div", { class: "gv-choice", role: "group", "aria-label": label });
+    for (const [key, text, title] of options) {
+      const choice = h("button", { type: "button", title, click: () => { this.set(key); choose(key); } }, text);
+      this.buttons.set(key, choice);
+      this.element.append(choice);
+    }
+    this.set(value);
+  }
+
+  set(value) {
+    for (const [key, node] of this.buttons) node.setAttribute("aria-pressed", String(key === value));
+  }
+}
+
+/** Settings that outlive the page, where the browser lets us. */
+const remembered = {
+  get(key, otherwise) {
+    try {
+      const text = localStorage.getItem(`graftviz.${key}`);
+      return text === null ? otherwise : JSON.parse(text);
+    } catch {
+      return otherwise;
+    }
+  },
+  set(key, value) {
+    try {
+      localStorage.setItem(`graftviz.${key}`, JSON.stringify(value));
+    } catch {
+      // Private windows and file pages may refuse; the setting then lasts as long as the page.
+    }
+  },
+};
+
+// ---------------------------------------------------------------------------------- colours
+
+const VIRIDIS = [
+  [68, 1, 84], [72, 36, 117], [65, 68, 135], [53, 95, 141], [42, 120, 142], [33, 145, 140],
+  [34, 168, 132], [68, 191, 112], [122, 209, 81], [189, 223, 38], [253, 231, 37],
+];
+
+function viridis(f) {
+  const x = clamp(f, 0, 1) * (VIRIDIS.length - 1);
+  const k = Math.min(Math.floor(x), VIRIDIS.length - 2);
+  return `rgb(${VIRIDIS[k].map((c, m) => Math.round(lerp(c, VIRIDIS[k + 1][m], x - k))).join(",")})`;
+}
+
+/** Blue for negative, vermillion for positive, the paper's colour at zero; f in −1…1. */
+function diverging(f, palette) {
+  const end = f < 0 ? palette.repel : palette.attract;
+  return mix(palette.background, end, Math.min(Math.abs(f), 1) ** 0.8);
+}
+
+function parseColour(text, context) {
+  context.clearRect(0, 0, 1, 1);
+  context.fillStyle = "#000";
+  context.fillStyle = text;
+  context.fillRect(0, 0, 1, 1);
+  return [...context.getImageData(0, 0, 1, 1).data];
+}
+
+const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
+const mix = (a, b, f) => [0, 1, 2].map((k) => Math.round(lerp(a[k], b[k], f)));
+const luminance = (c) => {
+  const [r, g, b] = c.map((v) => (v / 255 <= 0.04045 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+
+// Okabe–Ito, lightened for dark paper where the original would be too dim.
+const ON_LIGHT = {
+  step: [240, 168, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
+  objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
+  attract: [213, 94, 0], repel: [0, 114, 178],
+};
+const ON_DARK = {
+  step: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
+  objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
+  attract: [226, 112, 24], repel: [48, 142, 206],
+};
+
+/** Read the theme's colours from the style sheet as numbers a canvas can mix. */
+function readPalette(root) {
+  const style = getComputedStyle(root);
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const read = (name) => parseColour(style.getPropertyValue(name).trim(), context).slice(0, 3);
+  const background = read("--gv-background");
+  const text = read("--gv-text");
+  const primary = read("--gv-primary");
+  const dark = luminance(background) < 0.35;
+  const series = dark ? ON_DARK : ON_LIGHT;
+  for (const [name, colour] of Object.entries(series)) {
+    root.style.setProperty(`--gv-${name}`, css(colour));
+  }
+  root.style.setProperty("--gv-on-primary", luminance(primary) > 0.3 ? "#16181d" : "#ffffff");
+  root.classList.toggle("gv-dark", dark);
+  return {
+    ...series,
+    dark,
+    background,
+    text,
+    primary,
+    muted: mix(background, text, 0.7),
+    faint: mix(background, text, 0.38),
+    hairline: mix(background, text, 0.13),
+    font: style.fontFamily || "sans-serif",
+  };
+}
+
+/** A canvas that fills its parent and draws in CSS pixels at the screen's own resolution. */
+class Surface {
+  constructor(parent, changed) {
+    this.canvas = h("canvas");
+    this.context = this.canvas.getContext("2d");
+    this.width = this.height = 0;
+    this.parent = parent;
+    parent.append(this.canvas);
+    this.observer = new ResizeObserver(() => {
+      if (this.measure()) changed();
+    });
+    this.observer.observe(parent);
+    this.measure();
+  }
+
+  measure() {
+    const width = Math.floor(this.parent.clientWidth);
+    const height = Math.floor(this.parent.clientHeight);
+    const ratio = clamp(window.devicePixelRatio || 1, 1, 3);
+    if (width === this.width && height === this.height && ratio === this.ratio) return false;
+    [this.width, this.height, this.ratio] = [width, height, ratio];
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    return true;
+  }
+
+  /** A cleared context, or null while there is nothing to draw on. */
+  begin() {
+    if ((window.devicePixelRatio || 1) !== this.ratio) this.measure();
+    if (this.width < 2 || this.height < 2) return null;
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.context.clearRect(0, 0, this.width, this.height);
+    return this.context;
+  }
+
+  destroy() {
+    this.observer.disconnect();
+  }
+}
+
+function shorten(text, length) {
+  const characters = Array.from(text);
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
+}

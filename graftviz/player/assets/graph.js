@@ -1,0 +1,469 @@
+// The growing graph on a canvas: where things are, how they look. Gestures live in gestures.js.
+
+const GLIDE_SECONDS = 0.7;
+const KINDS = ["right", "wrong", "plain"];
+const WIDTH_LEVELS = 6;
+
+class GraphView {
+  constructor(app) {
+    this.app = app;
+    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.show = remembered.get("show", { right: true, wrong: true, missing: true });
+    this.hover = null; // {node} or {edge: [i, j]}
+    this.labelled = new Set();
+    this.widths = new Map();
+    this.holder = h("div", { class: "gv-stage" });
+    this.legend = h("div", { class: "gv-legend" });
+    this.tip = h("div", { class: "gv-tip", hidden: true });
+    this.holder.append(
+      h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
+        button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
+        button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
+        button("Show the whole graph", icon("fit"), () => this.resetCamera())),
+      this.tip,
+    );
+    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, this.legend);
+    this.surface = new Surface(this.holder, () => app.wake());
+    this.canvas = this.surface.canvas;
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "img");
+    this.releaseGestures = attachGestures(this);
+  }
+
+  destroy() {
+    this.releaseGestures();
+    this.surface.destroy();
+  }
+
+  // -------------------------------------------------------------------------------- a new run
+
+  setRun(log, keepPlaces) {
+    const before = keepPlaces && this.world ? this.world.slice() : null;
+    this.log = log;
+    this.world = new Float32Array(2 * log.n);
+    this.screen = new Float32Array(2 * log.n);
+    this.radius = new Float32Array(log.n);
+    this.offset = null;
+    this.byDegree = Array.from({ length: log.n }, (_, i) => i);
+    this.labelled.clear();
+    this.hover = null;
+    this.frameBox = this.boxOfPlaces();
+    if (before) this.glideFrom(before);
+    this.buildLegend();
+  }
+
+  /** Let nodes travel from where they are now instead of jumping when their targets change. */
+  keepPlaces(change) {
+    if (!this.log || this.log.header.positions) return change();
+    const before = this.placeNodes(this.app.p).slice();
+    const result = change();
+    this.offset = null;
+    this.glideFrom(before);
+    return result;
+  }
+
+  glideFrom(before) {
+    if (this.app.still || before.length !== this.world.length) return;
+    const target = this.log.positions(this.app.p, new Float32Array(this.world.length));
+    const offset = before.map((x, k) => x - target[k]);
+    if (offset.some((d) => Math.abs(d) > 2)) {
+      this.offset = offset;
+      this.glide = 0;
+    }
+  }
+
+  advance(seconds) {
+    if (!this.offset) return;
+    this.glide += seconds / GLIDE_SECONDS;
+    if (this.glide >= 1) this.offset = null;
+  }
+
+  get moving() {
+    return this.offset !== null;
+  }
+
+  placeNodes(p) {
+    this.log.positions(p, this.world);
+    if (this.offset) {
+      const left = 1 - smooth(clamp(this.glide, 0, 1));
+      for (let k = 0; k < this.world.length; k++) this.world[k] += this.offset[k] * left;
+    }
+    return this.world;
+  }
+
+  // ----------------------------------------------------------------------------------- camera
+
+  /** The part of the plane to fit: given places keep their shape, a growing layout fills a square. */
+  boxOfPlaces() {
+    const places = this.log.header.positions;
+    if (!places || places.length === 0) return { x: 5000, y: 5000, w: 10000, h: 10000, stretch: 1.5 };
+    const xs = places.map((p) => p[0]);
+    const ys = places.map((p) => p[1]);
+    const range = (v) => v.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+    const [[x0, x1], [y0, y1]] = [range(xs), range(ys)];
+    return { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1), stretch: 1 };
+  }
+
+  project() {
+    const { width, height } = this.surface;
+    const { zoom, x, y } = this.camera;
+    const box = this.frameBox;
+    const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
+    let sx = (width - 2 * margin) / box.w;
+    let sy = (height - 2 * margin) / box.h;
+    sx = Math.min(sx, sy * box.stretch);
+    sy = Math.min(sy, sx * box.stretch);
+    const [cx, cy] = [width / 2 + x, height / 2 + y];
+    for (let i = 0; i < this.log.n; i++) {
+      this.screen[2 * i] = cx + (this.world[2 * i] - box.x) * sx * zoom;
+      this.screen[2 * i + 1] = cy + (this.world[2 * i + 1] - box.y) * sy * zoom;
+    }
+  }
+
+  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
+    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
+    const f = zoom / this.camera.zoom;
+    const [cx, cy] = [this.surface.width / 2, this.surface.height / 2];
+    this.camera.x = (px - cx) * (1 - f) + this.camera.x * f;
+    this.camera.y = (py - cy) * (1 - f) + this.camera.y * f;
+    this.camera.zoom = zoom;
+    this.app.wake();
+  }
+
+  panBy(dx, dy) {
+    this.camera.x += dx;
+    this.camera.y += dy;
+    this.app.wake();
+  }
+
+  resetCamera() {
+    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.app.wake();
+  }
+
+  // ------------------------------------------------------------------------------ what is where
+
+  nodeAt(x, y) {
+    let best = -1;
+    let bestGap = 7;
+    for (let i = 0; i < this.log.n; i++) {
+      const gap = Math.hypot(this.screen[2 * i] - x, this.screen[2 * i + 1] - y) - this.radius[i];
+      if (gap < bestGap) [best, bestGap] = [i, gap];
+    }
+    return best;
+  }
+
+  /** The pair whose line passes nearest: an active edge, or a missing true one; null if none does. */
+  pairAt(x, y) {
+    let best = null;
+    let bestGap = 5;
+    const consider = (i, j, active) => {
+      const [ax, ay] = [this.screen[2 * i], this.screen[2 * i + 1]];
+      const [bx, by] = [this.screen[2 * j], this.screen[2 * j + 1]];
+      const length = (bx - ax) ** 2 + (by - ay) ** 2;
+      const f = length ? clamp(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0, 1) : 0;
+      const gap = Math.hypot(ax + f * (bx - ax) - x, ay + f * (by - ay) - y);
+      if (gap < bestGap) [best, bestGap] = [{ i, j, active }, gap];
+    };
+    const t = this.app.shown;
+    for (let e = 0; e < this.log.counts[t]; e++) consider(this.log.sources[e], this.log.targets[e], true);
+    if (!best && this.log.truth && this.show.missing) {
+      for (const [i, j] of this.log.header.truth) {
+        if (this.log.edgeAt(i, j, t) < 0) consider(i, j, false);
+      }
+    }
+    return best;
+  }
+
+  // ---------------------------------------------------------------------------------- drawing
+
+  draw() {
+    const context = this.surface.begin();
+    if (!context || !this.log) return;
+    const { p, palette } = this.app;
+    this.placeNodes(p);
+    this.project();
+    const after = Math.ceil(p - 1e-6);
+    const before = Math.floor(p + 1e-6);
+    this.now = this.log.snapshot(clamp(after, 0, this.log.ready));
+    this.then = this.log.snapshot(clamp(before, 0, this.log.ready));
+    this.part = after > before ? smooth(p - before) : 1;
+    this.scaleNodes();
+    context.lineCap = "round";
+    if (this.log.truth && this.show.missing) this.drawMissing(context, palette);
+    this.drawEdges(context, palette, p, before);
+    this.drawNodes(context, palette);
+    this.drawLabels(context, palette);
+    context.globalAlpha = 1;
+  }
+
+  degreeOf(i) {
+    return lerp(this.then.degrees[i], this.now.degrees[i], this.part);
+  }
+
+  scaleNodes() {
+    const room = Math.min(this.surface.width, this.surface.height * 1.3) / 620;
+    const unit = clamp(66 / Math.sqrt(this.log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
+    this.unit = unit;
+    for (let i = 0; i < this.log.n; i++) this.radius[i] = unit * (0.5 + 0.4 * Math.sqrt(this.degreeOf(i)));
+    this.topDegree = Math.max(8, lerp(this.then.topDegree, this.now.topDegree, this.part));
+  }
+
+  segment(context, i, j) {
+    context.moveTo(this.screen[2 * i], this.screen[2 * i + 1]);
+    context.lineTo(this.screen[2 * j], this.screen[2 * j + 1]);
+  }
+
+  /** True edges not found yet. Dots cost much when there are many, so a dense haze gets thin lines. */
+  drawMissing(context, palette) {
+    const { truth } = this.log.header;
+    const dense = truth.length - this.now.right > 700;
+    context.beginPath();
+    for (const [i, j] of truth) {
+      if (this.log.edgeAt(i, j, this.now.t) < 0) this.segment(context, i, j);
+    }
+    context.lineWidth = dense ? 0.6 : 1.5;
+    context.setLineDash(dense ? [] : [0.1, 5]);
+    context.strokeStyle = css(palette.muted, dense ? 0.16 : 0.5);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  kindOf(e) {
+    if (!this.log.truth) return 2;
+    return this.log.isTrue(this.log.sources[e], this.log.targets[e]) ? 0 : 1;
+  }
+
+  edgeWidth(e) {
+    const earlier = e < this.then.count ? this.then.norms[e] / (this.then.topNorm || 1) : 0;
+    const strength = lerp(earlier, this.now.norms[e] / (this.now.topNorm || 1), this.part);
+    const base = clamp(10 / Math.sqrt(this.log.n) + 0.45, 0.7, 2.1) * this.camera.zoom ** 0.35;
+    return base * (0.45 + 1.75 * Math.sqrt(strength));
+  }
+
+  drawEdges(context, palette, p, before) {
+    const { log, app } = this;
+    const chosen = app.selection;
+    const buckets = new Map();
+    const fresh = [];
+    for (let e = 0; e < this.now.count; e++) {
+      const kind = this.kindOf(e);
+      if (kind < 2 && !this.show[KINDS[kind]]) continue;
+      // Lit while it arrives and while its step is shown, fading as the next one comes.
+      if (log.born[e] >= before) fresh.push(e);
+      if (log.born[e] > before) continue;
+      const touches = !chosen || this.touches(e, chosen);
+      const level = Math.round(this.edgeWidth(e) * 2.5);
+      const key = (kind * 64 + Math.min(level, 63)) * 2 + touches;
+      const bucket = buckets.get(key);
+      if (bucket) bucket.push(e);
+      else buckets.set(key, [e]);
+    }
+    for (const [key, edges] of [...buckets].sort((a, b) => (a[0] & 1) - (b[0] & 1))) {
+      const kind = key >> 7;
+      const touches = key & 1;
+      this.strokeEdges(context, palette, edges, kind, ((key >> 1) & 63) / 2.5, touches ? 0.82 : 0.16);
+    }
+    for (const e of fresh) {
+      const arriving = log.born[e] > before;
+      const light = arriving ? this.part : 1 - clamp(p - log.born[e], 0, 1);
+      context.beginPath();
+      this.segment(context, log.sources[e], log.targets[e]);
+      context.strokeStyle = css(palette.step, 0.62 * light);
+      context.lineWidth = this.edgeWidth(e) + 4 + 4 * light;
+      context.stroke();
+      if (arriving || light > 0.5) {
+        this.strokeEdges(context, palette, [e], this.kindOf(e), this.edgeWidth(e), arriving ? this.part : 1);
+      }
+    }
+    this.fresh = fresh;
+    this.drawChosenPair(context, palette);
+  }
+
+  touches(e, { kind, i, j }) {
+    const [a, b] = [this.log.sources[e], this.log.targets[e]];
+    return kind === "node" ? a === i || b === i : (a === i && b === j) || (a === j && b === i);
+  }
+
+  strokeEdges(context, palette, edges, kind, width, alpha) {
+    context.beginPath();
+    for (const e of edges) this.segment(context, this.log.sources[e], this.log.targets[e]);
+    context.lineWidth = Math.max(width, 0.5);
+    context.setLineDash(kind === 1 ? [3 + 2.4 * width, 2.5 + 2 * width] : []);
+    context.lineCap = kind === 1 ? "butt" : "round";
+    context.strokeStyle = css(palette[KINDS[kind]], alpha);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  /** The pair being inspected, or the one under the pointer. */
+  drawChosenPair(context, palette) {
+    const { selection } = this.app;
+    const pairs = [];
+    if (selection && selection.kind !== "node") pairs.push([selection.i, selection.j, 1]);
+    if (this.hover && this.hover.edge) pairs.push([...this.hover.edge, 0.6]);
+    for (const [i, j, alpha] of pairs) {
+      const active = this.log.edgeAt(i, j, this.now.t) >= 0;
+      context.beginPath();
+      this.segment(context, i, j);
+      context.setLineDash(active ? [] : [2, 5]);
+      context.lineWidth = active ? 3 : 2;
+      context.strokeStyle = css(palette.text, alpha);
+      context.stroke();
+      context.setLineDash([]);
+    }
+  }
+
+  drawNodes(context, palette) {
+    const { n } = this.log;
+    const chosen = this.app.selection;
+    const light = new Set(this.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
+    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step, 0.55));
+    const top = Math.log2(1 + this.topDegree);
+    this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
+    const colours = new Map();
+    for (let k = 0; k < n; k++) {
+      const i = this.byDegree[k];
+      const level = Math.round((Math.log2(1 + this.degreeOf(i)) / top) * 32);
+      const same = colours.get(level);
+      if (same) same.push(i);
+      else colours.set(level, [i]);
+    }
+    const rim = this.unit > 3 ? 1.1 : 0.7;
+    for (const [level, nodes] of colours) {
+      context.beginPath();
+      for (const i of nodes) {
+        context.moveTo(this.screen[2 * i] + this.radius[i], this.screen[2 * i + 1]);
+        context.arc(this.screen[2 * i], this.screen[2 * i + 1], this.radius[i], 0, 7);
+      }
+      context.fillStyle = level === 0 ? css(mix(palette.background, palette.text, 0.3)) : viridis(0.04 + (0.93 * level) / 32);
+      context.fill();
+      context.lineWidth = rim;
+      context.strokeStyle = css(palette.dark ? mix(palette.background, palette.text, 0.62) : palette.background, 0.9);
+      context.stroke();
+    }
+    for (let i = 0; i < n; i++) {
+      const ring = lerp(this.then.hubs[i], this.now.hubs[i], this.part);
+      if (ring > 0) this.ring(context, i, ring * (this.unit * 0.35 + 2), 1.6, css(palette.text, ring * 0.9));
+    }
+    const marked = chosen ? (chosen.kind === "node" ? [chosen.i] : [chosen.i, chosen.j]) : [];
+    for (const i of marked) this.ring(context, i, this.unit * 0.35 + 5, 2.5, css(palette.primary));
+    if (this.hover && this.hover.node !== undefined) this.ring(context, this.hover.node, 2.5, 2, css(palette.text));
+  }
+
+  disc(context, i, extra, colour) {
+    context.beginPath();
+    context.arc(this.screen[2 * i], this.screen[2 * i + 1], this.radius[i] + extra, 0, 7);
+    context.fillStyle = colour;
+    context.fill();
+  }
+
+  ring(context, i, extra, width, colour) {
+    context.beginPath();
+    context.arc(this.screen[2 * i], this.screen[2 * i + 1], this.radius[i] + extra, 0, 7);
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
+
+  // ----------------------------------------------------------------------------------- labels
+
+  labelOrder() {
+    const { selection } = this.app;
+    const first = [];
+    if (this.hover && this.hover.node !== undefined) first.push(this.hover.node);
+    if (selection) first.push(selection.i, ...(selection.j === undefined ? [] : [selection.j]));
+    const near = selection && selection.kind === "node"
+      ? this.log.nodeFacts(selection.i, this.now.t).partners.slice(0, 12).map((q) => q.node) : [];
+    const { n } = this.log;
+    const { zoom } = this.camera;
+    const budget = n <= 40 ? n : Math.min(Math.round(7 * zoom * zoom), 160);
+    const floor = n <= 40 || zoom > 2.2 ? 0 : 3;
+    const weight = (i) => this.now.degrees[i] + (this.labelled.has(i) ? 2.5 : 0);
+    const rest = this.byDegree.filter((i) => this.now.degrees[i] >= floor && this.onScreen(i));
+    rest.sort((a, b) => weight(b) - weight(a) || a - b);
+    return { first, rest: [...near, ...rest.slice(0, budget)] };
+  }
+
+  onScreen(i) {
+    const [x, y] = [this.screen[2 * i], this.screen[2 * i + 1]];
+    return x > -20 && y > -10 && x < this.surface.width + 20 && y < this.surface.height + 10;
+  }
+
+  drawLabels(context, palette) {
+    const { first, rest } = this.labelOrder();
+    const size = clamp(this.surface.width / 60, 11.5, 13.5);
+    context.font = `500 ${size}px ${palette.font}`;
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    context.lineJoin = "round";
+    const taken = [];
+    const shown = new Set();
+    for (const [list, always] of [[first, true], [rest, false]]) {
+      for (const i of list) {
+        if (shown.has(i)) continue;
+        const box = this.labelBox(context, i, size);
+        const blocked = taken.some((o) => box.x < o.x + o.w && o.x < box.x + box.w && box.y < o.y + o.h && o.y < box.y + box.h);
+        if (blocked && !always) continue;
+        taken.push(box);
+        shown.add(i);
+        context.globalAlpha = 1;
+        context.strokeStyle = css(palette.background, 0.85);
+        context.lineWidth = 3.5;
+        context.strokeText(box.text, box.x, box.y + box.h / 2);
+        context.fillStyle = css(palette.text);
+        context.fillText(box.text, box.x, box.y + box.h / 2);
+      }
+    }
+    this.labelled = shown;
+  }
+
+  labelBox(context, i, size) {
+    const text = shorten(this.log.name(i), 20);
+    const key = `${text}|${context.font}`;
+    if (!this.widths.has(key)) this.widths.set(key, context.measureText(text).width);
+    const w = this.widths.get(key);
+    const gap = this.radius[i] + (this.now.hubs[i] ? this.unit * 0.35 + 5 : 4);
+    const right = this.screen[2 * i] + gap;
+    const x = right + w < this.surface.width - 4 ? right : this.screen[2 * i] - gap - w;
+    return { text, x, y: this.screen[2 * i + 1] - size * 0.6, w, h: size * 1.2 };
+  }
+
+  // ----------------------------------------------------------------------------------- legend
+
+  buildLegend() {
+    this.tallies = {};
+    const entry = (kind, text) => {
+      this.tallies[kind] = h("b");
+      const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]),
+        title: `Show or hide: ${text}`, click: () => {
+          this.show[kind] = !this.show[kind];
+          node.setAttribute("aria-pressed", String(this.show[kind]));
+          remembered.set("show", this.show);
+          this.app.wake();
+        } }, lineSample(kind), `${text} `, this.tallies[kind]);
+      return node;
+    };
+    this.degreeTop = h("span");
+    replaceChildren(this.legend,
+      this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing")],
+      h("span", { class: "gv-key" }, lineSample("step"), "new in this step"),
+      h("span", { class: "gv-key" }, h("i", { class: "gv-hub", "aria-hidden": "true" }), "hub"),
+      h("span", { class: "gv-key" }, "degree 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.degreeTop));
+  }
+
+  /** Numbers in the legend and the description, once per shown step. */
+  describe() {
+    const t = this.app.shown;
+    const { count, right, topDegree } = this.log.snapshot(t);
+    this.degreeTop.textContent = String(Math.max(8, topDegree));
+    if (this.log.truth) {
+      this.tallies.right.textContent = integer(right);
+      this.tallies.wrong.textContent = integer(count - right);
+      this.tallies.missing.textContent = integer(this.log.truth.size - right);
+    }
+    const truth = this.log.truth ? `, ${right} of them true, ${this.log.truth.size - right} true edges missing` : "";
+    this.canvas.setAttribute("aria-label",
+      `Graph after step ${t}: ${plural(this.log.n, "variable")}, ${plural(count, "edge")}${truth}; largest degree ${topDegree}.`);
+  }
+}

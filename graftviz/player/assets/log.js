@@ -1,0 +1,237 @@
+// The client-side log of one run: everything any panel shows is a function of it and the playhead.
+
+class RunLog {
+  constructor(header) {
+    this.header = header;
+    this.n = header.names.length;
+    this.records = [null]; // by t; holes where a message got lost
+    this.ready = 0; // records 1…ready are all here
+    this.outcome = null;
+    this.sources = []; // active edges in order of activation
+    this.targets = [];
+    this.born = []; // the step each was activated in
+    this.scores = [];
+    this.norms = []; // per edge: {t: […], norm: […]}
+    this.counts = [0]; // active edges after step t
+    this.edgeIndex = new Map();
+    this.frames = []; // layout key frames {t, xy}
+    this.truth = header.truth ? new Set(header.truth.map(([i, j]) => this.key(i, j))) : null;
+    this.cache = new Map();
+    this.scoreTop = 0;
+  }
+
+  key(i, j) {
+    return i < j ? i * this.n + j : j * this.n + i;
+  }
+
+  name(i) {
+    return this.header.names[i] ?? `variable ${i}`;
+  }
+
+  get finished() {
+    return this.outcome !== null && this.ready >= this.outcome.steps;
+  }
+
+  /** The last step, if it is known. */
+  get last() {
+    return this.outcome === null ? null : this.outcome.steps;
+  }
+
+  record(t) {
+    return t >= 1 && t <= this.ready ? this.records[t] : null;
+  }
+
+  feed(from, records, outcome) {
+    const before = this.ready;
+    records.forEach((record, k) => {
+      const t = record.t ?? from + k;
+      if (t >= 1 && !this.records[t]) this.records[t] = record;
+    });
+    while (this.records[this.ready + 1]) this.absorb(this.records[this.ready + 1]);
+    if (outcome && !this.outcome) this.outcome = outcome;
+    if (this.ready !== before) this.cache.clear();
+    return this.ready !== before;
+  }
+
+  absorb(record) {
+    const t = ++this.ready;
+    for (const [i, j, score] of record.activated) {
+      const key = this.key(i, j);
+      if (this.edgeIndex.has(key)) continue;
+      this.edgeIndex.set(key, this.sources.length);
+      this.sources.push(i);
+      this.targets.push(j);
+      this.born.push(t);
+      this.scores.push(score);
+      this.norms.push({ t: [], norm: [] });
+    }
+    this.counts.push(this.sources.length);
+    for (const [i, j, norm] of record.weights) {
+      const history = this.norms[this.edgeIndex.get(this.key(i, j))];
+      if (history) {
+        history.t.push(t);
+        history.norm.push(norm);
+      }
+    }
+    if (record.layout) this.frames.push({ t, xy: record.layout });
+    if (record.reservoir) this.scoreTop = Math.max(this.scoreTop, record.reservoir.max);
+  }
+
+  /** Copy the first records of a run this one continues. */
+  inherit(other, upTo) {
+    this.feed(1, other.records.slice(1, upTo + 1), null);
+  }
+
+  /** Where this run leaves the one it continues, if it continues one. */
+  get branchStep() {
+    return this.header.branch ? this.header.branch.t : null;
+  }
+
+  normAt(edge, t) {
+    const history = this.norms[edge];
+    let low = 0;
+    let high = history.t.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (history.t[middle] <= t) low = middle + 1;
+      else high = middle;
+    }
+    return low ? history.norm[low - 1] : 0;
+  }
+
+  /** Degrees, weight norms, hubs and their maxima after step t; kept for the latest steps asked. */
+  snapshot(t) {
+    const kept = this.cache.get(t);
+    if (kept) return kept;
+    const count = this.counts[t];
+    const degrees = new Uint16Array(this.n);
+    const norms = new Float32Array(count);
+    const hubs = new Uint8Array(this.n);
+    let topNorm = 0;
+    for (let e = 0; e < count; e++) {
+      degrees[this.sources[e]]++;
+      degrees[this.targets[e]]++;
+      norms[e] = this.normAt(e, t);
+      topNorm = Math.max(topNorm, norms[e]);
+    }
+    for (const hub of t ? this.records[t].hubs : []) hubs[hub] = 1;
+    let right = 0;
+    if (this.truth) {
+      for (let e = 0; e < count; e++) right += this.isTrue(this.sources[e], this.targets[e]);
+    }
+    const topDegree = degrees.reduce((a, b) => Math.max(a, b), 0);
+    const snapshot = { t, count, degrees, norms, hubs, topNorm, topDegree, right };
+    if (this.cache.size > 6) this.cache.delete(this.cache.keys().next().value);
+    this.cache.set(t, snapshot);
+    return snapshot;
+  }
+
+  isTrue(i, j) {
+    return this.truth === null ? null : this.truth.has(this.key(i, j));
+  }
+
+  /** Active edge (i, j) after step t, or −1. */
+  edgeAt(i, j, t) {
+    const edge = this.edgeIndex.get(this.key(i, j));
+    return edge !== undefined && this.born[edge] <= t ? edge : -1;
+  }
+
+  /** Node places at the (continuous) playhead into `out`: x0, y0, x1, y1, … in 0…10000. */
+  positions(p, out) {
+    const fixed = this.header.positions;
+    if (fixed) {
+      for (let i = 0; i < this.n; i++) {
+        out[2 * i] = fixed[i][0];
+        out[2 * i + 1] = fixed[i][1];
+      }
+    } else if (this.frames.length === 0) {
+      sunflower(this.n, out);
+    } else {
+      let k = 0;
+      while (k + 1 < this.frames.length && this.frames[k + 1].t <= p) k++;
+      const a = this.frames[k];
+      const b = this.frames[Math.min(k + 1, this.frames.length - 1)];
+      const f = b.t > a.t ? clamp((p - a.t) / (b.t - a.t), 0, 1) : 0;
+      for (let m = 0; m < 2 * this.n; m++) out[m] = lerp(a.xy[m], b.xy[m], f);
+    }
+    return out;
+  }
+
+  /** The value of one curve after step t; step 0 is the model without edges. */
+  curve(name, t) {
+    if (t === 0) return this.header.start[name] ?? null;
+    return this.records[t][name];
+  }
+
+  abscissa(axis, t) {
+    if (axis === "steps") return t;
+    if (t === 0) return 0;
+    return axis === "edges" ? this.records[t].edges : this.records[t].seconds;
+  }
+
+  // ------------------------------------------------------------ what the log itself can answer
+
+  nodeFacts(i, t) {
+    const { degrees, norms, hubs, count } = this.snapshot(t);
+    const partners = [];
+    for (let e = 0; e < count; e++) {
+      const other = this.sources[e] === i ? this.targets[e] : this.targets[e] === i ? this.sources[e] : -1;
+      if (other >= 0) partners.push({ node: other, name: this.name(other), norm: norms[e] });
+    }
+    partners.sort((a, b) => b.norm - a.norm);
+    const rank = 1 + degrees.reduce((above, d) => above + (d > degrees[i]), 0);
+    return { t, name: this.name(i), degree: degrees[i], rank, hub: hubs[i] === 1, partners };
+  }
+
+  edgeFacts(i, j, t) {
+    const edge = this.edgeAt(i, j, t);
+    return {
+      t,
+      names: [this.name(i), this.name(j)],
+      since: this.born[edge],
+      norm: this.normAt(edge, t),
+      truth: this.isTrue(i, j),
+      score_at_activation: this.scores[edge],
+    };
+  }
+
+  /** What the records say about an inactive pair: its appearances in the reservoir. */
+  pairFacts(i, j, t) {
+    const key = this.key(i, j);
+    const facts = { t, names: [this.name(i), this.name(j)], truth: this.isTrue(i, j), threshold: this.header.lam };
+    const same = ([a, b]) => this.key(a, b) === key;
+    let seen = null;
+    let left = null;
+    for (let s = t; s >= 1 && !seen; s--) {
+      const { reservoir, replaced, dropped } = this.records[s];
+      if (!left && replaced.some(same)) left = `was pushed out by a better pair in step ${s}`;
+      if (!left && dropped.some(same)) left = `ceased to violate after the refit before step ${s}`;
+      const place = reservoir ? reservoir.edges.findIndex(same) : -1;
+      if (place >= 0) seen = { s, place, reservoir };
+    }
+    const later = this.edgeIndex.get(key);
+    const words = [];
+    if (seen) {
+      const { s, place, reservoir } = seen;
+      facts.score = reservoir.scores[place];
+      facts.scored = s;
+      words.push(`It was in the reservoir in step ${s}: place ${place + 1} of ${reservoir.edges.length} with score ${format(facts.score)}.`);
+      if (left) words.push(`It ${left}.`);
+      else if (reservoir.skipped.includes(place)) words.push("It reached τ, but touches an edge chosen in the same step.");
+      else if (facts.score < reservoir.tau) words.push(`It did not reach τ = ${format(reservoir.tau)}.`);
+    } else {
+      words.push(t ? `Up to step ${t} it has not been in the reservoir.` : "Nothing has been tested yet.");
+    }
+    if (later !== undefined) words.push(`It is activated later, in step ${this.born[later]}.`);
+    return { ...facts, words: words.join(" ") };
+  }
+}
+
+/** An even spread over a disc, for the moment before any layout is known. */
+function sunflower(n, out) {
+  for (let i = 0; i < n; i++) {
+    const radius = 4300 * Math.sqrt((i + 0.5) / n);
+    out[2 * i] = 5000 + radius * Math.cos(2.399963 * i);
+    out[2 * i + 1] = 5000 + radius * Math.sin(2.399963 * i);
+  }
+}

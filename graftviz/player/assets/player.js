@@ -1,0 +1,381 @@
+// The shell: which run and step is shown, the playhead that moves, and who is told about it.
+
+const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
+const PATIENT_MS = 700; // how long the old run stays while the new one has not reached the step
+
+class Player {
+  constructor(host, callbacks) {
+    this.callbacks = callbacks;
+    this.log = null;
+    this.ghost = null;
+    this.next = null; // a run that is loading: {log, step, playing, at}
+    this.p = 0; // playhead, continuous; step t is complete at p = t
+    this.shown = 0; // the step every panel speaks of
+    this.playing = false;
+    this.goal = null; // a step asked for that has not arrived yet
+    this.speed = SPEEDS.includes(remembered.get("speed", 4)) ? remembered.get("speed", 4) : 4;
+    this.selection = null;
+    this.raf = 0;
+    this.timers = {};
+    this.demand = new Demand(callbacks.need || null);
+    this.root = h("section", { class: "gv-player", "aria-label": "Player of a learning run", tabindex: "-1" });
+    host.append(this.root);
+    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
+    this.palette = readPalette(this.root);
+    this.build();
+    this.onVisible = () => { if (!document.hidden) this.wake(); };
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.schemes = matchMedia("(prefers-color-scheme: dark)");
+    this.onScheme = () => this.refresh();
+    this.schemes.addEventListener("change", this.onScheme);
+  }
+
+  build() {
+    this.graph = new GraphView(this);
+    this.reservoir = new ReservoirPanel(this);
+    this.curves = new CurvesPanel(this);
+    this.words = new WordsPanel(this);
+    this.inspector = new InspectorPanel(this);
+    this.transport = new Transport(this);
+    this.title = h("h2", { dir: "auto" });
+    this.subtitle = h("p", { class: "gv-muted" });
+    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.live = h("p", { class: "gv-live", "aria-live": "polite" });
+    this.stage = h("div", { class: "gv-body", hidden: true },
+      h("div", { class: "gv-column gv-first" }, this.graph.element),
+      h("div", { class: "gv-column gv-second" }, this.words.element, this.inspector.element),
+      h("div", { class: "gv-column gv-third" }, this.reservoir.element, this.curves.element));
+    this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the run…");
+    this.transport.element.hidden = true;
+    this.root.append(h("div", { class: "gv-head" }, this.title, this.subtitle, this.note),
+      this.loading, this.stage, this.transport.element, this.live);
+    this.panels = [this.graph, this.reservoir, this.curves, this.transport];
+  }
+
+  /** No tweening: the reader asked for it, or nobody is looking. */
+  get still() {
+    return this.motion.matches;
+  }
+
+  // ------------------------------------------------------------------------------ runs, records
+
+  load(header, { step = null, playing = false } = {}) {
+    const log = new RunLog(header);
+    const { branch } = header;
+    const parent = [this.log, this.next && this.next.log].find((other) => other && branch && other.header.run === branch.run);
+    if (parent && parent.n === log.n) log.inherit(parent, branch.t);
+    this.demand.reset();
+    this.next = { log, step, playing, at: performance.now() };
+    if (!this.log) this.adopt();
+    else this.considerNext();
+    this.wake();
+  }
+
+  feed({ run, from, records, outcome }) {
+    const waiting = this.next && this.next.log.header.run === run ? this.next.log : null;
+    const log = waiting || (this.log && this.log.header.run === run ? this.log : null);
+    if (!log) return;
+    const take = () => log.feed(from, records || [], outcome || null);
+    if (log === this.log) this.graph.keepPlaces(take);
+    else take();
+    this.demand.replied(log);
+    if (waiting) this.considerNext();
+    else this.reachGoal();
+    this.changed();
+  }
+
+  /** Where a loading run should open: the step asked for, or the place the last one was left at. */
+  openingStep({ log, step }) {
+    const atEnd = this.log !== null && this.log.finished && this.shown === this.log.last;
+    const wanted = step ?? (atEnd ? Infinity : this.shown);
+    return log.last === null ? wanted : Math.min(wanted, log.last);
+  }
+
+  /** Switch to the loading run once it has what should be shown, or after a little patience. */
+  considerNext() {
+    const { next } = this;
+    if (!next) return;
+    const ready = next.log.finished || next.log.ready >= this.openingStep(next);
+    const late = performance.now() - next.at > PATIENT_MS && (next.log.ready > 0 || next.log.finished);
+    if (ready || late) this.adopt();
+    else {
+      clearTimeout(this.timers.next);
+      this.timers.next = setTimeout(() => { this.considerNext(); this.wake(); }, PATIENT_MS + 10);
+    }
+  }
+
+  adopt() {
+    const { log, playing } = this.next;
+    const target = this.openingStep(this.next);
+    const old = this.log;
+    const related = old !== null && old.n === log.n && old.header.title === log.header.title;
+    if (related && old.ready > 0) this.ghost = old;
+    else if (!related) this.ghost = null;
+    if (old && !related) {
+      this.selection = null;
+      this.graph.camera = { zoom: 1, x: 0, y: 0 };
+    }
+    this.next = null;
+    this.log = log;
+    this.shown = Math.min(target, log.ready);
+    this.p = this.shown;
+    this.goal = target > log.ready && !log.finished ? target : null;
+    this.playing = playing;
+    this.loading.hidden = true;
+    this.stage.hidden = this.transport.element.hidden = false;
+    this.writeHead(log.header);
+    this.graph.setRun(log, related);
+    this.reservoir.setRun(log);
+    this.words.setRun(log);
+    this.inspector.setRun(log);
+    this.curves.setRun(log, this.ghost);
+    this.transport.setRun(log);
+    this.changed();
+  }
+
+  writeHead({ title, learner, note, branch, seed }) {
+    this.title.textContent = title;
+    const options = Object.entries(learner.options || {}).filter(([, value]) => value !== null && value !== "");
+    const text = options.map(([key, value]) => `${SYMBOLS[key] ?? key} ${value}`);
+    const parts = [learner.title, ...text, seed === undefined ? null : `seed ${seed}`, branch && branch.text].filter(Boolean);
+    this.subtitle.textContent = parts.join(" · ");
+    this.subtitle.title = this.subtitle.textContent;
+    this.note.textContent = note || "";
+    this.note.hidden = !note;
+  }
+
+  // ---------------------------------------------------------------------------------- transport
+
+  toggle() {
+    if (!this.log) return;
+    if (this.playing) this.pause();
+    else {
+      if (this.log.finished && this.shown >= this.log.ready) this.show(0);
+      this.goal = null;
+      this.playing = true;
+      this.changed();
+    }
+  }
+
+  pause() {
+    this.playing = false;
+    this.changed();
+  }
+
+  stepBy(count) {
+    if (!this.log) return;
+    this.playing = false;
+    this.seek((this.goal === null || this.goal === Infinity ? this.shown : this.goal) + count);
+  }
+
+  /** Show step t, now or as soon as it has arrived; Infinity is the end of the run. */
+  seek(t) {
+    if (!this.log) return;
+    const last = this.log.last ?? Infinity;
+    const target = clamp(t, 0, last);
+    if (t === Infinity) this.playing = false;
+    this.goal = target > this.log.ready ? target : null;
+    this.show(Math.min(target, this.log.ready));
+  }
+
+  show(t) {
+    this.shown = t;
+    // A far jump need not pass by everything between.
+    if (Math.abs(this.p - t) > 40) this.p = t + 40 * Math.sign(this.p - t);
+    if (this.still) this.p = t;
+    this.changed();
+  }
+
+  reachGoal() {
+    if (this.goal === null) return;
+    if (this.log.finished) this.goal = Math.min(this.goal, this.log.last);
+    const t = Math.min(this.goal, this.log.ready);
+    if (this.goal <= this.log.ready) this.goal = null;
+    if (t !== this.shown) this.show(t);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    remembered.set("speed", speed);
+    this.wake();
+  }
+
+  branchHere() {
+    this.pause();
+    this.callbacks.branch(this.shown);
+  }
+
+  stateWords() {
+    const { log } = this;
+    if (this.next) return "learning…";
+    if (log.last !== null) return log.finished && this.shown === log.last ? (log.outcome.converged ? "converged" : "finished") : "";
+    if (this.goal !== null || (this.playing && this.p >= log.ready)) return "learning…";
+    return "";
+  }
+
+  // ---------------------------------------------------------------------------------- selection
+
+  select(selection) {
+    this.selection = selection;
+    this.inspector.answer = null;
+    this.inspector.describe();
+    this.asked = null;
+    this.askSoon();
+    this.wake();
+  }
+
+  selectPair(i, j) {
+    this.select({ kind: "pair", i: Math.min(i, j), j: Math.max(i, j) });
+  }
+
+  questionKind({ kind, i, j }) {
+    return kind === "node" ? "node" : this.log.edgeAt(i, j, this.shown) >= 0 ? "edge" : "pair";
+  }
+
+  /** Ask about the selection at the shown step: promptly at rest, about once a second in motion. */
+  askSoon() {
+    if (!this.selection || !this.callbacks.ask || this.timers.ask) return;
+    const first = !this.asked;
+    this.timers.ask = setTimeout(() => {
+      this.timers.ask = 0;
+      const { selection, shown, log } = this;
+      if (!selection || !log) return;
+      const question = { kind: this.questionKind(selection), i: selection.i, t: shown };
+      if (selection.j !== undefined) question.j = selection.j;
+      const text = JSON.stringify([log.header.run, question]);
+      if (text === this.asked) return;
+      this.asked = text;
+      this.callbacks.ask(question);
+    }, first ? 0 : this.playing ? 1200 : 180);
+  }
+
+  answer(message) {
+    if (this.log) this.inspector.receive(message);
+  }
+
+  // ----------------------------------------------------------------------------- telling others
+
+  /** Something other than the moving playhead changed. */
+  changed() {
+    if (!this.log) return;
+    for (const panel of [this.graph, this.reservoir, this.curves, this.words, this.inspector, this.transport]) panel.describe();
+    this.askSoon();
+    clearTimeout(this.timers.moved);
+    if (!this.playing) {
+      this.timers.moved = setTimeout(() => {
+        if (this.told === this.shown || !this.callbacks.moved || this.goal !== null) return;
+        this.told = this.shown;
+        this.callbacks.moved(this.shown);
+      }, 400);
+    }
+    this.announceSoon();
+    this.wake();
+  }
+
+  announceSoon() {
+    if (this.timers.live) return;
+    this.timers.live = setTimeout(() => {
+      this.timers.live = 0;
+      if (!this.log) return;
+      const { log, shown } = this;
+      const record = log.record(shown);
+      const total = log.last === null ? "" : ` of ${log.last}`;
+      const end = log.finished && shown === log.last ? ` ${log.outcome.stop_reason}` : "";
+      const text = `Step ${shown}${total}, ${plural(log.counts[shown], "edge")}. ${record ? record.words : ""}${end}`;
+      if (this.live.textContent !== text) this.live.textContent = text;
+    }, this.playing ? 4000 : 350);
+  }
+
+  /** Read the theme again, e.g. after it was switched. */
+  refresh() {
+    this.palette = readPalette(this.root);
+    if (this.log) this.inspector.describe();
+    this.wake();
+  }
+
+  // ----------------------------------------------------------------------------------- movement
+
+  wake() {
+    if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));
+  }
+
+  frame(now) {
+    this.raf = 0;
+    if (!this.log || this.gone) return;
+    // A frame's time may lie before the last one's, and a sleeping tab wakes to a huge gap.
+    const seconds = this.before === undefined ? 0 : clamp((now - this.before) / 1000, 0, 0.1);
+    this.advance(seconds);
+    this.draw();
+    const watched = this.next
+      ? { log: this.next.log, p: 0, goal: this.openingStep(this.next), playing: this.next.playing }
+      : { log: this.log, p: this.p, goal: this.goal, playing: this.playing };
+    this.demand.update(watched.log, { ...watched, speed: this.speed }, () => this.wake());
+    const moving = this.moving;
+    this.before = moving ? now : undefined;
+    if (moving) this.wake();
+  }
+
+  get moving() {
+    const rolling = this.playing && this.p < this.log.ready;
+    return rolling || (!this.playing && this.p !== this.shown) || this.panels.some((panel) => panel.moving);
+  }
+
+  advance(seconds) {
+    const gap = this.shown - this.p;
+    // Playing goes on from the shown step once a jump to it has been completed.
+    const there = gap >= -0.01 && gap <= 1;
+    if (this.playing && there && !this.transport.dragging) this.roll(seconds);
+    else {
+      this.p = Math.abs(gap) < 0.004 ? this.shown : this.p + gap * (1 - Math.exp(-STEP_RATE * seconds));
+    }
+    for (const panel of this.panels) panel.advance(seconds);
+  }
+
+  roll(seconds) {
+    const limit = this.log.ready;
+    if (this.still) {
+      this.carry = Math.min((this.carry || 0) + seconds * this.speed, limit - this.shown);
+      const whole = Math.floor(this.carry);
+      this.carry -= whole;
+      this.p = this.shown + whole;
+    } else {
+      this.p = Math.min(this.p + seconds * this.speed, limit);
+    }
+    const shown = this.still ? this.p : Math.ceil(this.p - 1e-9);
+    const ended = this.p >= limit && this.log.finished;
+    if (ended) this.playing = false;
+    if (shown !== this.shown || ended) {
+      this.shown = shown;
+      this.changed();
+    }
+  }
+
+  draw() {
+    for (const panel of this.panels) {
+      try {
+        panel.draw();
+      } catch (error) {
+        // One broken picture must not stop the others, nor fill the console at 60 lines a second.
+        if (!this.complained) console.error(error);
+        this.complained = true;
+      }
+    }
+  }
+
+  destroy() {
+    this.gone = true;
+    cancelAnimationFrame(this.raf);
+    for (const timer of Object.values(this.timers)) clearTimeout(timer);
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.schemes.removeEventListener("change", this.onScheme);
+    this.demand.destroy();
+    this.transport.destroy();
+    for (const panel of [this.graph, this.reservoir, this.curves]) panel.destroy();
+    this.root.remove();
+  }
+}
+
+// What the papers call the options.
+const SYMBOLS = { alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", hub_threshold: "ĉ" };
+
+const mount = (host, callbacks = {}) => new Player(host, callbacks);

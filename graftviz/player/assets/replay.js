@@ -1,0 +1,26 @@
+// The page of replay.html: unpack the run that stands in the file, mount the player, switch the theme.
+
+async function readRun(node) {
+  if (node.type === "application/json") return JSON.parse(node.textContent);
+  const bytes = Uint8Array.from(atob(node.textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+async function openReplay() {
+  const root = document.documentElement;
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => { root.dataset.theme = remembered.get("theme", scheme.matches ? "dark" : "light"); };
+  follow();
+  const player = GraftvizPlayer.mount(document.getElementById("player"), {});
+  scheme.addEventListener("change", () => { follow(); player.refresh(); });
+  document.getElementById("theme").addEventListener("click", () => {
+    remembered.set("theme", root.dataset.theme === "dark" ? "light" : "dark");
+    follow();
+    player.refresh();
+  });
+  const { header, records, outcome } = await readRun(document.getElementById("run"));
+  player.load(header, { step: 0, playing: false });
+  player.feed({ run: header.run, from: 1, records, outcome });
+  globalThis.replay = player;
+}

@@ -1,0 +1,88 @@
+// The step in words, the pseudo-code beside it, and how the run ended.
+
+class WordsPanel {
+  constructor(app) {
+    this.app = app;
+    this.title = h("h3", {}, "This step");
+    this.badge = h("span", { class: "gv-badge", hidden: true });
+    this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
+    this.added = h("p", { class: "gv-added" });
+    this.notes = h("ul", { class: "gv-notes" });
+    this.outcome = h("div", { class: "gv-outcome", hidden: true });
+    this.code = h("ol", { class: "gv-code" });
+    this.element = h("section", { class: "gv-card gv-words", "aria-label": "This step in words" },
+      h("header", {}, this.title, this.badge),
+      h("div", { class: "gv-telling" }, this.outcome, this.sentence, this.added, this.notes),
+      this.code);
+  }
+
+  setRun(log) {
+    const lines = log.header.learner.pseudocode || [];
+    this.lines = lines.map(({ key, indent, text }) => {
+      const node = h("li", {}, h("span", {}, text));
+      node.style.setProperty("--gv-indent", String(indent));
+      return { key, node };
+    });
+    this.code.hidden = lines.length === 0;
+    replaceChildren(this.code, this.lines.map((line) => line.node));
+  }
+
+  describe() {
+    const { log, shown } = this.app;
+    const record = log.record(shown);
+    const ran = new Set(record ? record.lines : []);
+    for (const { key, node } of this.lines) {
+      node.classList.toggle("gv-ran", ran.has(key));
+      if (ran.has(key)) node.setAttribute("aria-current", "step");
+      else node.removeAttribute("aria-current");
+    }
+    const ended = log.finished && shown === log.last;
+    this.title.textContent = record ? `Step ${shown}` : "Before the first step";
+    this.sentence.textContent = record ? record.words : this.beginning(log, ended);
+    this.describeAdded(log, record);
+    replaceChildren(this.notes, (record ? record.notes : []).map((note) => h("li", { dir: "auto" }, note)));
+    this.describeOutcome(log, ended);
+  }
+
+  beginning(log, ended) {
+    if (ended) return "";
+    const { start, rows } = log.header;
+    return `No edges yet: every variable is on its own. Objective ${format(start.objective)}, learned from ${plural(rows.train, "row")}.`;
+  }
+
+  describeAdded(log, record) {
+    const edges = record ? record.activated : [];
+    const list = edges.slice(0, 4).map(([i, j]) => h("span", { class: "gv-pair" },
+      isolated(shorten(log.name(i), 24)), " – ", isolated(shorten(log.name(j), 24))));
+    const more = edges.length > 4 ? ` and ${edges.length - 4} more` : "";
+    this.added.hidden = edges.length === 0;
+    replaceChildren(this.added, h("span", { class: "gv-muted" }, "New: "), list, more && document.createTextNode(more));
+  }
+
+  describeOutcome(log, ended) {
+    this.outcome.hidden = !ended;
+    this.badge.hidden = !ended;
+    if (!ended) return;
+    const { outcome } = log;
+    this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without a step";
+    this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
+    this.badge.classList.toggle("gv-good", outcome.converged);
+    replaceChildren(this.outcome,
+      h("p", {}, h("b", {}, outcome.stop_reason)),
+      h("p", {}, certificateWords(outcome.certificate)),
+      outcome.bp_restart_gap > 0.01 && h("p", {},
+        `Caution: belief propagation started afresh lands ${format(outcome.bp_restart_gap)} away, so this model sits on an unstable fixed point.`));
+  }
+}
+
+/** One sentence saying what was checked about the edges that are not in the model. */
+function certificateWords({ scored, possible, worst_score: worst, threshold }) {
+  if (possible === 0) return "There is no inactive edge left.";
+  if (scored === 0) return `None of the ${plural(possible, "inactive edge")} was scored at the final weights.`;
+  const who = scored === possible
+    ? possible === 1 ? "The one inactive edge was scored" : `Every one of the ${integer(possible)} inactive edges was scored`
+    : `${integer(scored)} of the ${integer(possible)} inactive edges were scored`;
+  if (worst === null || worst === undefined) return `${who}.`;
+  const verdict = worst <= threshold ? "is below" : "is still above";
+  return `${who}; the worst, ${format(worst)}, ${verdict} λ = ${format(threshold)}.`;
+}

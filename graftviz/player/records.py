@@ -1,0 +1,295 @@
+"""Runs as the player reads them: header, one record per step, outcome, answers (docs/player.md).
+
+Everything returned is plain: dicts, lists, text, bools, ints and finite floats of six significant
+digits; what is not a number becomes None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.layout import GrowingLayout, static_layout
+from graftviz.learners.base import Learner
+from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
+from graftviz.options import option_specs
+from graftviz.runs import Run
+from graftviz.trace import ReservoirView, Step
+
+DIGITS = 6
+# A key frame is due when this share of the edges so far is new, and after n / 20 edges anyway: many
+# frames while the picture forms, some sixty to eighty over a run of 3n edges.
+FRAME_SHARE = 1 / 8
+FRAMES_PER_NODE = 1 / 20
+
+
+def run_header(
+    run: Run,
+    *,
+    title: str,
+    token: str = "run",
+    positions: np.ndarray | Sequence[Sequence[float]] | None = None,
+    branch: Mapping[str, Any] | None = None,
+    note: str = "",
+) -> dict[str, Any]:
+    """Return the header of a run.
+
+    Parameters
+    ----------
+    run : Run
+        After its first step, or after its end.
+    title : str
+        The data set in words.
+    token : str
+        What the player calls this run.
+    positions : array, shape (n, 2), optional
+        Known places of the variables, 0 … 10000. If left out and the true edges are known, the
+        layout of the true graph is used; it is the same for every run on the same truth.
+    branch : mapping, optional
+        ``{t, run, text}``, see docs/player.md.
+    note : str
+        A sentence to show under the title.
+
+    Raises
+    ------
+    ValueError
+        Before the first step: the objective of the model without edges is only known then.
+    """
+    start = run.start
+    if start is None:
+        raise ValueError("a run has no header before its first step")
+    if run.steps:
+        objective = run.steps[0].previous_objective
+    else:
+        assert run.outcome is not None  # a run that knows its start has made a step or ended
+        objective = run.outcome.objective
+    table = run.table
+    n = table.n_variables
+    learner = learner_at(run, len(run.steps))
+    if positions is None and _has_skeleton(run):
+        assert run.truth is not None
+        places = _skeleton(n, run.truth.tobytes())
+    elif positions is None:
+        places = None
+    else:
+        places = [[_number(x), _number(y)] for x, y in positions]
+    return {
+        "run": token,
+        "title": title,
+        "learner": {
+            "name": learner.name,
+            "title": learner.title,
+            "options": _options(learner),
+            "pseudocode": [line._asdict() for line in learner.pseudocode],
+        },
+        "seed": run.seed,
+        "names": list(table.names),
+        "labels": [list(states) for states in table.labels],
+        "positions": places,
+        "layout": GrowingLayout(n).start().reshape(-1).tolist() if places is None else None,
+        "truth": None if run.truth is None else run.truth.tolist(),
+        "possible": n * (n - 1) // 2,
+        "lam": _number(getattr(learner, "lam", None)),
+        "rows": {"train": table.n_rows, "test": 0 if run.test is None else run.test.n_rows},
+        "start": {"objective": _number(objective), "nlpl": _number(start.nlpl_test)},
+        "branch": None if branch is None else dict(branch),
+        "note": note,
+    }
+
+
+def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[str, Any]:
+    """Return the record of step `t`.
+
+    Parameters
+    ----------
+    run : Run
+    t : int
+        From 1; to be asked for in order when there is a layout.
+    layout : GrowingLayout, optional
+        Grows along with the records; some of them carry it as a key frame. Not used when the
+        header has positions because the truth is known. The last record of a run that has ended
+        always carries one.
+    """
+    step, metrics = run.steps[t - 1], run.metrics[t - 1]
+    record = {
+        "t": t,
+        "activated": [[e.source, e.target, _number(e.score)] for e in step.activated],
+        "edges": step.edges,
+        "objective": _number(step.objective),
+        "kkt": _number(step.kkt_residual),
+        "recall": _number(metrics.recall),
+        "precision": _number(metrics.precision),
+        "nlpl": _number(metrics.nlpl_test),
+        "reservoir": None if step.reservoir is None else _reservoir(step, step.reservoir),
+        "replaced": step.replaced.tolist(),
+        "dropped": step.dropped.tolist(),
+        "queue": step.queue,
+        "frozen": step.frozen,
+        "unseen": step.unseen,
+        "tests": step.tests,
+        "tests_total": step.tests_total,
+        "test_limit": step.test_limit,
+        "tables": step.tables_counted,
+        "hubs": step.hubs.tolist(),
+        "weights": _changed_norms(step),
+        "seconds": _number(step.seconds.total),
+        "lines": list(step.lines),
+        "words": step_words(step, learner_at(run, t), run.table.names),
+        "notes": list(step.notes),
+    }
+    if layout is not None and not _has_skeleton(run):
+        is_last = run.outcome is not None and t == len(run.steps)
+        if is_last or _frame_is_due(step.edges, layout):
+            record["layout"] = layout.grow(step.active_edges()).reshape(-1).tolist()
+    return record
+
+
+def outcome_record(run: Run) -> dict[str, Any] | None:
+    """Return how the run ended; None while it has not."""
+    outcome, final = run.outcome, run.final
+    if outcome is None or final is None:
+        return None
+    certificate = outcome.certificate
+    return {
+        "steps": len(run.steps),
+        "stop_reason": outcome.stop_reason,
+        "converged": outcome.converged,
+        "objective": _number(outcome.objective),
+        "kkt": _number(outcome.kkt_residual),
+        "seconds": _number(outcome.seconds.total),
+        "certificate": {
+            "scored": certificate.scored,
+            "possible": certificate.possible,
+            "worst_score": _number(certificate.worst_score),
+            "threshold": _number(certificate.threshold),
+        },
+        "edges": len(outcome.history.active),
+        "recall": _number(final.recall),
+        "precision": _number(final.precision),
+        "nlpl": _number(final.nlpl_test),
+        "bp_restart_gap": _number(outcome.bp_restart_gap),
+    }
+
+
+def recorded_run(
+    run: Run,
+    *,
+    title: str,
+    positions: np.ndarray | Sequence[Sequence[float]] | None = None,
+    note: str = "",
+) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]:
+    """Return header, all records and outcome of a run that has come to its end (or to a halt)."""
+    header = run_header(run, title=title, positions=positions, note=note)
+    layout = GrowingLayout(run.table.n_variables) if header["positions"] is None else None
+    records = [step_record(run, t, layout) for t in range(1, len(run.steps) + 1)]
+    return header, records, outcome_record(run)
+
+
+def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a player's question ``{kind: "node" | "edge" | "pair", i, j, t}``.
+
+    Raises
+    ------
+    InputError
+        When the question is none, or asks about a variable, edge or step that is not there.
+    """
+    kind = question.get("kind")
+    explain: dict[Any, Callable[..., dict[str, Any]]] = {"edge": why_edge, "pair": why_not}
+    if kind == "node":
+        facts = node_facts(run, _index(question, "i"), _index(question, "t"))
+    elif kind in explain:
+        places = (_index(question, "i"), _index(question, "j"), _index(question, "t"))
+        facts = explain[kind](run, *places)
+    else:
+        raise InputError("A question is about a node, an edge or a pair.")
+    plain: dict[str, Any] = _plain(facts)
+    return plain
+
+
+def _index(question: Mapping[str, Any], key: str) -> int:
+    value = question.get(key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"The question needs a whole number {key!r}.")
+    return value
+
+
+def _number(value: Any) -> int | float | None:
+    """Return a finite float of `DIGITS` significant digits, or None."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{float(value):.{DIGITS}g}")
+
+
+def _numbers(values: Iterable[float]) -> list[int | float | None]:
+    return [_number(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """Round every float in nested plain data."""
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _options(learner: Learner) -> dict[str, Any]:
+    """Return the options worth showing: the usual ones, and rarer ones that were changed."""
+    values = {}
+    for spec in option_specs(learner):
+        value = getattr(learner, spec.name)
+        if not spec.advanced or value != spec.default:
+            values[spec.name] = _number(value) if spec.kind == "float" else value
+    return values
+
+
+def _has_skeleton(run: Run) -> bool:
+    return run.truth is not None and len(run.truth) > 0
+
+
+@lru_cache(maxsize=8)
+def _skeleton(n: int, truth: bytes) -> list[list[int]]:
+    """Lay out the true graph; kept, because every new run on the same data asks for it again."""
+    edges = np.frombuffer(truth, dtype=np.int64).reshape(-1, 2)
+    places: list[list[int]] = static_layout(n, edges).tolist()
+    return places
+
+
+def _frame_is_due(edges: int, layout: GrowingLayout) -> bool:
+    fresh = edges - layout.n_edges
+    return fresh >= max(1.0, min(FRAME_SHARE * edges, FRAMES_PER_NODE * layout.n))
+
+
+def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
+    edges = view.edges.tolist()
+    place = {(i, j): k for k, (i, j) in enumerate(edges)}
+    taken = [place[edge.source, edge.target] for edge in step.activated]
+    return {
+        "edges": edges,
+        "scores": _numbers(view.scores.tolist()),
+        "mean": _number(view.mean),
+        "tau": _number(view.tau),
+        "max": _number(view.maximum),
+        "capacity": view.capacity,
+        "taken": taken,
+        "skipped": [place[i, j] for i, j in step.skipped_adjacent.tolist()],
+    }
+
+
+def _changed_norms(step: Step) -> list[list[Any]]:
+    """Return [i, j, ‖w_ij‖] of every edge whose weights the step changed."""
+    changes, history = step.changes, step.history
+    if len(changes.edges) == 0:
+        return []
+    pairs = [history.active[e] for e in changes.edges.tolist()]
+    sizes = history.start.cardinalities[np.array(pairs)].prod(axis=1)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    norms = np.sqrt(np.add.reduceat(changes.edge_weights**2, starts))
+    return [[i, j, _number(norm)] for (i, j), norm in zip(pairs, norms.tolist(), strict=True)]
