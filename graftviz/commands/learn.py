@@ -1,0 +1,292 @@
+"""``graftviz learn``: learn a Markov network from a table and write down all about it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.commands.progress import progress
+from graftviz.datasets import dataset_keys, load_dataset, read_truth
+from graftviz.errors import InputError
+from graftviz.formats.files import write_whole
+from graftviz.formats.graphml import graphml
+from graftviz.formats.replay import replay_page
+from graftviz.formats.result_json import result_json
+from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.uai import write_uai
+from graftviz.learners.base import Learner
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.narrative.phrases import plural
+from graftviz.options import OptionSpec, format_value, option_specs, parse_options
+from graftviz.player.records import recorded_run
+from graftviz.runs import Result, Run
+from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
+
+NAME = "learn"
+INTERRUPTED = 130
+
+
+class Data(NamedTuple):
+    """What is learned from, and what it is measured against."""
+
+    title: str
+    train: DiscreteTable
+    test: DiscreteTable | None
+    truth: np.ndarray | None
+    positions: np.ndarray | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``learn`` to `parser`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _options_help()
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help=f"a CSV or parquet file, or one of: {', '.join(dataset_keys())}",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument(
+        "--learner",
+        default="best-choice",
+        metavar="NAME",
+        help=f"one of: {', '.join(learner_names())} (default: best-choice)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="an option of the learner, see below; may be repeated",
+    )
+    parser.add_argument("--max-edges", metavar="N", help="edge budget; short for --set max_edges=N")
+    parser.add_argument("--seed", type=int, default=0, help="of learner and split (default: 0)")
+    held_out = parser.add_mutually_exclusive_group()
+    held_out.add_argument(
+        "--test-fraction", type=float, metavar="F", help="hold out this share of the rows"
+    )
+    held_out.add_argument("--test", type=Path, metavar="FILE", help="held-out rows")
+    parser.add_argument(
+        "--truth", type=Path, metavar="EDGES.csv", help="the true edges: columns source, target"
+    )
+    reading = parser.add_argument_group("reading")
+    reading.add_argument(
+        "--missing",
+        choices=("reject", "drop", "state"),
+        default="reject",
+        help="missing values: refuse, drop their rows, or a state of their own (default: reject)",
+    )
+    reading.add_argument(
+        "--continuous",
+        choices=("reject", "bin"),
+        default="reject",
+        help="continuous columns: refuse, or divide into quantiles (default: reject)",
+    )
+    reading.add_argument(
+        "--bins", type=int, default=BINS, metavar="N", help=f"quantiles (default: {BINS})"
+    )
+    reading.add_argument(
+        "--max-states",
+        type=int,
+        default=MAX_STATES,
+        metavar="N",
+        help=f"a column of more different values is continuous (default: {MAX_STATES})",
+    )
+    reading.add_argument(
+        "--header",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="whether the first line holds the names (default: auto)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn, write and summarise; return the exit code."""
+    learner = _learner(arguments)
+    data = _read(arguments)
+    for warning in data.train.warnings:
+        print(f"Note: {warning}", file=sys.stderr)
+    learning = Run(data.train, learner, seed=arguments.seed, test=data.test, truth=data.truth)
+    folder = _made_folder(arguments.out)
+    interrupted = _drain(learning)
+    if interrupted and not learning.steps:
+        print("Interrupted before the first step; nothing was learned.", file=sys.stderr)
+        return INTERRUPTED
+    with _no_interrupt():
+        result = learning.result()
+        names = _write(learning, result, data, folder)
+    print(_summary(result))
+    print(f"files       {', '.join(names)} in {folder}")
+    if interrupted:
+        print(
+            f"{result.stop_reason} What had been learned by then is in {folder}.", file=sys.stderr
+        )
+        return INTERRUPTED
+    return 0
+
+
+def _learner(arguments: argparse.Namespace) -> Learner:
+    cls = learner_class(arguments.learner)
+    texts = {}
+    for setting in arguments.set:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set needs OPTION=VALUE, for example lam=0.001; got {setting!r}.")
+        texts[name.strip()] = text
+    if arguments.max_edges is not None:
+        if "max_edges" in texts:
+            raise InputError("The edge budget is given twice: by --max-edges and by --set.")
+        texts["max_edges"] = arguments.max_edges
+    return cls(**parse_options(cls, texts))
+
+
+def _read(arguments: argparse.Namespace) -> Data:
+    reading = {
+        "missing": arguments.missing,
+        "continuous": arguments.continuous,
+        "bins": arguments.bins,
+        "max_states": arguments.max_states,
+        "header": {"auto": "auto", "yes": True, "no": False}[arguments.header],
+    }
+    if arguments.table in dataset_keys() and not Path(arguments.table).exists():
+        known = load_dataset(arguments.table)
+        title, table, truth, positions = known.title, known.table, known.truth, known.positions
+    else:
+        table = read_table(arguments.table, **reading)
+        size = f"{table.n_variables:,} variables, {table.n_rows:,} rows"
+        title, truth, positions = f"{Path(arguments.table).name} · {size}", None, None
+    if arguments.truth is not None:
+        truth = read_truth(arguments.truth, table.names)
+    test = None
+    if arguments.test is not None:
+        test = read_table(arguments.test, like=table, **reading)
+    elif arguments.test_fraction is not None:
+        table, test = table.split(arguments.test_fraction, seed=arguments.seed)
+    return Data(title, table, test, truth, positions)
+
+
+def _made_folder(folder: Path) -> Path:
+    """Make the folder for results and make sure that it can be written, before the work begins."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"Nothing can be written to {folder}: {error.strerror}.") from None
+    return folder
+
+
+def _load_engine(learning: Run) -> None:
+    """Learn from a few rows of the same kind, so that engine time holds no compiling.
+
+    It takes a moment, and about a minute when the engine was never used on this machine.
+    """
+    with progress(1, "loading the engine") as bar:
+        bar.update(0)
+        chain = np.cumsum(np.random.default_rng(0).random((64, 6)) < 0.2, axis=1) % 3
+        # Codes of more than one byte, for variables of many states, need kernels of their own.
+        wide = learning.table.codes.itemsize > 1
+        small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
+        learner = learning.learner
+        if hasattr(learner, "max_edges"):
+            learner = dataclasses.replace(learner, max_edges=None)
+        rehearsal = Run(small, learner, test=small)
+        while rehearsal.advance():
+            pass
+
+
+def _drain(learning: Run) -> bool:
+    """Let the learner work to its end, or until Ctrl-C; return whether it was interrupted."""
+    budget = getattr(learning.learner, "max_edges", None)
+    try:
+        _load_engine(learning)
+        with progress(budget, "learning edges") as bar:
+            bar.update(0)
+            while learning.advance():
+                bar.update(learning.steps[-1].edges)
+    except KeyboardInterrupt:
+        pass
+    return learning.outcome is None
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Let Ctrl-C wait: what has been learned should get into the files."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _write(learning: Run, result: Result, data: Data, folder: Path) -> list[str]:
+    """Write all files of a run, and return their names."""
+    note = " ".join(learning.table.warnings)
+    told = recorded_run(learning, title=data.title, positions=data.positions, note=note)
+    contents: dict[str, str | bytes] = {
+        "result.json": result_json(result),
+        "trace.csv": trace_csv(result),
+        "edges.csv": edges_csv(result),
+        "graph.graphml": graphml(result),
+        "replay.html": replay_page(*told),
+    }
+    try:
+        for name, content in contents.items():
+            write_whole(folder / name, content)
+        write_uai(result.model, folder / "model.uai")
+    except OSError as error:
+        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    return [*contents, "model.uai", "model.names.json"]
+
+
+def _summary(result: Result) -> str:
+    lines = [
+        f"{result.learner.title}: {plural(result.edges, 'edge')} among {result.variables:,} "
+        f"variables, from {result.rows:,} rows in {plural(len(result.trace), 'step')} and "
+        f"{result.seconds.total:.2f} s.",
+        result.stop_reason,
+        f"objective   {result.objective:.6g} nats per row, KKT residual {result.kkt_residual:.1g}",
+    ]
+    if result.certificate is not None and not result.converged:
+        scored, possible = result.certificate.scored, result.certificate.possible
+        lines.append(f"certificate {scored:,} of {possible:,} inactive edges scored; not converged")
+    shown = {"recall": result.recall, "precision": result.precision, "F1": result.f1}
+    ratios = [f"{name} {value:.3f}" for name, value in shown.items() if value is not None]
+    if ratios:
+        lines.append(f"true edges  {', '.join(ratios)}")
+    held_out = "" if result.nlpl_test is None else f", {result.nlpl_test:.6g} per held-out row"
+    lines.append(f"NLPL        {result.nlpl_train:.6g} nats per training row{held_out}")
+    share = result.tables_counted / result.tables_possible
+    lines.append(
+        f"work        {plural(result.tests, 'edge test')}, "
+        f"{plural(result.tables_counted, 'pair table')} counted ({share:.0%} of all)"
+    )
+    return "\n".join(lines)
+
+
+def _options_help() -> str:
+    """Return the options of all learners, for the end of the help text."""
+    owners: dict[OptionSpec, list[str]] = {}
+    for name in learner_names():
+        for spec in option_specs(learner_class(name)):
+            owners.setdefault(spec, []).append(name)
+    lines = []
+    for group in dict.fromkeys(map(tuple, owners.values())):
+        lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, here with the defaults):")
+        lines += [_option_help(spec) for spec, names in owners.items() if tuple(names) == group]
+    return "\n".join(lines)
+
+
+def _option_help(spec: OptionSpec) -> str:
+    none = f" [none: {spec.none_means}]" if spec.none_means else ""
+    choices = f" [{', '.join(spec.choices)}]" if spec.choices else ""
+    return f"  {spec.name}={format_value(spec.default)}  {spec.help}{choices}{none}"

@@ -1,0 +1,286 @@
+"""``graftviz learn`` as people meet it: files, sentences, exit codes, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from graftviz.__main__ import main
+from graftviz.formats.uai import read_uai
+from graftviz.learners.registry import learner_names
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = {
+    *("result.json", "trace.csv", "edges.csv", "model.uai", "model.names.json"),
+    *("graph.graphml", "replay.html"),
+}
+
+
+def chain_frame(seed: int, n: int, rows: int) -> pd.DataFrame:
+    """Return a Markov chain x0 – x1 – … whose true edges are plain to see."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 3, size=rows)]
+    for _ in range(n - 1):
+        keep = rng.random(rows) < 0.7
+        columns.append(np.where(keep, columns[-1], rng.integers(0, 3, size=rows)))
+    return pd.DataFrame(dict(zip((f"v{i}" for i in range(n)), columns, strict=True)))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    chain_frame(0, 8, 400).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    path = tmp_path / "truth.csv"
+    path.write_text("source,target\n" + "".join(f"v{i},v{i + 1}\n" for i in range(7)))
+    return path
+
+
+def learn(*arguments: object) -> int:
+    return main(["learn", *map(str, arguments)])
+
+
+def result_of(folder: Path) -> dict:
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("learner", learner_names())
+def test_every_learner_writes_every_file(tmp_path, table, truth, learner, capsys):
+    out = tmp_path / "deep" / "out"
+    code = learn(
+        *(table, "--learner", learner, "--max-edges", 7, "--test-fraction", 0.2),
+        *("--truth", truth, "--seed", 3, "--out", out),
+    )
+    assert code == 0
+    assert {path.name for path in out.iterdir()} == FILES
+    result = result_of(out)
+    assert result["learner"] == learner
+    assert result["options"]["max_edges"] == result["edges"] == 7
+    assert (result["rows"], result["rows_test"]) == (320, 80)
+    assert result["nlpl_test"] < 8 * np.log(3)
+    edges = pd.read_csv(out / "edges.csv")
+    found = {frozenset(row) for row in edges[["source", "target"]].to_numpy().tolist()}
+    hits = sum(frozenset((f"v{i}", f"v{i + 1}")) in found for i in range(7))
+    assert result["recall"] == result["precision"] == pytest.approx(hits / 7)
+    assert hits == 7 or learner != "edge-grafting"
+    trace = pd.read_csv(out / "trace.csv")
+    assert trace["edges"].iloc[-1] == 7
+    assert nx.read_graphml(out / "graph.graphml").number_of_edges() == 7
+    assert read_uai(out / "model.uai").n_edges == 7
+    assert "<script" in (out / "replay.html").read_text(encoding="utf-8")
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "7 edges" in shown.out
+    assert result["stop_reason"] in shown.out
+    assert "result.json" in shown.out
+
+
+def test_options_are_set_by_name(tmp_path, table):
+    assert learn(table, "--set", "alpha=0.25", "--set", "lam=0.01", "--out", tmp_path / "o") == 0
+    options = result_of(tmp_path / "o")["options"]
+    assert (options["alpha"], options["lam"], options["max_edges"]) == (0.25, 0.01, None)
+
+
+def test_test_rows_come_from_a_file_in_any_column_order(tmp_path, table):
+    frame = chain_frame(1, 8, 50)
+    frame[frame.columns[::-1]].to_csv(tmp_path / "test.csv", index=False)
+    assert learn(table, "--test", tmp_path / "test.csv", "--out", tmp_path / "o") == 0
+    result = result_of(tmp_path / "o")
+    assert (result["rows"], result["rows_test"]) == (400, 50)
+    assert result["nlpl_test"] == pytest.approx(result["nlpl_train"], rel=0.2)
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path, table):
+    for name in "ab":
+        learn(table, "--set", "t_max=3", "--seed", 5, "--out", tmp_path / name)
+    first, second = (pd.read_csv(tmp_path / name / "trace.csv") for name in "ab")
+    assert first.drop(columns="seconds").equals(second.drop(columns="seconds"))
+    for name in ("edges.csv", "model.uai", "graph.graphml"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_threshold_nothing_passes_names_the_largest_score(tmp_path, table, capsys):
+    assert learn(table, "--set", "lam=0.9", "--out", tmp_path / "o") == 0
+    result = result_of(tmp_path / "o")
+    assert result["edges"] == 0
+    assert re.search(r"largest of the 28 scores is 0\.\d+ \(v\d – v\d\)", result["stop_reason"])
+    assert (tmp_path / "o" / "edges.csv").read_text() == "source,target,weight_norm,step\n"
+    assert result["stop_reason"] in capsys.readouterr().out
+
+
+def test_constant_columns_are_mentioned(tmp_path, table, capsys):
+    frame = pd.read_csv(table)
+    frame["same"] = 1
+    frame.to_csv(table, index=False)
+    assert learn(table, "--out", tmp_path / "o") == 0
+    assert "'same'" in capsys.readouterr().err
+
+
+REFUSED = {
+    "unknown learner": (["--learner", "guess"], "There is no learner 'guess'"),
+    "unknown option": (["--set", "beta=1"], "There is no option 'beta'"),
+    "no value": (["--set", "alpha"], "--set needs OPTION=VALUE"),
+    "out of range": (["--set", "alpha=2"], "Option alpha must be"),
+    "no number": (["--max-edges", "many"], "Option max_edges must be a whole number"),
+    "budget twice": (["--max-edges", "3", "--set", "max_edges=4"], "given twice"),
+    "too many edges": (["--max-edges", "29"], "only 28 pairs"),
+    "negative seed": (["--seed", "-1"], "seed must be at least 0"),
+    "test fraction": (["--test-fraction", "1.5"], "test fraction must lie between 0 and 1"),
+    "test fraction nan": (["--test-fraction", "nan"], "test fraction must lie between 0 and 1"),
+    "no such test file": (["--test", "nowhere.csv"], "nowhere.csv"),
+    "no such truth file": (["--truth", "nowhere.csv"], "nowhere.csv"),
+    "bins": (["--bins", "1"], "bins"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_bad_options_are_refused_in_one_sentence(tmp_path, table, capsys, arguments, sentence):
+    assert learn(table, "--out", tmp_path / "o", *arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert sentence in shown.err
+    assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a,b\n0,1\n", "row"),
+        ("a\n0\n1\n", "variable|column"),
+        ("a,b\n0,1\n1\n", "line 3"),
+        ("", "empty"),
+    ],
+)
+def test_a_bad_table_is_refused_in_one_sentence(tmp_path, capsys, content, sentence):
+    (tmp_path / "bad.csv").write_text(content)
+    assert learn(tmp_path / "bad.csv", "--out", tmp_path / "o") == 2
+    error = capsys.readouterr().err
+    assert re.search(sentence, error)
+    assert error.count("\n") == 1
+
+
+def test_truth_with_unknown_variables_is_refused(tmp_path, table, capsys):
+    (tmp_path / "truth.csv").write_text("source,target\nv0,w9\n")
+    assert learn(table, "--truth", tmp_path / "truth.csv", "--out", tmp_path / "o") == 2
+    assert "'w9'" in capsys.readouterr().err
+
+
+def test_an_unknown_table_is_refused_before_a_folder_is_made(tmp_path, capsys):
+    assert learn("nowhere", "--out", tmp_path / "o") == 2
+    assert "nowhere" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, table, capsys):
+    assert learn(table, "--out", table / "o") == 2
+    assert "Nothing can be written to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["learn"], ["learn", "t.csv"], ["learn", "t", "--seed", "x", "--out", "o"], [], ["?"]],
+)
+def test_a_wrong_command_line_is_refused_in_one_sentence(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_help_tells_every_option_of_every_learner(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["learn", "--help"])
+    assert stop.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in learner_names())
+    assert "alpha=" in shown
+
+
+def start(*arguments: object, **streams: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "graftviz", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_process_says_no_with_2_and_without_a_traceback(tmp_path):
+    process = start("learn", "nowhere.csv", "--out", tmp_path / "o", stderr=subprocess.PIPE)
+    error = process.communicate()[1]
+    assert process.returncode == 2
+    assert "nowhere.csv" in error
+    assert error.count("\n") == 1
+
+
+def test_a_pipe_sees_no_progress_bar(tmp_path, table):
+    process = start(
+        *("learn", table, "--out", tmp_path / "o"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    out, error = process.communicate()
+    assert process.returncode == 0
+    assert error == ""
+    assert "\r" not in out
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to play")
+def test_ctrl_c_keeps_what_has_been_learned(tmp_path):
+    # Independent columns and a threshold near 0: thousands of steps, each with a real edge test.
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, size=(300, 150))).add_prefix("v")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    ours, theirs = os.openpty()
+    out = tmp_path / "o"
+    process = start(
+        *("learn", tmp_path / "table.csv", "--learner", "edge-grafting", "--set", "lam=1e-9"),
+        *("--out", out),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    deadline = time.monotonic() + 120
+    while not re.search(rb"[1-9][\d,]* done", seen) and time.monotonic() < deadline:
+        seen += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    summary = process.communicate(timeout=60)[0]
+    try:
+        while chunk := os.read(ours, 4096):
+            seen += chunk
+    except OSError:  # how a terminal says that the other end is closed
+        pass
+    os.close(ours)
+    assert process.returncode == 130
+    assert {path.name for path in out.iterdir()} == FILES
+    result = result_of(out)
+    step = int(re.fullmatch(r"Interrupted after step (\d+)\.", result["stop_reason"])[1])
+    assert result["converged"] is False
+    assert result["certificate"]["scored"] == 0
+    assert len(pd.read_csv(out / "trace.csv")) == step
+    assert result["edges"] == len(pd.read_csv(out / "edges.csv")) == step
+    assert result["stop_reason"] in summary
+    message = seen.decode().splitlines()[-1]
+    assert str(out) in message
+    assert "Traceback" not in seen.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals as POSIX knows them")
+def test_ctrl_c_before_the_first_step_says_so(tmp_path, table, monkeypatch, capsys):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graftviz.commands.learn.Run.advance", interrupted)
+    assert learn(table, "--out", tmp_path / "o") == 130
+    assert "before the first step" in capsys.readouterr().err
+    assert list((tmp_path / "o").iterdir()) == []
