@@ -6,6 +6,11 @@ import streamlit as st
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
-st.set_page_config(page_title="graftviz", page_icon=str(ASSETS / "icon.svg"), layout="wide")
+st.set_page_config(
+    page_title="graftviz",
+    page_icon=str(ASSETS / "icon.svg"),
+    layout="wide",
+    initial_sidebar_state=300,
+)
 st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
 st.navigation([st.Page("pages/grow.py", title="Grow", default=True)], position="top").run()

@@ -93,7 +93,7 @@ def test_controls_show_values_and_pass_changes_on() -> None:
     assert app.select_slider(key="test.lam").value == 1e-3
     assert app.toggle(key="test.hubs").value is True
     assert app.number_input(key="test.budget").value is None
-    assert app.number_input(key="test.budget").placeholder == "automatic: no limit"
+    assert app.number_input(key="test.budget").placeholder == "no limit"
     assert app.selectbox(key="test.score").options == ["belief", "pseudo"]
     assert app.expander[0].label == "More options"
     assert app.expander[0].slider[0].label == "Hidden"

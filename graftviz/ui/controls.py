@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import streamlit as st
@@ -70,9 +70,9 @@ def show_options(
     on_change: OnChange,
     *,
     prefix: str,
-    disabled: bool = False,
+    disabled: Collection[str] = (),
 ) -> None:
-    """Show one control per option, the advanced ones folded away.
+    """Show one control per option: sliders, fields, switches; advanced ones folded away.
 
     Parameters
     ----------
@@ -83,17 +83,37 @@ def show_options(
         Called with name and new value before the page is drawn again.
     prefix : str
         Keeps the keys of several groups of controls apart.
-    disabled : bool
+    disabled : collection of str
+        Names of the options that cannot be changed now.
     """
+
+    def show(spec: OptionSpec) -> None:
+        is_fixed = spec.name in disabled
+        show_option(spec, values[spec.name], on_change, prefix=prefix, disabled=is_fixed)
+
     ordered = list(specs)
-    for spec in ordered:
-        if not spec.advanced:
-            show_option(spec, values[spec.name], on_change, prefix=prefix, disabled=disabled)
+    _show_in_rows([spec for spec in ordered if not spec.advanced], show)
     advanced = [spec for spec in ordered if spec.advanced]
     if advanced:
         with st.expander("More options"):
-            for spec in advanced:
-                show_option(spec, values[spec.name], on_change, prefix=prefix, disabled=disabled)
+            _show_in_rows(advanced, show)
+
+
+def _show_in_rows(specs: list[OptionSpec], show: Callable[[OptionSpec], None]) -> None:
+    small = [spec for spec in specs if _is_small(spec)]
+    rest = [spec for spec in specs if spec not in small]
+    for spec in sorted(rest, key=lambda spec: widget_for(spec) not in ("slider", "steps")):
+        show(spec)
+    for k in range(0, len(small), 2):
+        columns = st.columns(2, vertical_alignment="bottom")
+        for column, spec in zip(columns, small[k : k + 2], strict=False):
+            with column:
+                show(spec)
+
+
+def _is_small(spec: OptionSpec) -> bool:
+    """Whether half a row is enough; an empty field must show what "automatic" means."""
+    return widget_for(spec) == "toggle" or (widget_for(spec) == "number" and not spec.optional)
 
 
 def show_option(
@@ -109,7 +129,9 @@ def show_option(
     common: dict[str, Any] = {
         "label": spec.label,
         "key": key,
-        "help": spec.help,
+        "help": f"{spec.help.rstrip('.')}. Left empty: {spec.none_means}."
+        if spec.optional
+        else spec.help,
         "disabled": disabled,
         "on_change": lambda: on_change(spec.name, st.session_state[key]),
     }
@@ -155,7 +177,7 @@ def _show_number(spec: OptionSpec, common: dict[str, Any]) -> None:
     low = spec.minimum if spec.minimum is not None else spec.above
     # None lets the field be empty; the value itself comes from the session state.
     value: Any = None if spec.optional else "min"
-    placeholder = f"automatic: {spec.none_means}" if spec.optional else None
+    placeholder = spec.none_means or None
     if spec.kind == "int":
         st.number_input(
             value=value,

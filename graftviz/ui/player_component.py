@@ -96,7 +96,7 @@ def player_message(
         Where a new mount point opens.
     feed, answer : str or None
     ghost : pair of str or None
-        Header and feed of the run that `run` branched from.
+        Header and feed of the run to show beside it.
     """
     parts = {
         "run": json.dumps(run),

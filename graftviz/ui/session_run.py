@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from graftviz.errors import InputError
+from graftviz.runs import Result
 from graftviz.ui.scheduler import Scheduler
 
 EVERYTHING = 1 << 60
@@ -33,6 +34,9 @@ class Recorder(Protocol):
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a question about a node, an edge or a pair at a computed step."""
+
+    def result(self) -> Result:
+        """Return what has been learned so far."""
 
 
 class SessionRun:
@@ -71,6 +75,11 @@ class SessionRun:
         """Whether no step will follow: the run has its outcome, or it failed."""
         return self._outcome is not None or bool(self.failure)
 
+    @property
+    def has_credit(self) -> bool:
+        """Whether more steps are on their way."""
+        return self._has_work()
+
     def grant(self, target: int = EVERYTHING) -> None:
         """Allow the run to compute its steps up to `target`; credit only ever grows."""
         self._target = max(self._target, target)
@@ -87,17 +96,18 @@ class SessionRun:
         with self._news:
             return self._news.wait_for(lambda: self.ended or self.computed >= steps, timeout)
 
-    def feed_json(self, start: int, count: int) -> str:
+    def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
         """Return what is ready of the records `start` … `start` + `count` − 1, and the outcome.
 
-        The outcome comes once the last record is part of this feed, or lies before it.
+        The outcome comes once the last record is part of this feed, or lies before it. A feed is
+        cut to a size that suits a message, unless it is wanted `whole`.
         """
         first = max(1, start)
         chosen: list[str] = []
         size = 0
         for text in self._records[first - 1 : first - 1 + max(0, count)]:
             size += len(text)
-            if chosen and size > MAX_FEED_CHARACTERS:
+            if chosen and size > MAX_FEED_CHARACTERS and not whole:
                 break
             chosen.append(text)
         outcome = self._outcome
@@ -115,6 +125,11 @@ class SessionRun:
         except InputError as error:
             answer = {"error": str(error)}
         return to_json({"question": dict(question), "answer": answer})
+
+    def result(self) -> Result:
+        """Return what has been learned so far."""
+        with self._lock:
+            return self.recorder.result()
 
     def work(self, until: float) -> bool:
         """Compute steps until about `until`; True while there is credit for more."""

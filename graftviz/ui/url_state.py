@@ -43,14 +43,20 @@ class UploadOptions:
         "How many quantile bins a continuous column gets.",
         label="Bins",
         minimum=2,
-        maximum=32,
+        maximum=256,
     )
     max_states: int = option(
         32,
         "A numeric column with more distinct values than this counts as continuous.",
         label="Most states",
         minimum=2,
-        maximum=65536,
+        maximum=65535,
+    )
+    header: str = option(
+        "auto",
+        "Whether the first line of a text file holds the names of the columns.",
+        label="Names in the first line",
+        choices=("auto", "yes", "no"),
     )
 
 

@@ -70,8 +70,9 @@ class Host {
         return;
       }
       const isFirst = this.run === null;
-      // What a branch continues is shown beside it, also to somebody who opens the link to it.
-      if (ghost && ghost.header.run !== this.run) this.load(ghost.header, ghost.feed, isFirst ? step : null);
+      // The run to compare with is completed, or shown for a moment to become the one before.
+      if (ghost && ghost.header.run === this.run) this.player.feed(ghost.feed);
+      else if (ghost) this.load(ghost.header, ghost.feed, isFirst ? step : null);
       this.load(header, null, isFirst ? step : null);
     }
     if (feed) this.player.feed(feed);

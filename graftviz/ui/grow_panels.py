@@ -1,0 +1,155 @@
+"""The panels of the Grow page around the player: choices, branch, link, downloads, messages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from graftviz.options import OptionSpec, format_value, option_specs
+from graftviz.ui.controls import show_options
+from graftviz.ui.downloads import show_downloads
+from graftviz.ui.grow_help import show_help
+from graftviz.ui.grow_state import GrowState
+from graftviz.ui.services import title_of
+from graftviz.ui.upload import show_upload
+from graftviz.ui.url_state import MAX_SEED, UPLOAD
+from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
+
+SEED = OptionSpec(
+    name="seed",
+    kind="int",
+    default=0,
+    help="Decides the order of tests among equals and the held-out rows; same seed, same run",
+    label="Seed",
+    minimum=0,
+    maximum=MAX_SEED,
+)
+QUIET_SECONDS = 1.2  # a start from the cache is over before anything need be said
+
+
+def show_choices(state: GrowState) -> None:
+    """Show data set, learner, its options and the seed."""
+    is_branch = state.settings.branch is not None
+    _choose(
+        "Data",
+        (*state.vocabulary.data, UPLOAD),
+        state.settings.data,
+        state.choose_data,
+        format_func=lambda key: "Your own data…" if key == UPLOAD else title_of(key),
+        disabled=is_branch,
+    )
+    learners = state.vocabulary.learners
+    _choose(
+        "Learner",
+        tuple(learners),
+        state.settings.learner,
+        state.choose_learner,
+        format_func=lambda name: learners[name].title,  # type: ignore[attr-defined]
+        help=f"{state.learner_class.idea} ({state.learner_class.source})",
+        disabled=is_branch,
+    )
+    show_options(
+        [*own_options_first(state.learner_class), SEED],
+        {**state.shown_options(), SEED.name: state.settings.seed},
+        lambda name, value: (
+            state.choose_seed(value) if name == SEED.name else state.choose_option(name, value)
+        ),
+        prefix="option",
+        disabled=(SEED.name,) if is_branch else (),
+    )
+
+
+def own_options_first(cls: type) -> list[OptionSpec]:
+    """Return a learner's option specs, those it does not share with others before those it does."""
+    own = inspect.get_annotations(cls)
+    return sorted(option_specs(cls), key=lambda spec: spec.name not in own)
+
+
+def show_messages(state: GrowState) -> None:
+    """Say what could not be used of the link, and why the run does not follow the controls."""
+    if state.complaints:
+        st.warning("\n\n".join(state.complaints))
+    if state.problem:
+        kept = " The run below is the one from before." if state.run is not None else ""
+        st.error(state.problem + kept)
+
+
+def show_data_panel(state: GrowState) -> None:
+    """Show where to bring a file, while the page is about uploaded data."""
+    if state.settings.data == UPLOAD:
+        show_upload(state)
+
+
+def show_branch_bar(state: GrowState) -> None:
+    """Say that options apply from a step on, and offer the way back."""
+    branch = state.settings.branch
+    if branch is None:
+        return
+    labels = {spec.name: spec.label for spec in option_specs(state.learner_class)}
+    changes = ", ".join(
+        f"{labels[name]} {format_value(value)}" for name, value in branch.options.items()
+    )
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        if changes:
+            st.markdown(f"**Branch:** {changes} from step {branch.at} on")
+        else:
+            st.markdown(
+                f"**Branching from step {branch.at}:** change an option, for example the first "
+                f"slider. It applies from step {branch.at} on, and both curves are shown."
+            )
+        st.button("Back to a fresh run", key="end_branch", on_click=state.end_branch)
+
+
+def show_toolbar(state: GrowState) -> None:
+    """Show downloads, link and help in one row."""
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Download", key="download"):
+            if state.run is not None:
+                show_downloads(state.run)
+        with st.popover("Link", key="link", on_change="rerun"):
+            st.caption("Opens this run at this step, anywhere graftviz runs.")
+            st.code(page_address(state), language=None, wrap_lines=True)
+        if st.button("Help", key="help"):
+            show_help()
+
+
+def page_address(state: GrowState) -> str:
+    """Return the address that shows what is shown now."""
+    parts = urlsplit(st.context.url or "http://localhost:8501/")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(state.link()), ""))
+
+
+def engine_is_ready(engine: WarmUp) -> bool:
+    """Whether the engine is compiled; if not, say so and look again by itself."""
+    if engine.ready.wait(QUIET_SECONDS):
+        return True
+    _show_compiling(engine)
+    return False
+
+
+@st.fragment(run_every=0.5)
+def _show_compiling(engine: WarmUp) -> None:
+    if engine.ready.is_set():
+        st.rerun()
+    st.progress(
+        engine.share,
+        f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
+        f"{engine.doing}, {engine.seconds:.0f} s so far",
+    )
+
+
+def _choose(
+    label: str,
+    keys: tuple[str, ...],
+    value: str,
+    on_change: Callable[[str], None],
+    **more: Any,
+) -> None:
+    key = f"choose.{label.lower()}"
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    st.selectbox(label, keys, key=key, on_change=lambda: on_change(st.session_state[key]), **more)

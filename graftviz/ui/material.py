@@ -1,0 +1,77 @@
+"""What a run is made from: rows to learn and rows held out, known truth and places, words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from graftviz.datasets import DataSet
+from graftviz.options import option_specs
+from graftviz.table import DiscreteTable
+
+FINGERPRINT_DIGITS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A data set made ready for learning.
+
+    Attributes
+    ----------
+    identity : str
+        Two materials of the same identity give the same runs.
+    title, description : str
+    train : DiscreteTable
+    test : DiscreteTable or None
+    truth : int array, shape (k, 2), or None
+    positions : array, shape (n, 2), or None
+    suggested : mapping
+        Option values that suit the data.
+    warnings : tuple of str
+    fingerprint : str
+        Of the whole table, shortened for links.
+    """
+
+    identity: str
+    title: str
+    description: str
+    train: DiscreteTable
+    test: DiscreteTable | None
+    truth: np.ndarray | None
+    positions: np.ndarray | None
+    suggested: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    fingerprint: str
+
+
+def prepare(data: DataSet, seed: int) -> Material:
+    """Hold out the rows the data set asks for, chosen by `seed`, and gather the rest."""
+    table = data.table
+    train, test = table, None
+    if data.test_fraction:
+        train, test = table.split(test_fraction=data.test_fraction, seed=seed)
+    fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
+    truth = data.truth
+    known = b"" if truth is None else np.ascontiguousarray(truth).tobytes()
+    return Material(
+        identity=f"{data.key}:{fingerprint}:{hashlib.sha256(known).hexdigest()}:{seed}",
+        title=data.title,
+        description=data.description,
+        train=train,
+        test=test,
+        truth=truth,
+        positions=data.positions,
+        suggested=MappingProxyType(dict(data.suggested)),
+        warnings=table.warnings,
+        fingerprint=fingerprint,
+    )
+
+
+def default_options(cls: type, suggested: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every option of a learner that nobody has chosen otherwise."""
+    return {spec.name: suggested.get(spec.name, spec.default) for spec in option_specs(cls)}

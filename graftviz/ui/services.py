@@ -1,0 +1,75 @@
+"""What all sessions share, made once per process: engine threads, warm-up, data, vocabulary."""
+
+from __future__ import annotations
+
+from weakref import WeakSet
+
+import streamlit as st
+
+from graftviz.datasets import dataset_keys, load_dataset
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.ui.grow_state import GrowState
+from graftviz.ui.material import Material, prepare
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.url_state import Vocabulary
+from graftviz.ui.warm_up import WarmUp, engine_jobs
+
+DEFAULT_LEARNER = "best-choice"
+_STATE_KEY = "grow"
+
+
+@st.cache_resource(show_spinner=False)
+def scheduler() -> Scheduler:
+    """Return the engine threads of this process."""
+    return Scheduler()
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> WarmUp:
+    """Return the compilation of the engine, which begins with the first call."""
+    return WarmUp(engine_jobs())
+
+
+@st.cache_resource(show_spinner=False)
+def vocabulary() -> Vocabulary:
+    """Return the names that links and controls may use."""
+    keys = dataset_keys()
+    learners = {name: learner_class(name) for name in learner_names()}
+    return Vocabulary(keys, learners, keys[0], DEFAULT_LEARNER)
+
+
+@st.cache_resource(show_spinner="Loading the data…", max_entries=24)
+def material(key: str, seed: int) -> Material:
+    """Return a built-in data set, made ready."""
+    return prepare(load_dataset(key), seed)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def title_of(key: str) -> str:
+    """Return what people call a data set."""
+    return load_dataset(key).title
+
+
+class _Session:
+    """Stops the computing of a session that has gone; its runs stay, in case it returns."""
+
+    def __init__(self) -> None:
+        self.states: WeakSet[GrowState] = WeakSet()
+
+    def revoke(self) -> None:
+        for state in self.states:
+            state.revoke()
+
+
+@st.cache_resource(show_spinner=False, scope="session", on_release=_Session.revoke)
+def _session() -> _Session:
+    return _Session()
+
+
+def grow_state() -> GrowState:
+    """Return the Grow page's state of this session."""
+    if _STATE_KEY not in st.session_state:
+        st.session_state[_STATE_KEY] = GrowState(vocabulary(), material, scheduler())
+    state: GrowState = st.session_state[_STATE_KEY]
+    _session().states.add(state)
+    return state

@@ -1,0 +1,121 @@
+"""Files people bring: read, checked against the link, made into material, or refused in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import streamlit as st
+
+from graftviz.datasets import DataSet, read_truth
+from graftviz.errors import InputError
+from graftviz.options import option_specs
+from graftviz.table import read_table
+from graftviz.ui.controls import show_options
+from graftviz.ui.grow_state import GrowState
+from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
+from graftviz.ui.url_state import UPLOAD, UploadOptions
+
+TEST_FRACTION = 0.1
+LEAST_ROWS_TO_HOLD_OUT = 50
+_TABLE_KINDS = ["csv", "tsv", "txt", "data", "parquet", "pq"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Upload:
+    """A file that was accepted; calling it gives the material for a seed."""
+
+    data: DataSet
+    fingerprint: str
+
+    def __call__(self, seed: int) -> Material:
+        """Return the material, its held-out rows chosen by `seed`."""
+        return prepare(self.data, seed)
+
+
+def read_upload(
+    file: BinaryIO, truth: BinaryIO | None, options: Mapping[str, Any], expected: str = ""
+) -> Upload:
+    """Read a table and perhaps its true edges.
+
+    Parameters
+    ----------
+    file, truth : binary file with a ``name``
+    options : mapping
+        Of :class:`UploadOptions`.
+    expected : str
+        Fingerprint from a link; empty accepts any table.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used, or another table than the link was made with.
+    """
+    header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
+    table = read_table(file, **{**options, "header": header})
+    fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
+    if expected and not table.fingerprint.startswith(expected[:FINGERPRINT_DIGITS]):
+        raise InputError(
+            f"{_name(file)} is not the table this link was made with (fingerprint {fingerprint} "
+            f"instead of {expected[:FINGERPRINT_DIGITS]}); bring that one, read the same way."
+        )
+    edges = None if truth is None else read_truth(truth, table.names)
+    holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
+    data = DataSet(
+        key=UPLOAD,
+        title=f"{_name(file)} · {table.n_variables} variables, {table.n_rows:,} rows",
+        table=table,
+        truth=edges,
+        positions=None,
+        description="",
+        suggested={},
+        test_fraction=TEST_FRACTION if holds_out else 0.0,
+    )
+    return Upload(data, fingerprint)
+
+
+def show_upload(state: GrowState) -> None:
+    """Show where to bring a file and what is wrong with it; the run on show goes on meanwhile."""
+    with st.container(border=True):
+        st.markdown("**Your own data** · one column a variable, one row a sample, any labels")
+        expected = "" if state.uploaded else state.settings.fingerprint
+        if expected:
+            st.info(
+                "This link shows a run on somebody's own data, which a link cannot carry. Bring "
+                f"the same table (fingerprint {expected[:FINGERPRINT_DIGITS]})."
+            )
+        left, right = st.columns(2)
+        file = left.file_uploader("Table (CSV or parquet)", _TABLE_KINDS, key="upload.table")
+        truth = right.file_uploader(
+            "True edges, if known (CSV: source, target)", ["csv"], key="upload.truth"
+        )
+        with st.expander("How to read it"):
+            reading = {**default_options(UploadOptions, {}), **state.settings.reading}
+            show_options(
+                option_specs(UploadOptions), reading, state.choose_reading, prefix="upload"
+            )
+        if file is None:
+            return
+        anyway = bool(expected) and st.checkbox("Use another table than the link's")
+        try:
+            upload = _read_cached(file, truth, reading, "" if anyway else expected)
+        except InputError as error:
+            st.error(str(error))
+            return
+        state.accept(upload, upload.fingerprint)
+
+
+def _read_cached(file: Any, truth: Any, options: Mapping[str, Any], expected: str) -> Upload:
+    """Read the files again only when they or the way to read them have changed."""
+    parts = (file.file_id, truth.file_id if truth else None, *options.items(), expected)
+    remembered = st.session_state.get("upload.read")
+    if remembered is None or remembered[0] != parts:
+        remembered = (parts, read_upload(file, truth, options, expected))
+        st.session_state["upload.read"] = remembered
+    upload: Upload = remembered[1]
+    return upload
+
+
+def _name(file: BinaryIO) -> str:
+    return str(getattr(file, "name", "") or "The file")

@@ -1,0 +1,39 @@
+"""Grow: watch a Markov network being learned, step by step."""
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from graftviz.ui.grow_panels import (
+    engine_is_ready,
+    show_branch_bar,
+    show_choices,
+    show_data_panel,
+    show_messages,
+    show_toolbar,
+)
+from graftviz.ui.live import live_player
+from graftviz.ui.player_component import load_player
+from graftviz.ui.services import grow_state, warm_up
+
+engine = warm_up()
+state = grow_state()
+context = get_script_run_ctx()
+state.follow(
+    st.query_params.to_dict(),
+    is_history=bool(context is not None and context.is_history_navigation),
+)
+
+with st.sidebar:
+    show_choices(state)
+
+show_data_panel(state)
+if engine_is_ready(engine):
+    is_new_run = state.refresh()
+    show_messages(state)
+    show_branch_bar(state)
+    live_player(state, new_run=is_new_run)
+    load_player()
+    with st.sidebar:
+        show_toolbar(state)
+    if (link := state.link()) != st.query_params.to_dict():
+        st.query_params.from_dict(link)
