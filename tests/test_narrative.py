@@ -1,0 +1,374 @@
+"""What is said about runs: the sentences carry the step's own numbers, the answers are true."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+
+import numpy as np
+import pytest
+from fakes import ScriptedLearner
+
+from graftviz.errors import InputError
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.first_hit import FirstHit
+from graftviz.narrative import (
+    learner_at,
+    node_facts,
+    outcome_words,
+    step_words,
+    why_edge,
+    why_not,
+)
+from graftviz.narrative.phrases import LONGEST_NAME, listed, pair, score
+from graftviz.runs import Branch, Run
+from graftviz.table import DiscreteTable
+from graftviz.trace import PASSED, Step
+
+N = 12
+
+
+def dependent_table(seed: int = 0, n: int = N, rows: int = 800) -> DiscreteTable:
+    """Variables of 2 or 3 states in a tree: each mostly copies an earlier one."""
+    rng = np.random.default_rng(seed)
+    codes = np.zeros((rows, n), dtype=np.int64)
+    for i in range(n):
+        states = 2 + i % 2
+        codes[:, i] = rng.integers(0, states, size=rows)
+        if i:
+            copies = rng.random(rows) < 0.7
+            codes[copies, i] = np.minimum(codes[copies, (i - 1) // 2], states - 1)
+    return DiscreteTable.from_codes(codes)
+
+
+TABLE = dependent_table()
+
+
+def finished(learner: BestChoice | EdgeGrafting | FirstHit, **settings: object) -> Run:
+    run = Run(TABLE, learner, **settings)  # type: ignore[arg-type]
+    while run.advance():
+        pass
+    return run
+
+
+LEARNERS = {
+    "choosy": BestChoice(max_edges=20),
+    "greedy": BestChoice(alpha=0.0, t_max=8),
+    "best only": BestChoice(alpha=1.0, t_max=8, hubs=False),
+    "small reservoir": BestChoice(reservoir=3, t_max=10),
+    "edge grafting": EdgeGrafting(max_edges=15),
+    "first hit": FirstHit(max_edges=15),
+}
+RUNS = {name: finished(learner) for name, learner in LEARNERS.items()}
+
+
+@pytest.fixture(params=RUNS, ids=RUNS)
+def run(request: pytest.FixtureRequest) -> Run:
+    return RUNS[request.param]
+
+
+def words_of(run: Run, t: int) -> str:
+    return step_words(run.steps[t - 1], learner_at(run, t), TABLE.names)
+
+
+def test_every_step_is_told_with_its_numbers(run: Run) -> None:
+    assert len(run.steps) > 3
+    for step in run.steps:
+        words = words_of(run, step.index)
+        assert words.endswith(".")
+        assert "nan" not in words
+        assert "  " not in words
+        assert len(re.findall(r"\.(?:\s|$)", words)) <= 3
+        assert f"{step.tests:,}" in words or step.tests <= 1
+        for edge in step.activated[:3]:
+            assert f"{pair(TABLE.names, edge.source, edge.target)}" in words
+            assert score(edge.score) in words
+
+
+def test_best_choice_names_mean_maximum_and_threshold() -> None:
+    run = RUNS["choosy"]
+    told = 0
+    for step in run.steps:
+        view = step.reservoir
+        assert view is not None
+        if len(view.scores) > 1:
+            words = words_of(run, step.index)
+            assert f"average {score(view.mean)} and reach {score(view.maximum)}" in words
+            assert f"with α = 0.75 an edge needs at least τ = {score(view.tau)}" in words
+            told += 1
+    assert told > 3
+    assert "with α = 1 only the best edge is taken" in words_of(RUNS["best only"], 2)
+    assert "with α = 0 every edge from the average" in words_of(RUNS["greedy"], 1)
+
+
+@pytest.mark.parametrize(
+    ("learner", "told"),
+    [
+        (BestChoice(reservoir=2), "To fill the reservoir {tests} edges were tested; 2 were above"),
+        (BestChoice(first_tests=9), "To fill the reservoir 9 edges were tested, as many as the"),
+        (BestChoice(reservoir=66), "For the first filling of the reservoir all 66 pairs were"),
+    ],
+)
+def test_first_step_says_why_the_filling_ended(learner: BestChoice, told: str) -> None:
+    run = Run(TABLE, learner)
+    run.advance()
+    assert told.format(tests=run.steps[0].tests) in words_of(run, 1)
+
+
+def test_last_step_says_that_the_budget_is_used_up() -> None:
+    for name, budget in (("choosy", 20), ("edge grafting", 15), ("first hit", 15)):
+        run = RUNS[name]
+        last = len(run.steps)
+        assert f"That uses up the edge budget of {budget} edges." in words_of(run, last)
+        assert "budget" not in words_of(run, last - 1)
+
+
+def later_step(**changes: object) -> Step:
+    step = next(
+        step
+        for step in RUNS["choosy"].steps[1:]
+        if step.reservoir is not None and len(step.reservoir.scores) > 4
+    )
+    nothing = np.zeros((0, 2), dtype=np.int32)
+    plain: dict[str, object] = {
+        "skipped_adjacent": nothing,
+        "replaced": nothing,
+        "dropped": nothing,
+        "hubs": np.zeros(0, dtype=np.int32),
+    }
+    return dataclasses.replace(step, **{**plain, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"hubs": np.array([4])}, "those at the hub x4 first"),
+        ({"hubs": np.array([4, 7])}, "those at the hubs x4 and x7 first"),
+        ({"hubs": np.arange(9)}, "those at the 9 hubs first"),
+        ({"dropped": np.array([[0, 1]])}, "1 had left"),
+        ({"dropped": np.array([[0, 1], [2, 3]])}, "because they no longer violated"),
+        ({"skipped_adjacent": np.array([[0, 1]])}, "x0 – x1 was skipped because it touches"),
+        (
+            {"skipped_adjacent": np.array([[0, k] for k in range(1, 8)])},
+            "x0 – x1, x0 – x2, x0 – x3 and 4 more were skipped because they touch",
+        ),
+        ({"tests": 0}, "No edge was left to test"),
+    ],
+)
+def test_variants_of_a_step(changes: dict[str, object], told: str) -> None:
+    assert told in step_words(later_step(**changes), LEARNERS["choosy"], TABLE.names)
+
+
+def test_verdicts_are_summed_up() -> None:
+    tested = later_step().tested
+    for verdicts, told in (
+        ([0, 0, 3, 3], "2 entered the reservoir."),
+        ([0, 1, 1, 3], "3 entered the reservoir, 2 of them in place of weaker ones."),
+        ([1, 3, 3, 3], "1 entered the reservoir in place of a weaker one."),
+        ([2, 2, 2, 3], "3 violated, but none beat the weakest edge of the full reservoir."),
+        ([3, 3, 3, 3], "none violated."),
+    ):
+        four = dataclasses.replace(
+            tested,
+            edges=np.zeros((4, 2), dtype=np.int32),
+            scores=np.zeros(4),
+            verdicts=np.array(verdicts, dtype=np.int8),
+        )
+        words = step_words(later_step(tested=four, tests=4), LEARNERS["choosy"], TABLE.names)
+        assert words.startswith(f"Tested 4 edges; {told}")
+
+
+def test_unknown_learners_are_told_plainly() -> None:
+    run = Run(TABLE, ScriptedLearner())
+    run.advance()
+    words = words_of(run, 1)
+    assert words.endswith("were activated.")
+    assert score(run.steps[0].activated[0].score) in words
+
+
+def test_lists_and_long_names_are_cut() -> None:
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c", "d"]) == "a, b, c and d"
+    assert listed(list("abcdefg")) == "a, b, c and 4 more"
+    named = pair(["x" * 500, "<b>"], 0, 1)
+    assert len(named) <= LONGEST_NAME + 6
+
+
+def test_outcomes_say_what_is_proven() -> None:
+    run = finished(BestChoice(lam=0.03))
+    assert run.outcome is not None
+    assert run.outcome.converged
+    assert outcome_words(run.outcome) == run.outcome.stop_reason
+    stopped = RUNS["edge grafting"].outcome
+    assert stopped is not None
+    assert score(stopped.certificate.worst_score) in outcome_words(stopped)
+    part = dataclasses.replace(
+        stopped, certificate=stopped.certificate._replace(scored=3), bp_restart_gap=0.25
+    )
+    assert "Only 3 of 51 inactive edges were scored" in outcome_words(part)
+    assert "0.250" in outcome_words(part)
+
+
+def test_options_of_a_branch_hold_after_its_step() -> None:
+    before, after = BestChoice(alpha=1.0, max_edges=9), BestChoice(alpha=0.0, max_edges=9)
+    run = Run(TABLE, before, branch=Branch(2, after))
+    assert [learner_at(run, t) for t in (0, 1, 2, 3)] == [before, before, before, after]
+    anew = Run(TABLE, before, branch=Branch(0, after))
+    assert [learner_at(anew, t) for t in (0, 1)] == [after, after]
+
+
+# ------------------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("group_weight", ["count", "sqrt"])
+def test_scores_are_those_the_learner_saw(group_weight: str) -> None:
+    lam = 1e-3 if group_weight == "count" else 5e-3
+    run = finished(BestChoice(group_weight=group_weight, lam=lam, max_edges=15))
+    compared = 0
+    for step in run.steps:
+        for (i, j), seen in zip(step.tested.edges.tolist(), step.tested.scores, strict=True):
+            told = why_not(run, i, j, step.index - 1)
+            assert told["score"] == pytest.approx(seen, rel=1e-6)
+            assert told["violates"] == (seen > lam)
+            assert told["threshold"] == lam
+            compared += 1
+    assert compared > 30
+
+
+def test_pairs_are_explained_at_every_step(run: Run) -> None:
+    for t in (0, 1, 2, len(run.steps) // 2, len(run.steps)):
+        active = {tuple(edge) for edge in run.steps[t - 1].active_edges().tolist()} if t else set()
+        for i, j in itertools.combinations(range(N), 2):
+            if (i, j) in active:
+                with pytest.raises(InputError, match=f"is active at step {t}"):
+                    why_not(run, i, j, t)
+                continue
+            told = why_not(run, j, i, t)
+            assert told["names"] == [f"x{i}", f"x{j}"]
+            assert told["truth"] is None
+            assert told["words"].endswith(
+                "so it violates." if told["violates"] else "so it does not violate."
+            )
+            logged = [
+                (step.index, float(value))
+                for step in run.steps[:t]
+                for edge, value in zip(step.tested.edges.tolist(), step.tested.scores, strict=True)
+                if edge == [i, j]
+            ]
+            if isinstance(run.learner, EdgeGrafting):
+                assert told["tests"] == t
+            else:
+                assert told["tests"] == len(logged)
+                assert (told["last_test"] is None) == (not logged)
+            if logged:
+                assert (told["last_test"]["t"], told["last_test"]["score"]) == logged[-1]
+
+
+def reasons(run: Run) -> str:
+    told = []
+    for step in run.steps:
+        groups = [step.replaced, step.dropped, step.skipped_adjacent]
+        if step.reservoir is not None:
+            groups.append(step.reservoir.edges)
+        active = {tuple(edge) for edge in step.active_edges().tolist()}
+        edges = {tuple(edge) for group in groups for edge in group.tolist()} - active
+        told += [why_not(run, i, j, step.index)["words"] for i, j in sorted(edges)]
+    return "\n".join(told)
+
+
+def test_reasons_name_what_happened() -> None:
+    assert "below τ = " in reasons(RUNS["choosy"])
+    assert re.search(r"skipped because it touches x\d+ – x\d+", reasons(RUNS["greedy"]))
+    assert "a better edge took its place" in reasons(RUNS["small reservoir"])
+    assert "the largest score" in why_not(RUNS["edge grafting"], 0, 11, 3)["words"]
+    assert "has not been tested: 1 test " in why_not(RUNS["first hit"], 0, 11, 1)["words"] or (
+        RUNS["first hit"].steps[0].tests != 1
+    )
+
+
+def test_an_edge_that_ceased_to_violate_is_remembered() -> None:
+    run = finished(BestChoice(alpha=1.0, lam=0.02, t_max=2, first_tests=20, max_edges=4))
+    first = run.steps[0].tested
+    later = [edge for step in run.steps[1:] for edge in step.tested.edges.tolist()]
+    rejected = first.edges[first.verdicts == PASSED]
+    left = next(edge for edge in rejected.tolist() if edge not in later)
+    run.steps[2] = dataclasses.replace(run.steps[2], dropped=np.array([left]))
+    words = why_not(run, *left, 4)["words"]
+    assert "after step 2 it no longer violated and had to leave" in words
+
+
+def test_edges_are_explained(run: Run) -> None:
+    last = len(run.steps)
+    for step in run.steps:
+        for edge in step.activated:
+            told = why_edge(run, edge.target, edge.source, last)
+            assert told["since"] == step.index
+            assert told["score_at_activation"] == edge.score
+            assert score(edge.score) in told["words"]
+            weights = np.array(told["weights"])
+            np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-9)
+            np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-9)
+            assert all(weight > 0 for _, _, weight in told["attract"])
+            assert all(weight < 0 for _, _, weight in told["repel"])
+            assert told["tests"] >= 1
+            with pytest.raises(InputError, match="is not active"):
+                why_edge(run, edge.source, edge.target, step.index - 1)
+
+
+def test_states_that_go_together_are_named() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 2, size=500)
+    b = np.where(rng.random(500) < 0.9, 1 - a, a)
+    c = rng.integers(0, 2, size=500)
+    table = DiscreteTable(np.stack([a, b, c]), ("rain", "sun", "coin"), (("no", "yes"),) * 3)
+    run = Run(table, EdgeGrafting(lam=0.01), truth=[(0, 1), (1, 2)])
+    while run.advance():
+        pass
+    told = why_edge(run, 0, 1, 1)
+    assert told["truth"] is True
+    assert {(x, y) for x, y, _ in told["attract"]} == {("no", "yes"), ("yes", "no")}
+    assert {(x, y) for x, y, _ in told["repel"]} == {("no", "no"), ("yes", "yes")}
+    assert "goes with sun = " in told["words"]
+    assert why_not(run, 0, 2, 1)["truth"] is False
+    assert why_not(run, 1, 2, 1)["truth"] is True
+
+
+def test_nodes_are_described(run: Run) -> None:
+    last = len(run.steps)
+    degrees = run.steps[-1].degrees()
+    for i in range(N):
+        told = node_facts(run, i, last)
+        assert told["degree"] == degrees[i] == len(told["partners"])
+        assert told["rank"] == 1 + (degrees > degrees[i]).sum()
+        assert sum(told["marginal"]) == pytest.approx(1)
+        # Node weights are not penalised, so beliefs match the data.
+        np.testing.assert_allclose(told["marginal"], told["data"], atol=1e-3)
+        norms = [partner["norm"] for partner in told["partners"]]
+        assert norms == sorted(norms, reverse=True)
+        assert told["hub"] == (i in run.steps[-1].hubs)
+    assert node_facts(run, 0, 0)["partners"] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        (lambda run: why_not(run, 0, 0, 1), "two different variables"),
+        (lambda run: why_not(run, 0, 99, 1), "no variable 99"),
+        (lambda run: node_facts(run, -1, 1), "no variable -1"),
+        (lambda run: node_facts(run, 0, 999), "Step 999 has not been made"),
+        (lambda run: why_edge(run, 0, 1, -1), "Step -1 has not been made"),
+    ],
+)
+def test_impossible_questions_are_refused(question, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=sentence):
+        question(RUNS["choosy"])
+
+
+def test_a_run_that_learned_nothing_can_be_asked() -> None:
+    run = Run(TABLE, EdgeGrafting(lam=0.9))
+    with pytest.raises(InputError, match="Nothing has been learned yet"):
+        node_facts(run, 0, 0)
+    assert not run.advance()
+    assert why_not(run, 0, 1, 0)["words"].startswith("No step has been made yet.")
