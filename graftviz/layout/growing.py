@@ -29,10 +29,16 @@ class GrowingLayout:
     ----------
     n : int
         Number of nodes.
+
+    Attributes
+    ----------
+    n_edges : int
+        Number of edges at the last call of `grow`.
     """
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self.n_edges = 0
         self._connected = np.zeros(n, dtype=bool)
         self._room = max(ROOM, REACH / math.sqrt(FULL_AT * max(1, n)))
         self._unit = self._room  # length of one hop; follows the size of the core
@@ -58,6 +64,7 @@ class GrowingLayout:
             Coordinates 0 … 10000.
         """
         edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        self.n_edges = len(edges)
         was_connected = self._connected.copy()
         self._bring_in(edges)
         before = self._positions

@@ -71,13 +71,11 @@ def run_header(
     table = run.table
     n = table.n_variables
     learner = learner_at(run, len(run.steps))
-    if positions is None and _has_skeleton(run):
-        assert run.truth is not None
-        places = _skeleton(n, run.truth.tobytes())
-    elif positions is None:
-        places = None
-    else:
+    places: Sequence[Any] | None = None
+    if positions is not None:
         places = [[_number(x), _number(y)] for x, y in positions]
+    elif run.truth is not None and _has_skeleton(run):
+        places = _skeleton(n, run.truth.tobytes())
     return {
         "run": token,
         "title": title,

@@ -1,0 +1,282 @@
+"""Records of a run: strict JSON, the keys docs/player.md promises, and enough to redraw the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import re
+import timeit
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fakes import ScriptedLearner, random_table
+
+from graftviz.errors import InputError
+from graftviz.layout import GrowingLayout
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.first_hit import FirstHit
+from graftviz.player.records import (
+    answer,
+    outcome_record,
+    recorded_run,
+    run_header,
+    step_record,
+)
+from graftviz.runs import Branch, Run
+from graftviz.table import DiscreteTable
+
+PLAYER = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text(encoding="utf-8")
+TRUTH = [(0, 1), (1, 2), (2, 3), (0, 4)]
+
+
+def dependent_table(n: int, rows: int = 500) -> DiscreteTable:
+    rng = np.random.default_rng(1)
+    codes = np.zeros((rows, n), dtype=np.int64)
+    for i in range(n):
+        codes[:, i] = rng.integers(0, 3, size=rows)
+        if i:
+            copies = rng.random(rows) < 0.6
+            codes[copies, i] = codes[copies, i // 2]
+    return DiscreteTable.from_codes(codes)
+
+
+TABLE = dependent_table(30)
+TRAIN, TEST = TABLE.split(test_fraction=0.2, seed=0)
+
+
+def finished(learner: Any = BestChoice(max_edges=60), **settings: Any) -> Run:  # noqa: B008
+    run = Run(settings.pop("table", TRAIN), learner, **settings)
+    while run.advance():
+        pass
+    return run
+
+
+def documented_keys(section: str) -> set[str]:
+    """Return the keys in the first column of a table of docs/player.md."""
+    text = PLAYER.split(f"## {section}")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
+    return {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
+
+
+def strict(value: Any) -> Any:
+    """Write strict JSON and read it back; only plain types survive unchanged."""
+    back = json.loads(json.dumps(value, allow_nan=False))
+    assert back == value
+    return back
+
+
+def check_types(value: Any) -> None:
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value)
+        value = list(value.values())
+    if isinstance(value, list):
+        for entry in value:
+            check_types(entry)
+    else:
+        assert value is None or type(value) in (str, int, float, bool)
+
+
+LEARNERS = [
+    BestChoice(max_edges=60),
+    BestChoice(alpha=0.0),
+    EdgeGrafting(max_edges=40),
+    FirstHit(max_edges=40),
+    ScriptedLearner(),
+    ScriptedLearner(reservoir=False),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("knows", [True, False], ids=["truth", "no truth"])
+def test_records_are_strict_json_with_the_documented_keys(learner: Any, knows: bool) -> None:
+    run = finished(learner, test=TEST if knows else None, truth=TRUTH if knows else None)
+    header, records, outcome = recorded_run(run, title="Sample")
+    for part in (header, *records, outcome):
+        strict(part)
+        check_types(part)
+    assert set(header) == documented_keys("Header")
+    wanted = documented_keys("Record")
+    for record in records:
+        assert set(record) | {"layout"} == wanted
+        assert record["words"].endswith(".")
+    assert outcome is not None
+    outcome_keys = re.search(r"^`\{(.+)\}`\.\n", PLAYER.split("## Outcome")[1], re.MULTILINE)
+    assert outcome_keys
+    assert set(outcome) == set(re.sub(r": \{.*?\}", "", outcome_keys[1]).split(", "))
+    assert (records[0]["nlpl"] is None) != knows
+    assert (records[0]["recall"] is None) != knows
+    assert header["start"]["objective"] == pytest.approx(run.steps[0].previous_objective, rel=1e-5)
+    assert [record["t"] for record in records] == list(range(1, outcome["steps"] + 1))
+
+
+def test_records_are_enough_to_redraw_the_run() -> None:
+    run = finished(BestChoice(alpha=0.25, max_edges=60))
+    active: list[list[int]] = []
+    norms: dict[tuple[int, int], float] = {}
+    for step, record in zip(run.steps, recorded_run(run, title="")[1], strict=True):
+        active += [[i, j] for i, j, _ in record["activated"]]
+        norms.update({(i, j): norm for i, j, norm in record["weights"]})
+        assert active == step.active_edges().tolist()
+        assert len(active) == record["edges"]
+        model = step.model()
+        told = [norms[i, j] for i, j in model.edges.tolist()]
+        np.testing.assert_allclose(told, model.edge_norms(), rtol=1e-5, atol=1e-9)
+
+
+def test_reservoir_tells_which_edges_were_taken_and_which_skipped() -> None:
+    run = finished(BestChoice(alpha=0.0, max_edges=60))
+    skipped = 0
+    for step, record in zip(run.steps, recorded_run(run, title="")[1], strict=True):
+        reservoir = record["reservoir"]
+        taken = [reservoir["edges"][k] for k in reservoir["taken"]]
+        assert taken == [[edge.source, edge.target] for edge in step.activated]
+        passed = [reservoir["edges"][k] for k in reservoir["skipped"]]
+        assert passed == step.skipped_adjacent.tolist()
+        assert reservoir["scores"] == sorted(reservoir["scores"], reverse=True)
+        skipped += len(passed)
+    assert skipped > 0
+
+
+def test_key_frames_come_often_at_first_and_not_too_often_later() -> None:
+    run = finished(EdgeGrafting(max_edges=90))
+    header, records, _ = recorded_run(run, title="")
+    frames = [record["t"] for record in records if "layout" in record]
+    assert frames[0] == 1
+    assert frames[-1] == 90
+    assert 40 <= len(frames) <= 80
+    assert max(b - a for a, b in itertools.pairwise(frames)) <= 3
+    for xy in (header["layout"], *(records[t - 1]["layout"] for t in frames)):
+        assert len(xy) == 2 * 30
+        assert all(type(value) is int and 0 <= value <= 10_000 for value in xy)
+
+
+def test_unfinished_runs_end_without_outcome() -> None:
+    run = Run(TRAIN, BestChoice())
+    with pytest.raises(ValueError, match="before its first step"):
+        run_header(run, title="")
+    run.advance()
+    run.advance()
+    _, records, outcome = recorded_run(run, title="")
+    assert outcome is None
+    assert len(records) == 2
+
+
+def test_runs_that_activate_nothing_have_header_and_outcome() -> None:
+    header, records, outcome = recorded_run(finished(BestChoice(lam=0.9)), title="")
+    assert records == []
+    assert outcome is not None
+    assert outcome["steps"] == 0
+    assert header["start"]["objective"] == outcome["objective"]
+
+
+def test_true_graph_is_the_skeleton_of_every_run() -> None:
+    first, records, _ = recorded_run(finished(truth=TRUTH), title="")
+    second, _, _ = recorded_run(finished(FirstHit(max_edges=9), truth=TRUTH), title="")
+    assert first["positions"] == second["positions"]
+    assert first["layout"] is None
+    assert first["truth"] == sorted(map(list, TRUTH))
+    assert not any("layout" in record for record in records)
+    # A layout that is handed in all the same is left alone.
+    run = finished(truth=TRUTH)
+    assert "layout" not in step_record(run, 1, GrowingLayout(30))
+
+
+def test_known_places_win() -> None:
+    places = np.linspace(0, 10_000, 60).reshape(30, 2)
+    header, records, _ = recorded_run(finished(truth=TRUTH), title="", positions=places)
+    np.testing.assert_allclose(header["positions"], places, rtol=1e-5)
+    assert not any("layout" in record for record in records)
+
+
+def test_an_empty_truth_gives_no_skeleton() -> None:
+    header, records, _ = recorded_run(finished(truth=np.zeros((0, 2), dtype=int)), title="")
+    assert header["truth"] == []
+    assert header["positions"] is None
+    assert "layout" in records[0]
+
+
+def test_header_shows_the_options_in_force() -> None:
+    branch = Branch(2, BestChoice(alpha=0.125, max_edges=20, group_weight="sqrt", lam=0.01))
+    run = finished(BestChoice(max_edges=20, group_weight="sqrt", lam=0.01), branch=branch)
+    text = {"t": 2, "run": "before", "text": "α 0.125"}
+    header = run_header(run, title="", token="after", branch=text)
+    assert header["run"] == "after"
+    assert header["branch"] == text
+    assert header["learner"]["options"]["alpha"] == 0.125
+    assert header["learner"]["options"]["group_weight"] == "sqrt"
+    assert "preset" not in header["learner"]["options"]
+    assert header["lam"] == 0.01
+    assert header["learner"]["pseudocode"][0] == BestChoice.pseudocode[0]._asdict()
+    assert "α = 0.75" in step_record(run, 2)["words"]
+    assert "α = 0.125" in step_record(run, 3)["words"]
+
+
+def test_what_is_not_a_number_becomes_null() -> None:
+    run = finished()
+    run.metrics[0] = run.metrics[0]._replace(nlpl_test=float("inf"))
+    run.steps[0] = dataclasses.replace(run.steps[0], kkt_residual=float("nan"))
+    record = strict(step_record(run, 1))
+    assert record["nlpl"] is None
+    assert record["kkt"] is None
+
+
+def test_text_passes_through_untouched() -> None:
+    names = ("<script>", "naïve “name”", "line\nbreak", "\u202eabc", "x" * 300)
+    codes = random_table(0, 5, 50).codes
+    labels = tuple(tuple(f"</{k}>" for k in range(4)) for _ in names)
+    table = DiscreteTable(np.minimum(codes, 3), names, labels)
+    header, _, _ = recorded_run(finished(ScriptedLearner(), table=table), title="& <b>")
+    assert header["names"] == list(names)
+    assert header["labels"][0] == ["</0>", "</1>", "</2>", "</3>"]
+    assert header["title"] == "& <b>"
+
+
+def test_answers_have_the_documented_keys() -> None:
+    run = finished(truth=TRUTH)
+    i, j = run.steps[0].activated[0][:2]
+    asked = {
+        "node": {"kind": "node", "i": i, "t": 3},
+        "edge (active)": {"kind": "edge", "i": i, "j": j, "t": 3},
+        "pair (inactive)": {"kind": "pair", "i": i, "j": j, "t": 0},
+    }
+    for title, question in asked.items():
+        told = strict(answer(run, question))
+        check_types(told)
+        listed = PLAYER.split(f"* {title}: `{{")[1].split("}`")[0]
+        flat = re.sub(r"\{[^{}]*\}|\[[^\[\]]*\]", "", re.sub(r"\[[^\[\]]*\]", "", listed))
+        keys = {part.split(":")[0].strip() for part in flat.split(",")}
+        assert set(told) == keys | {"t"}
+        assert told["t"] == question["t"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {},
+        {"kind": "graph", "i": 0, "t": 1},
+        {"kind": "node", "i": "0", "t": 1},
+        {"kind": "node", "i": True, "t": 1},
+        {"kind": "node", "i": 0},
+        {"kind": "pair", "i": 0, "t": 1},
+        {"kind": "pair", "i": 0, "j": 1.5, "t": 1},
+        {"kind": "edge", "i": 0, "j": 10**9, "t": 1},
+    ],
+)
+def test_questions_that_are_none_are_refused(question: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        answer(finished(), question)
+
+
+def test_records_are_cheap_and_small() -> None:
+    run = finished(BestChoice(max_edges=400), table=dependent_table(200))
+    middle = len(run.steps) // 2
+    best = min(timeit.repeat(lambda: step_record(run, middle), number=10, repeat=5)) / 10
+    # Measured 0.1 ms; the bound leaves room for a busy machine.
+    assert best < 2e-3
+    size = len(json.dumps(step_record(run, middle), separators=(",", ":")))
+    assert size < 12_000
+    assert outcome_record(run) is not None
