@@ -137,6 +137,33 @@ def test_every_data_file_of_the_package_is_installed(tracked: list[Path]) -> Non
     assert {name for name in data if not any(fnmatch(name, p) for p in patterns)} == set()
 
 
+def untyped_functions(tree: ast.AST) -> list[str]:
+    """Return the functions without full annotations; numba kernels and what is in them excepted."""
+    found = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = " ".join(map(ast.unparse, node.decorator_list))
+            if any(word in decorators for word in ("njit", "intrinsic", "vectorize")):
+                continue
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            untyped = [a for a in arguments if not a.annotation and a.arg not in ("self", "cls")]
+            if untyped or not node.returns:
+                found.append(f"{node.name}, line {node.lineno}")
+        found += untyped_functions(node)
+    return found
+
+
+def test_all_but_kernels_is_annotated() -> None:
+    assert untyped_functions(ast.parse("@njit(cache=True)\ndef kernel(x):\n    return x")) == []
+    assert untyped_functions(ast.parse("def plain(x) -> int:\n    return x")) == ["plain, line 1"]
+    paths = sorted(ROOT.glob("graftviz/**/*.py"))
+    found = {
+        str(path.relative_to(ROOT)): untyped_functions(ast.parse(path.read_text(encoding="utf-8")))
+        for path in paths
+    }
+    assert {path: names for path, names in found.items() if names} == {}
+
+
 def test_version_is_the_one_of_the_changelog() -> None:
     newest = re.search(r"^## (.*)$", text_of("CHANGELOG.md"), re.MULTILINE)
     assert newest
