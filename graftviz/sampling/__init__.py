@@ -1,0 +1,32 @@
+"""Synthetic data: random graphs, random potentials on them, and rows drawn from the model."""
+
+from graftviz.sampling.exact import joint_probabilities, joint_states, sample_exact
+from graftviz.sampling.gibbs import Sample, sample_gibbs
+from graftviz.sampling.graphs import (
+    Graph,
+    given_graph,
+    grid_graph,
+    karate_graph,
+    les_miserables_graph,
+    random_graph,
+    scale_free_graph,
+)
+from graftviz.sampling.mixing import MixingDiagnostic
+from graftviz.sampling.potentials import random_model
+
+__all__ = [
+    "Graph",
+    "MixingDiagnostic",
+    "Sample",
+    "given_graph",
+    "grid_graph",
+    "joint_probabilities",
+    "joint_states",
+    "karate_graph",
+    "les_miserables_graph",
+    "random_graph",
+    "random_model",
+    "sample_exact",
+    "sample_gibbs",
+    "scale_free_graph",
+]

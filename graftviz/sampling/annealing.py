@@ -1,0 +1,154 @@
+"""Population annealing: a start for Gibbs chains that is right even where chains do not move.
+
+Around a hub with many neighbours the chain freezes: the hub keeps its state because its neighbours
+do, and they because it does. Started at random and left alone, chains keep the hub states that they
+happened to fall into, which have little to do with the model. So the chains are cooled together
+(Hukushima and Iba 2003; Machta 2010): sample from p_β(x) ∝ exp(β · score(x)) with β rising from 0
+to 1, and at each rise draw the population anew, each chain with weight exp(Δβ · score(x)). That
+gives every hub state its due while the chains still move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.model import PairwiseMRF
+from graftviz.sampling.sweep import Conditionals, advance
+
+SWEEPS_PER_STEP = 5
+_KEPT_SHARE = 0.85  # effective share of the population that a rise of β should leave
+_FEWEST_SWEEPS = 100
+_MOST_SWEEPS = 1000
+
+
+class Population(NamedTuple):
+    """Chains on their way.
+
+    Attributes
+    ----------
+    states : uint8 array, shape (n, chains)
+    generators : uint32 array, shape (4, chains)
+        They stay in place when the population is drawn anew: copies of one chain go separate ways.
+    ancestors : int64 array, shape (chains,)
+        The chain of the start that each one descends from.
+    """
+
+    states: np.ndarray
+    generators: np.ndarray
+    ancestors: np.ndarray
+
+
+def new_population(model: PairwiseMRF, chains: int, rng: np.random.Generator) -> Population:
+    """Start `chains` chains at uniformly random states, the model at β = 0."""
+    generators = rng.integers(0, 2**32, size=(4, chains), dtype=np.uint32)
+    shape = (model.n_variables, chains)
+    states = rng.integers(0, model.cardinalities[:, None], size=shape).astype(np.uint8)
+    return Population(states, generators, np.arange(chains))
+
+
+def usual_sweeps(model: PairwiseMRF, start: Population) -> int:
+    """Return how many sweeps of annealing the model deserves, between 100 and 1,000.
+
+    For normally distributed scores a rise Δβ leaves the share exp(−(Δβ · σ)²) of the population
+    effective; σ, their standard deviation, is largest at the start, where it is known.
+    """
+    spread = float(scores(model, start.states).std())
+    steps = np.ceil(spread / np.sqrt(-np.log(_KEPT_SHARE)))
+    return int(np.clip(SWEEPS_PER_STEP * steps, _FEWEST_SWEEPS, _MOST_SWEEPS))
+
+
+def anneal(
+    model: PairwiseMRF,
+    conditionals: Conditionals,
+    start: Population,
+    sweeps: int,
+    rng: np.random.Generator,
+    done: Callable[[int], None] | None = None,
+) -> Population:
+    """Cool the population from β = 0 to 1 in `sweeps` sweeps.
+
+    β rises as far as leaves 85 % of the population effective, further only if the sweeps would not
+    suffice; sweeps left over are made at β = 1. With fewer than five there is no annealing at all.
+
+    Returns
+    -------
+    Population
+        New arrays; `start` is left as it was.
+    """
+    states, generators, ancestors = (array.copy() for array in start)
+    beta = 0.0
+    left = sweeps
+    while beta < 1 and left >= SWEEPS_PER_STEP:
+        score = scores(model, states)
+        rise = max(_rise(score, 1 - beta), (1 - beta) / (left // SWEEPS_PER_STEP))
+        chosen = resample(np.exp(rise * (score - score.max())), rng.random())
+        states = np.ascontiguousarray(states[:, chosen])
+        ancestors = ancestors[chosen]
+        # Adding up rises must not miss 1 by a rounding error.
+        beta = 1.0 if rise > (1 - beta) * (1 - 1e-9) else beta + rise
+        cooled = conditionals._replace(weights=conditionals.weights * np.float32(beta))
+        advance(cooled, states, generators, SWEEPS_PER_STEP, done)
+        left -= SWEEPS_PER_STEP
+    advance(conditionals, states, generators, left, done)
+    return Population(states, generators, ancestors)
+
+
+def resample(weights: np.ndarray, offset: float) -> np.ndarray:
+    """Draw as many indices as there are weights, index k about weights[k] / mean times.
+
+    Systematic resampling: evenly spaced points, all shifted by `offset` in [0, 1), along the
+    cumulative weights; so every index is drawn its expected number of times, rounded up or down.
+    """
+    cumulative = np.cumsum(weights)
+    points = (np.arange(len(weights)) + offset) * (cumulative[-1] / len(weights))
+    # Rounding may push the last point to the very end.
+    return np.minimum(np.searchsorted(cumulative, points, side="right"), len(weights) - 1)
+
+
+def scores(model: PairwiseMRF, states: np.ndarray) -> np.ndarray:
+    """Return the unnormalised log-probability of every chain's state, float64, shape (chains,)."""
+    total = np.zeros(states.shape[1])
+    _add_scores(
+        model.cardinalities,
+        model.edges,
+        model.node_offsets,
+        model.edge_offsets,
+        model.weights,
+        states,
+        total,
+    )
+    return total
+
+
+def _rise(score: np.ndarray, most: float) -> float:
+    """Return the largest rise of β up to `most` that keeps enough of the population effective."""
+    centred = score - score.max()
+
+    def kept(rise: float) -> float:
+        weights = np.exp(rise * centred)
+        return float(weights.sum() ** 2 / (weights @ weights) / len(weights))
+
+    if kept(most) >= _KEPT_SHARE:
+        return most
+    low, high = 0.0, most
+    while high - low > 1e-3 * most:
+        middle = (low + high) / 2
+        low, high = (middle, high) if kept(middle) >= _KEPT_SHARE else (low, middle)
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _add_scores(cardinalities, edges, node_offsets, edge_offsets, weights, states, total):
+    for i in range(len(cardinalities)):
+        own = states[i]
+        for c in range(len(total)):
+            total[c] += weights[node_offsets[i] + own[c]]
+    for e in range(len(edges)):
+        first, second = states[edges[e, 0]], states[edges[e, 1]]
+        columns = cardinalities[edges[e, 1]]
+        for c in range(len(total)):
+            total[c] += weights[edge_offsets[e] + first[c] * columns + second[c]]

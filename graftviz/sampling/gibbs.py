@@ -1,0 +1,128 @@
+"""Gibbs sampling with many chains from an annealed start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.model import PairwiseMRF
+from graftviz.sampling.annealing import anneal, new_population, usual_sweeps
+from graftviz.sampling.mixing import MixingDiagnostic, diagnose
+from graftviz.sampling.sweep import advance, conditionals_of
+from graftviz.table import DiscreteTable
+
+THIN = 25
+MAX_STATES = 256  # a state is recorded in one byte
+
+_LEAST_CHAINS = 2  # the diagnostic compares chains
+_LEAST_DRAWS = 4  # and halves of chains, of at least two draws each
+_DRAWS_WANTED = 8
+_FEWEST_USUAL_CHAINS, _MOST_USUAL_CHAINS = 1024, 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows drawn from a model, and whether the sampler mixed.
+
+    Attributes
+    ----------
+    table : DiscreteTable
+        Neighbouring rows come from different chains.
+    diagnostic : MixingDiagnostic
+    """
+
+    table: DiscreteTable
+    diagnostic: MixingDiagnostic
+
+
+def sample_gibbs(
+    model: PairwiseMRF,
+    rows: int,
+    *,
+    seed: int = 0,
+    burn_in: int | None = None,
+    thin: int = THIN,
+    chains: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sample:
+    """Draw rows by systematic-scan Gibbs sampling.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+        All weights finite, at most 256 states a variable.
+    rows : int
+        At least 1.
+    seed : int
+        The same seed gives the same rows in every process.
+    burn_in : int, optional
+        Sweeps (visits to all variables) before the first recorded draw, from uniformly random
+        starts through an annealing (:mod:`graftviz.sampling.annealing`); default: as many as that
+        needs, 100 to 1,000, the more the larger and the stronger the potentials.
+    thin : int
+        Sweeps from one recorded draw to the next.
+    chains : int, optional
+        At least 2; default: an eighth of the rows, but 1,024 to 4,096. Each chain gives as many
+        draws as it takes, and never less than 4; surplus draws, the earliest, are dropped.
+    progress : callable (done, total), optional
+        Told now and then how many sweeps of how many are done, summed over chains.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, infinite weights, or more than 256 states.
+    """
+    _check(model, rows, burn_in, thin, chains)
+    if chains is None:
+        eighth = -(-rows // _DRAWS_WANTED)
+        chains = min(max(eighth, _FEWEST_USUAL_CHAINS), _MOST_USUAL_CHAINS)
+    draws = max(_LEAST_DRAWS, -(-rows // chains))
+    rng = np.random.default_rng(seed)
+    start = new_population(model, chains, rng)
+    if burn_in is None:
+        burn_in = usual_sweeps(model, start)
+
+    swept = 0
+    total = chains * (burn_in + (draws - 1) * thin)
+
+    def done(sweeps: int) -> None:
+        nonlocal swept
+        swept += sweeps
+        if progress is not None:
+            progress(swept, total)
+
+    conditionals = conditionals_of(model)
+    population = anneal(model, conditionals, start, burn_in, rng, done)
+    recorded = np.empty((model.n_variables, draws, chains), dtype=np.uint8)
+    for draw in range(draws):
+        if draw:
+            advance(conditionals, population.states, population.generators, thin, done)
+        recorded[:, draw] = population.states
+    diagnostic = diagnose(model, recorded, population.ancestors, burn_in, thin)
+    flat = recorded.reshape(model.n_variables, draws * chains)
+    codes = np.ascontiguousarray(flat[:, draws * chains - rows :])
+    codes.flags.writeable = False
+    return Sample(DiscreteTable(codes, model.names, model.labels), diagnostic)
+
+
+def _check(
+    model: PairwiseMRF, rows: int, burn_in: int | None, thin: int, chains: int | None
+) -> None:
+    for name, value, least in (
+        ("rows", rows, 1),
+        ("sweeps of burn-in", burn_in, 0),
+        ("sweeps of thinning", thin, 1),
+        ("chains", chains, _LEAST_CHAINS),
+    ):
+        if value is not None and value < least:
+            raise InputError(f"The number of {name} must be at least {least}; got {value}.")
+    if not np.isfinite(model.weights).all():
+        raise InputError(
+            "Gibbs sampling needs positive potentials: with a zero (weight −infinity) its chains "
+            "may never reach parts of the space. Exact sampling takes such models when small."
+        )
+    if model.cardinalities.max() > MAX_STATES:
+        raise InputError(f"Gibbs sampling takes variables of at most {MAX_STATES} states.")

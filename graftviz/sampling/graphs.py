@@ -1,0 +1,222 @@
+"""Graphs to put potentials on: scale-free, grid, random, and two famous social networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.table.discrete import default_names
+
+EDGES_PER_NEW_NODE = 2  # best-choice edge grafting, appendix C
+_CANVAS = 10_000  # positions run from 0 to this, as the player expects them
+_MARGIN = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph without loops or double edges, its nodes numbered 0 … n − 1.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One per node, all different.
+    edges : int64 array, shape (m, 2)
+        Rows (i, j) with i < j, sorted; read-only.
+    positions : float64 array, shape (n, 2), or None
+        Natural places x, y in 0 … 10000 with y pointing down, where there are any; read-only.
+
+    Raises
+    ------
+    InputError
+        When an edge joins a node to itself or names a node that is not there, or two nodes share
+        a name.
+    """
+
+    names: tuple[str, ...]
+    edges: np.ndarray
+    positions: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        if n == 0 or len(set(self.names)) != n:
+            raise InputError("A graph needs at least one node, and all names must be different.")
+        edges = np.sort(np.array(self.edges, dtype=np.int64).reshape(-1, 2), axis=1)
+        if len(edges) and (edges.min() < 0 or edges.max() >= n):
+            raise InputError(f"An edge names a node that is not one of 0 … {n - 1}.")
+        if (edges[:, 0] == edges[:, 1]).any():
+            loop = int(edges[edges[:, 0] == edges[:, 1]][0, 0])
+            raise InputError(f"An edge joins node {self.names[loop]!r} to itself.")
+        edges = np.unique(edges, axis=0)
+        edges.flags.writeable = False
+        object.__setattr__(self, "edges", edges)
+        if self.positions is not None:
+            positions = np.array(self.positions, dtype=np.float64).reshape(n, 2)
+            positions.flags.writeable = False
+            object.__setattr__(self, "positions", positions)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, n."""
+        return len(self.names)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, m."""
+        return len(self.edges)
+
+
+def scale_free_graph(nodes: int, seed: int = 0) -> Graph:
+    """Grow a Barabási–Albert graph, two edges per new node, 2n − 4 edges in all.
+
+    The seed graph is two nodes without an edge. The third node joins both, having no choice; each
+    later one joins two different nodes drawn with probability proportional to their degrees (the
+    second draw repeats until it differs). So n − 2 nodes bring two edges each.
+
+    Raises
+    ------
+    InputError
+        For fewer than three nodes.
+    """
+    if nodes < 3:
+        raise InputError(f"A scale-free graph needs at least 3 nodes; got {nodes}.")
+    rng = np.random.default_rng(seed)
+    # Every node stands here once per edge it has: a uniform draw is a draw by degree.
+    ends = np.empty(2 * EDGES_PER_NEW_NODE * (nodes - 2), dtype=np.int64)
+    edges = np.empty((EDGES_PER_NEW_NODE * (nodes - 2), 2), dtype=np.int64)
+    filled = 0
+    for new in range(2, nodes):
+        targets: list[int] = [0, 1] if new == 2 else []
+        while len(targets) < EDGES_PER_NEW_NODE:
+            target = int(ends[rng.integers(filled)])
+            if target not in targets:
+                targets.append(target)
+        for target in targets:
+            edges[filled // 2] = target, new
+            ends[filled : filled + 2] = target, new
+            filled += 2
+    return Graph(default_names(nodes), edges)
+
+
+def grid_graph(rows: int, columns: int) -> Graph:
+    """Return the rows × columns lattice; node names are ``r0c0``, ``r0c1``, …, row by row.
+
+    Raises
+    ------
+    InputError
+        When a side is shorter than one or the grid has fewer than two nodes.
+    """
+    if rows < 1 or columns < 1 or rows * columns < 2:
+        raise InputError(f"A grid needs at least two nodes; got {rows} × {columns}.")
+    number = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([number[:, :-1], number[:, 1:]], axis=-1).reshape(-1, 2)
+    down = np.stack([number[:-1], number[1:]], axis=-1).reshape(-1, 2)
+    names = tuple(f"r{r}c{c}" for r in range(rows) for c in range(columns))
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    return Graph(names, np.concatenate([across, down]), lattice_positions(row, column))
+
+
+def lattice_positions(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return places in 0 … 10000, shape (n, 2), for nodes on a lattice; row 0 is at the top.
+
+    Both axes share one scale and the lattice is centred.
+    """
+    places = np.stack([columns, rows], axis=-1).astype(np.float64)
+    places -= places.min(axis=0)
+    extent = places.max(axis=0)
+    scale = (_CANVAS - 2 * _MARGIN) / max(extent.max(), 1.0)
+    return _CANVAS / 2 + (places - extent / 2) * scale
+
+
+def square_side(nodes: int) -> int:
+    """Return the side of the square grid with that many nodes.
+
+    Raises
+    ------
+    InputError
+        When the number is no square; the nearest squares are named.
+    """
+    side = math.isqrt(max(nodes, 0))
+    if side < 2 or side * side != nodes:
+        near = f"{max(side, 2) ** 2} or {(max(side, 2) + 1) ** 2}"
+        raise InputError(
+            f"A square grid cannot have {nodes} nodes; use {near}, or give a shape such as 20x30."
+        )
+    return side
+
+
+def random_graph(
+    nodes: int, *, edges: int | None = None, probability: float | None = None, seed: int = 0
+) -> Graph:
+    """Draw a graph uniformly, with a given number of edges or a given probability of each edge.
+
+    Raises
+    ------
+    InputError
+        Unless exactly one of the two is given, and it is possible on that many nodes.
+    """
+    if nodes < 2:
+        raise InputError(f"A random graph needs at least 2 nodes; got {nodes}.")
+    if (edges is None) == (probability is None):
+        raise InputError("A random graph needs either a number of edges or a probability.")
+    possible = nodes * (nodes - 1) // 2
+    rng = np.random.default_rng(seed)
+    if edges is None:
+        assert probability is not None
+        if not 0 <= probability <= 1:
+            raise InputError(f"The edge probability must lie in 0 … 1; got {probability:g}.")
+        edges = int(rng.binomial(possible, probability))
+    if not 0 <= edges <= possible:
+        raise InputError(
+            f"{nodes} nodes can have between 0 and {possible:,} edges; asked were {edges:,}."
+        )
+    # Pair number k counts the pairs (i, j), i < j, by j: it is j (j − 1) / 2 + i.
+    numbers = np.sort(rng.choice(possible, size=edges, replace=False, shuffle=False))
+    j = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+    # The square root may be off by one in its last bit.
+    j -= j * (j - 1) // 2 > numbers
+    j += j * (j + 1) // 2 <= numbers
+    return Graph(default_names(nodes), np.stack([numbers - j * (j - 1) // 2, j], axis=-1))
+
+
+def given_graph(edges: Iterable[tuple[str, str]], names: Sequence[str] = ()) -> Graph:
+    """Return the graph of an edge list over node names; double edges count once.
+
+    Parameters
+    ----------
+    edges : iterable of (str, str)
+    names : sequence of str, optional
+        All nodes in their order; default: as they first appear in `edges`.
+
+    Raises
+    ------
+    InputError
+        When an edge names a node that `names` does not hold, or joins a node to itself.
+    """
+    pairs = [(str(source), str(target)) for source, target in edges]
+    order = list(names) or list(dict.fromkeys(name for pair in pairs for name in pair))
+    index = {name: i for i, name in enumerate(order)}
+    unknown = next((name for pair in pairs for name in pair if name not in index), None)
+    if unknown is not None:
+        raise InputError(f"An edge names {unknown!r}, which is not one of the nodes.")
+    numbered = np.array([(index[a], index[b]) for a, b in pairs], dtype=np.int64)
+    return Graph(tuple(order), numbered.reshape(-1, 2))
+
+
+def karate_graph() -> Graph:
+    """Return Zachary's karate club: 34 members, 78 friendships; names as in his paper, from 1."""
+    network = nx.karate_club_graph()
+    return given_graph(
+        ((f"member {a + 1}", f"member {b + 1}") for a, b in network.edges),
+        [f"member {node + 1}" for node in network.nodes],
+    )
+
+
+def les_miserables_graph() -> Graph:
+    """Return who meets whom in Les Misérables: 77 characters, 254 pairs; names as in networkx."""
+    network = nx.les_miserables_graph()
+    return given_graph(network.edges, [str(node) for node in network.nodes])
