@@ -8,7 +8,7 @@ tables are counted again whenever they are asked for, which costs about a micros
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -65,15 +65,17 @@ class TableStore(NamedTuple):
     used: np.ndarray
 
 
-@intrinsic
-def _popcount(typing_context, word):  # type: ignore[no-untyped-def]
-    """Population count of a 64-bit word, as the processor's own instruction."""
+def _popcount_instruction(_typing_context: Any, _word: Any) -> Any:
+    """Generate the processor's own population count of a 64-bit word."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         function = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
         return builder.call(function, arguments)
 
     return types.uint64(types.uint64), generate
+
+
+_popcount: Any = intrinsic(_popcount_instruction)
 
 
 @njit(cache=True, nogil=True)

@@ -101,12 +101,12 @@ class PairwiseMRF:
 
     @property
     def node_offsets(self) -> np.ndarray:
-        """Offsets into `weights`: node i owns ``weights[offsets[i]:offsets[i + 1]]``; shape (n + 1,)."""
+        """Where node i begins in `weights` (it ends where i + 1 begins), shape (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.cardinalities)])
 
     @property
     def edge_offsets(self) -> np.ndarray:
-        """Offsets into `weights`: edge e owns ``weights[offsets[e]:offsets[e + 1]]``; shape (m + 1,)."""
+        """Where edge e begins in `weights` (it ends where e + 1 begins), shape (m + 1,)."""
         sizes = self.cardinalities[self.edges].prod(axis=1)
         return self.cardinalities.sum() + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -134,7 +134,7 @@ class PairwiseMRF:
         return np.bincount(self.edges.reshape(-1), minlength=self.n_variables)
 
     def log_scores(self, codes: np.ndarray) -> np.ndarray:
-        """Return the unnormalised log-probability of each row of `codes`, shape (variables, rows)."""
+        """Return the unnormalised log-probability of each row; `codes` has shape (variables, rows)."""
         total = np.zeros(codes.shape[1])
         for i in range(self.n_variables):
             total += self.node_weights(i)[codes[i]]

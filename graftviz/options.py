@@ -133,7 +133,9 @@ def parse_options(cls: type, texts: Mapping[str, str]) -> dict[str, Any]:
     values = {}
     for name, text in texts.items():
         if name not in known:
-            raise InputError(f"There is no option {name!r} here; the options are {', '.join(known)}.")
+            raise InputError(
+                f"There is no option {name!r} here; the options are {', '.join(known)}."
+            )
         value = _parse_value(known[name], text)
         _check_value(known[name], value)
         values[name] = value

@@ -1,4 +1,4 @@
-"""Best-choice edge grafting: a stream of edge tests, a reservoir, several edges a step (BC alg. 2–4)."""
+"""Best-choice edge grafting: a stream of edge tests, a reservoir, several edges a step."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class BestChoice(GraftingOptions):
     )
     source: ClassVar[str] = "Best-choice edge grafting, algorithms 2–4"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
-        CodeLine("reorganise", 0, "hubs H = {i : degree / (n−1) > ĉ}: move their edges up the queue"),
-        CodeLine("fill", 0, "first step: test until the reservoir R is full (or the cap is reached)"),
+        CodeLine("reorganise", 0, "hubs H = {i : degree/(n−1) > ĉ}: move their edges up"),
+        CodeLine("fill", 0, "first step: test until R is full (or the cap is reached)"),
         CodeLine("loop", 0, "repeat until t_max tests are made"),
         CodeLine("refill", 1, "if the queue is empty: refill it from the frozen list L"),
         CodeLine("extract", 1, "e = first edge of the queue, or a random unseen one"),
         CodeLine("count", 1, "count its pair table if it is new"),
         CodeLine("score", 1, "s = ‖bᵢbⱼᵀ − p_D‖ / d"),
         CodeLine("admit", 1, "if s > λ and R has room: e → R"),
-        CodeLine("replace", 1, "else if s > λ and s > min R: e replaces the minimum, which goes to L"),
+        CodeLine("replace", 1, "else if s > λ and s > min R: e for min R, which goes to L"),
         CodeLine("freeze", 1, "else e → L with offset v = 1 − s/λ"),
         CodeLine("threshold", 0, "τ = (1−α) · mean of R + α · max of R"),
         CodeLine("activate", 0, "activate e ∈ R with s ≥ τ, best first, none adjacent to another"),

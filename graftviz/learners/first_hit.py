@@ -32,7 +32,7 @@ class FirstHit(GraftingOptions):
     source: ClassVar[str] = "Best-choice edge grafting, section 3.1"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("loop", 0, "repeat"),
-        CodeLine("refill", 1, "if every inactive edge was drawn: start over with those that failed"),
+        CodeLine("refill", 1, "if all were drawn: start over with those that failed"),
         CodeLine("extract", 1, "e = a random inactive edge not tested since the last change"),
         CodeLine("count", 1, "count its pair table if it is new"),
         CodeLine("score", 1, "s = ‖bᵢbⱼᵀ − p_D‖ / d"),
@@ -42,7 +42,7 @@ class FirstHit(GraftingOptions):
     )
 
     def plan(self, n: int) -> StreamPlan:
-        """A reservoir of one place, filled by the first hit, emptied at once."""
+        """Return a plan with a reservoir of one place: filled by the first hit, emptied at once."""
         return StreamPlan(
             capacity=1,
             first_limit=n * (n - 1) // 2,

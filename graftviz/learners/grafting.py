@@ -1,4 +1,4 @@
-"""What all edge-activating learners share: options, the active set, the clock, steps and outcomes."""
+"""What all edge-activating learners share: options, active set, clock, steps and outcomes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ from graftviz.trace import (
 )
 
 # Belief movement that calls for another visit of an edge: within a run, and in the final polish.
+# Penalised node weights tie all edges together, so there a step is content with less.
 _STEP_TOLERANCE = 1e-8
+_COUPLED_STEP_TOLERANCE = 1e-5
+_STEP_SWEEPS = 10
 _POLISH_TOLERANCE = 1e-10
 _POLISHED = 1e-7  # KKT residual at which polishing stops
 _POLISH_ROUNDS = 5
@@ -204,9 +207,14 @@ class GraftingRun:
         self.index = 0
         self.tests = 0
         with self.clock.work("fitting"):
-            self.network.fit_nodes(options.penalty, tolerance=_STEP_TOLERANCE)
+            self.network.fit_nodes(options.penalty, tolerance=self._tolerance)
             self.evaluation = self.network.evaluate(options.penalty)
+        self._previous_objective = self.evaluation.objective
         self.history = History(self.network.model(), self.beliefs.copy())
+
+    @property
+    def _tolerance(self) -> float:
+        return _COUPLED_STEP_TOLERANCE if self.options.penalise_nodes else _STEP_TOLERANCE
 
     @property
     def beliefs(self) -> np.ndarray:
@@ -234,8 +242,8 @@ class GraftingRun:
         if options.penalty != self.options.penalty:
             with self.clock.work("fitting"):
                 if options.penalise_nodes or self.options.penalise_nodes:
-                    self.network.fit_nodes(options.penalty, tolerance=_STEP_TOLERANCE)
-                self.evaluation = self.network.polish(options.penalty, tolerance=_STEP_TOLERANCE)
+                    self.network.fit_nodes(options.penalty, tolerance=self._tolerance)
+                self.evaluation = self.network.polish(options.penalty, tolerance=self._tolerance)
         self.options = options
 
     def refit(self, pairs: np.ndarray) -> None:
@@ -244,7 +252,9 @@ class GraftingRun:
             for i, j in pairs:
                 self.network.add_edge(int(i), int(j))
             self._previous_objective = self.evaluation.objective
-            self.evaluation = self.network.fit(self.options.penalty, tolerance=_STEP_TOLERANCE)
+            self.evaluation = self.network.fit(
+                self.options.penalty, tolerance=self._tolerance, max_sweeps=_STEP_SWEEPS
+            )
             self.history.append([(int(i), int(j)) for i, j in pairs], self.network.changes())
         self.index += 1
 

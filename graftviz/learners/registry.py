@@ -1,4 +1,4 @@
-"""Finds the learners: every module of this folder that defines a named Learner adds it by itself."""
+"""Finds the learners: a module of this folder that defines a named Learner adds it by itself."""
 
 from __future__ import annotations
 

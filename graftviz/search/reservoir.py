@@ -237,9 +237,7 @@ class ReservoirSearch:
         new = int(np.count_nonzero(is_hub & (self.state.boosts == 0)))
         pairs = min(new * (int(self.state.sizes[N_HUBS]) + new), self.unseen_size)
         self._make_room(pairs)
-        boost_hubs(
-            self.state, self.counts.store, is_hub, cumulative, threshold.lam, self.history
-        )
+        boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold.lam, self.history)
 
     def test(
         self,

@@ -47,9 +47,7 @@ def score_slot(slot, packed, store, beliefs, square_root, scratch):
     states_j = packed.node_offsets[j + 1] - at_j
     cells, start = table_cells(packed, store, slot, scratch)
     scale = 1.0 / packed.rows
-    return belief_score(
-        cells, start, scale, beliefs, at_i, states_i, at_j, states_j, square_root
-    )
+    return belief_score(cells, start, scale, beliefs, at_i, states_i, at_j, states_j, square_root)
 
 
 @njit(cache=True, nogil=True)
