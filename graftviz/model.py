@@ -134,7 +134,7 @@ class PairwiseMRF:
         return np.bincount(self.edges.reshape(-1), minlength=self.n_variables)
 
     def log_scores(self, codes: np.ndarray) -> np.ndarray:
-        """Return the unnormalised log-probability of each row; `codes` has shape (variables, rows)."""
+        """Return unnormalised log-probabilities of rows; `codes` has shape (variables, rows)."""
         total = np.zeros(codes.shape[1])
         for i in range(self.n_variables):
             total += self.node_weights(i)[codes[i]]

@@ -115,7 +115,7 @@ def option_specs(owner: Any) -> tuple[OptionSpec, ...]:
 
 
 def check_options(instance: Any) -> None:
-    """Raise :class:`InputError` for the first option whose value is of a wrong type or out of range."""
+    """Raise :class:`InputError` for the first value of a wrong type or out of range."""
     for spec in option_specs(instance):
         _check_value(spec, getattr(instance, spec.name))
 
@@ -196,7 +196,7 @@ def _check_value(spec: OptionSpec, value: Any) -> None:
         return
     # bool is an int in Python; numpy integers and floats are welcome through __index__ / __float__.
     is_number = hasattr(value, "__index__" if spec.kind == "int" else "__float__")
-    if isinstance(value, bool) or isinstance(value, str) or not is_number:
+    if isinstance(value, bool | str) or not is_number:
         wanted = "a whole number" if spec.kind == "int" else "a number"
         raise InputError(f"Option {spec.name} must be {wanted}, not {value!r}.")
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""What a learner reports: one immutable Step per activation, one Outcome at the end, a Trace of all.
+"""What a learner reports: immutable Steps, an Outcome at the end, a Trace of all.
 
 A learner's *state* is what its next step needs and lives with the learner; what stands here is the
 *report*, made for observers: the app, the command line, tests.
@@ -6,7 +6,7 @@ A learner's *state* is what its next step needs and lives with the learner; what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -163,7 +163,7 @@ class History:
 
 
 def flat_positions(offsets: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the flat positions that `groups` own, group after group: concat(arange(o[g], o[g+1]))."""
+    """Return the flat positions that `groups` own: arange(o[g], o[g + 1]), group after group."""
     starts, stops = offsets[groups], offsets[groups + 1]
     sizes = stops - starts
     if len(sizes) == 0:
@@ -340,7 +340,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
 
     def __getitem__(self, index: int) -> Step:

@@ -221,7 +221,7 @@ class _Stream:
                 limit=None,
                 until=1,
             )
-            if search.reservoir_size:
+            if search.reservoir_size and plan.limit > 1:
                 self._notes.append(
                     f"Nothing violated in the first {self._limit:,} tests; testing went on to the "
                     f"first hit, test {search.tests_logged:,}."

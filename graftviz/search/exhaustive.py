@@ -98,7 +98,7 @@ class ExhaustiveSearch:
     def best(
         self, beliefs: np.ndarray, drift: np.ndarray, threshold: Threshold
     ) -> tuple[int, float]:
-        """Return the slot and score of the inactive pair with the largest score; (-1, 0) if none."""
+        """Return slot and score of the best inactive pair; (-1, 0) if there is none."""
         slot = int(
             _scan(
                 self.counts.packed,

@@ -6,7 +6,7 @@ never drawn have no slot and carry the default priority ρ₀ = 0 without being 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class SearchState(NamedTuple):
     random: np.ndarray
 
 
-_PER_SLOT = {
+_PER_SLOT: dict[str, Any] = {
     "score": np.float64,
     "place": np.int8,
     "tested_in": np.int32,
@@ -83,7 +83,7 @@ _PER_SLOT = {
     "queue_slots": np.int64,
     "frozen": np.int64,
 }
-_LOG = {
+_LOG: dict[str, Any] = {
     "log_slots": np.int64,
     "log_scores": np.float64,
     "log_verdicts": np.int8,
@@ -126,7 +126,7 @@ def with_room(state: SearchState, slots: int, log: int) -> SearchState:
     return state._replace(**larger) if larger else state
 
 
-def _longer(array: np.ndarray, length: int, kind: type) -> np.ndarray:
-    grown = np.zeros(length, dtype=kind)
+def _longer(array: np.ndarray, length: int, kind: Any) -> np.ndarray:
+    grown: np.ndarray = np.zeros(length, dtype=kind)
     grown[: len(array)] = array
     return grown
