@@ -135,20 +135,16 @@ def refresh_belief(graph, i, work):
         graph.node_beliefs[start + x] = work[x]
 
 
-@njit(cache=True, nogil=True)
-def cavity(graph, e, side, out):
-    """Write the normalised cavity distribution of edge e's node `side`: its belief without e."""
-    i = graph.edge_nodes[e, side]
-    start = graph.node_offsets[i]
-    states = graph.node_offsets[i + 1] - start
-    at = graph.message_offsets[e]
-    if side == 1:
-        other = graph.edge_nodes[e, 0]
-        at += graph.node_offsets[other + 1] - graph.node_offsets[other]
+@njit(cache=True, nogil=True, inline="always")
+def quick_cavity(beliefs, start, messages, at, states, out):
+    """Write belief / message, normalised, to `out`; False if a number was too small for that.
+
+    Takes plain arrays and is inlined: this is the innermost work of every sweep.
+    """
     total = 0.0
     safe = True
     for x in range(states):
-        message, belief = graph.messages[at + x], graph.node_beliefs[start + x]
+        message, belief = messages[at + x], beliefs[start + x]
         if message < _SMALL_MESSAGE or belief < _SMALL_BELIEF:
             safe = False
             break
@@ -157,21 +153,39 @@ def cavity(graph, e, side, out):
     if safe:
         for x in range(states):
             out[x] /= total
-    else:
-        log_field(graph, i, 2 * e + side, out)
-        normalised_exponential(out, states)
+    return safe
 
 
 @njit(cache=True, nogil=True)
-def _send(graph, e, side, message, damping, work):
-    """Store a new message into the edge's node `side` and update its belief; return the change."""
+def careful_cavity(graph, e, side, out):
+    """Write the cavity distribution as a product over the other messages, in logs."""
+    i = graph.edge_nodes[e, side]
+    log_field(graph, i, 2 * e + side, out)
+    normalised_exponential(out, graph.node_offsets[i + 1] - graph.node_offsets[i])
+
+
+@njit(cache=True, nogil=True)
+def cavity(graph, e, side, out):
+    """Write the normalised cavity distribution of edge e's node `side`: its belief without e."""
     i = graph.edge_nodes[e, side]
     start = graph.node_offsets[i]
     states = graph.node_offsets[i + 1] - start
-    at = graph.message_offsets[e]
-    if side == 1:
-        other = graph.edge_nodes[e, 0]
-        at += graph.node_offsets[other + 1] - graph.node_offsets[other]
+    at = graph.message_offsets[e + 1] - states if side == 1 else graph.message_offsets[e]
+    if not quick_cavity(graph.node_beliefs, start, graph.messages, at, states, out):
+        careful_cavity(graph, e, side, out)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _send(beliefs, start, messages, at, states, message, damping):
+    """Store a new message and multiply it into the belief it goes to.
+
+    Returns
+    -------
+    change : float
+        Largest change of the message.
+    safe : bool
+        False: the belief must be recomputed from scratch.
+    """
     total = 0.0
     for x in range(states):
         total += message[x]
@@ -180,28 +194,25 @@ def _send(graph, e, side, message, damping, work):
     mass = 0.0
     safe = True
     for x in range(states):
-        old = graph.messages[at + x]
+        old = messages[at + x]
         new = message[x] * scale if scale > 0.0 else 1.0
         new = (1.0 - damping) * new + damping * old
         change = max(change, abs(new - old))
-        graph.messages[at + x] = new
+        messages[at + x] = new
         if old < _SMALL_MESSAGE or new < _SMALL_MESSAGE:
             safe = False
         else:
-            belief = graph.node_beliefs[start + x] * (new / old)
-            graph.node_beliefs[start + x] = belief
+            belief = beliefs[start + x] * (new / old)
+            beliefs[start + x] = belief
             mass += belief
     if safe and _SMALL_BELIEF < mass < 1.0 / _SMALL_BELIEF:
-        lowest = 1.0
         for x in range(states):
-            graph.node_beliefs[start + x] /= mass
-            lowest = min(lowest, graph.node_beliefs[start + x])
-        safe = lowest > _SMALL_BELIEF
+            beliefs[start + x] /= mass
+            if beliefs[start + x] < _SMALL_BELIEF:
+                safe = False
     else:
         safe = False
-    if not safe:
-        refresh_belief(graph, i, work)
-    return change
+    return change, safe
 
 
 @njit(cache=True, nogil=True)
@@ -220,6 +231,10 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
     """
     incoming, outgoing = work[0], work[1]
     cavity_i, cavity_j, spare = work[2], work[3], work[4]
+    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    beliefs, messages, potentials = graph.node_beliefs, graph.messages, graph.potentials
+    edge_nodes, node_offsets = graph.edge_nodes, graph.node_offsets
+    edge_offsets, message_offsets = graph.edge_offsets, graph.message_offsets
     residual = 0.0
     sweeps = 0
     while sweeps < max_sweeps:
@@ -230,24 +245,34 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
         for k in range(n_edges):
             # There and back again: on chains this halves the sweeps.
             e = k if sweeps % 2 == 0 else n_edges - 1 - k
-            i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
-            states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
-            states_j = graph.node_offsets[j + 1] - graph.node_offsets[j]
-            cavity(graph, e, 0, cavity_i)
-            cavity(graph, e, 1, cavity_j)
-            at = graph.edge_offsets[e]
+            i, j = edge_nodes[e, 0], edge_nodes[e, 1]
+            start_i, start_j = node_offsets[i], node_offsets[j]
+            states_i, states_j = node_offsets[i + 1] - start_i, node_offsets[j + 1] - start_j
+            at, into_i = edge_offsets[e], message_offsets[e]
+            into_j = into_i + states_i
+            if not quick_cavity(beliefs, start_i, messages, into_i, states_i, cavity_i):
+                careful_cavity(graph, e, 0, cavity_i)
+            if not quick_cavity(beliefs, start_j, messages, into_j, states_j, cavity_j):
+                careful_cavity(graph, e, 1, cavity_j)
             for y in range(states_j):
                 outgoing[y] = 0.0
             for x in range(states_i):
                 total = 0.0
                 weight = cavity_i[x]
                 for y in range(states_j):
-                    potential = graph.potentials[at + x * states_j + y]
+                    potential = potentials[at]
                     total += potential * cavity_j[y]
                     outgoing[y] += weight * potential
+                    at += 1
                 incoming[x] = total
-            residual = max(residual, _send(graph, e, 0, incoming, damping, spare))
-            residual = max(residual, _send(graph, e, 1, outgoing, damping, spare))
+            change, safe = _send(beliefs, start_i, messages, into_i, states_i, incoming, damping)
+            residual = max(residual, change)
+            if not safe:
+                refresh_belief(graph, i, spare)
+            change, safe = _send(beliefs, start_j, messages, into_j, states_j, outgoing, damping)
+            residual = max(residual, change)
+            if not safe:
+                refresh_belief(graph, j, spare)
         sweeps += 1
         if residual <= tolerance:
             break
