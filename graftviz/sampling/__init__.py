@@ -10,6 +10,7 @@ from graftviz.sampling.graphs import (
     les_miserables_graph,
     random_graph,
     scale_free_graph,
+    square_side,
 )
 from graftviz.sampling.mixing import MixingDiagnostic
 from graftviz.sampling.potentials import random_model
@@ -29,4 +30,5 @@ __all__ = [
     "sample_exact",
     "sample_gibbs",
     "scale_free_graph",
+    "square_side",
 ]

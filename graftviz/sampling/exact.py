@@ -6,6 +6,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
+from graftviz.sampling.seeds import generator
 from graftviz.table import DiscreteTable
 
 MAX_JOINT_STATES = 2**20
@@ -63,7 +64,7 @@ def sample_exact(model: PairwiseMRF, rows: int, seed: int = 0) -> DiscreteTable:
     cumulative = np.cumsum(joint_probabilities(model))
     # Scaled by the sum as rounded: a uniform below 1 then never passes the last state that has
     # any probability.
-    uniforms = np.random.default_rng(seed).random(rows) * cumulative[-1]
+    uniforms = generator(seed, "exact").random(rows) * cumulative[-1]
     drawn = np.searchsorted(cumulative, uniforms, side="right")
     return DiscreteTable.from_codes(
         joint_states(model)[:, drawn].T,

@@ -11,6 +11,7 @@ from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
 from graftviz.sampling.annealing import anneal, new_population, usual_sweeps
 from graftviz.sampling.mixing import MixingDiagnostic, diagnose
+from graftviz.sampling.seeds import generator
 from graftviz.sampling.sweep import advance, conditionals_of
 from graftviz.table import DiscreteTable
 
@@ -80,7 +81,7 @@ def sample_gibbs(
         eighth = -(-rows // _DRAWS_WANTED)
         chains = min(max(eighth, _FEWEST_USUAL_CHAINS), _MOST_USUAL_CHAINS)
     draws = max(_LEAST_DRAWS, -(-rows // chains))
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "gibbs")
     start = new_population(model, chains, rng)
     if burn_in is None:
         burn_in = usual_sweeps(model, start)

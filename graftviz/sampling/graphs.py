@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.sampling.seeds import generator
 from graftviz.table.discrete import default_names
 
 EDGES_PER_NEW_NODE = 2  # best-choice edge grafting, appendix C
@@ -84,7 +85,7 @@ def scale_free_graph(nodes: int, seed: int = 0) -> Graph:
     """
     if nodes < 3:
         raise InputError(f"A scale-free graph needs at least 3 nodes; got {nodes}.")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "graph")
     # Every node stands here once per edge it has: a uniform draw is a draw by degree.
     ends = np.empty(2 * EDGES_PER_NEW_NODE * (nodes - 2), dtype=np.int64)
     edges = np.empty((EDGES_PER_NEW_NODE * (nodes - 2), 2), dtype=np.int64)
@@ -164,7 +165,7 @@ def random_graph(
     if (edges is None) == (probability is None):
         raise InputError("A random graph needs either a number of edges or a probability.")
     possible = nodes * (nodes - 1) // 2
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "graph")
     if edges is None:
         assert probability is not None
         if not 0 <= probability <= 1:

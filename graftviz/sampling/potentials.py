@@ -8,6 +8,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
+from graftviz.sampling.seeds import generator
 
 NODE_SIGMA = 0.5  # best-choice edge grafting, appendix C
 EDGE_SIGMA = 1.0
@@ -53,7 +54,7 @@ def random_model(
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     if len(pairs) and (pairs.min() < 0 or pairs.max() >= len(sizes)):
         raise InputError(f"An edge names a variable that is not one of 0 … {len(sizes) - 1}.")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "potentials")
     node_weights = rng.normal(0.0, node_sigma, int(sizes.sum()))
     edge_weights = rng.normal(0.0, edge_sigma, int(sizes[pairs].prod(axis=1).sum()))
     return PairwiseMRF(

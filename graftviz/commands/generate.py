@@ -1,0 +1,220 @@
+"""``graftviz generate mrf``: a random Markov network, and rows sampled from it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+from graftviz.commands.folder import made_folder
+from graftviz.commands.progress import progress
+from graftviz.datasets import truth_csv
+from graftviz.errors import InputError
+from graftviz.formats.files import write_whole
+from graftviz.formats.table_csv import table_csv
+from graftviz.formats.uai import write_uai
+from graftviz.model import PairwiseMRF
+from graftviz.sampling import (
+    Graph,
+    grid_graph,
+    karate_graph,
+    les_miserables_graph,
+    random_graph,
+    random_model,
+    sample_gibbs,
+    scale_free_graph,
+    square_side,
+)
+from graftviz.sampling.gibbs import MAX_STATES, THIN
+from graftviz.sampling.potentials import EDGE_SIGMA, NODE_SIGMA
+from graftviz.table import DiscreteTable
+
+NAME = "generate"
+GIVEN_GRAPHS = {"karate": karate_graph, "les-miserables": les_miserables_graph}
+GRAPHS = ("scale-free", "grid", "random", *GIVEN_GRAPHS)
+NODES = 200
+MOST_NODES = 100_000
+FILES = ("table.csv", "truth_edges.csv", "model.uai", "model.names.json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``generate`` to `parser`."""
+    parser.add_argument("kind", choices=("mrf",), metavar="mrf", help="a pairwise Markov network")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument("--graph", choices=GRAPHS, default="scale-free", help="default: scale-free")
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        metavar="N",
+        help=f"number of variables (default: {NODES}); for a grid a square number",
+    )
+    parser.add_argument("--shape", metavar="RxC", help="rows and columns of a grid, e.g. 20x30")
+    parser.add_argument(
+        "--edges",
+        type=int,
+        metavar="M",
+        help="number of edges of a random graph (default: 2N - 4, as a scale-free graph has)",
+    )
+    parser.add_argument(
+        "--probability", type=float, metavar="P", help="instead: probability of each edge"
+    )
+    parser.add_argument(
+        "--states", type=int, default=5, metavar="S", help="states of each variable (default: 5)"
+    )
+    parser.add_argument("--rows", type=int, default=20_000, help="rows to draw (default: 20000)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of graph, potentials and rows (default: 0)"
+    )
+    parser.add_argument(
+        "--node-sigma",
+        type=float,
+        default=NODE_SIGMA,
+        metavar="SD",
+        help=f"standard deviation of node weights (default: {NODE_SIGMA:g})",
+    )
+    parser.add_argument(
+        "--edge-sigma",
+        type=float,
+        default=EDGE_SIGMA,
+        metavar="SD",
+        help=f"standard deviation of edge weights (default: {EDGE_SIGMA:g})",
+    )
+    sampler = parser.add_argument_group("Gibbs sampler")
+    sampler.add_argument(
+        "--chains", type=int, metavar="N", help="parallel chains (default: by the rows)"
+    )
+    sampler.add_argument(
+        "--burn-in",
+        type=int,
+        metavar="N",
+        help="sweeps before the first draw, from random states through an annealing "
+        "(default: by the strength of the potentials)",
+    )
+    sampler.add_argument(
+        "--thin", type=int, default=THIN, metavar="N", help=f"sweeps per draw (default: {THIN})"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Generate, sample and write; say how fast, how well mixed and where; return the exit code."""
+    if not 2 <= arguments.states <= MAX_STATES:
+        raise InputError(f"--states must be between 2 and {MAX_STATES}; got {arguments.states}.")
+    graph = _graph(arguments)
+    model = random_model(
+        graph.edges,
+        [arguments.states] * graph.n_nodes,
+        node_sigma=arguments.node_sigma,
+        edge_sigma=arguments.edge_sigma,
+        seed=arguments.seed,
+        names=graph.names,
+    )
+    folder = made_folder(arguments.out)
+    _load_sampler()
+    started = time.perf_counter()
+    with progress(arguments.rows, "sampling rows") as bar:
+        sample = sample_gibbs(
+            model,
+            arguments.rows,
+            seed=arguments.seed,
+            burn_in=arguments.burn_in,
+            thin=arguments.thin,
+            chains=arguments.chains,
+            progress=lambda done, total: bar.update(done * arguments.rows // total),
+        )
+    seconds = time.perf_counter() - started
+    write_sample(folder, model, sample.table)
+    print(
+        f"{arguments.rows:,} rows of {graph.n_nodes:,} variables with {arguments.states} states "
+        f"and {graph.n_edges:,} edges in {seconds:.2f} s ({arguments.rows / seconds:,.0f} rows/s)."
+    )
+    print(sample.diagnostic.sentence())
+    print(f"{', '.join(FILES)} are in {folder}.")
+    missing = _unseen_state(sample.table)
+    if missing:
+        print(f"Note: {missing}", file=sys.stderr)
+    return 0
+
+
+def write_sample(folder: Path, model: PairwiseMRF, table: DiscreteTable) -> None:
+    """Write a table and the model it was drawn from: the four files of :data:`FILES`.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written.
+    """
+    try:
+        write_whole(folder / "table.csv", table_csv(table))
+        write_whole(folder / "truth_edges.csv", truth_csv(model.edges, model.names))
+        write_uai(model, folder / "model.uai")
+    except OSError as error:
+        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+
+
+def _graph(arguments: argparse.Namespace) -> Graph:
+    kind, nodes, seed = arguments.graph, arguments.nodes, arguments.seed
+    for option, value, wanted in (
+        ("--shape", arguments.shape, "grid"),
+        ("--edges", arguments.edges, "random"),
+        ("--probability", arguments.probability, "random"),
+    ):
+        if value is not None and kind != wanted:
+            raise InputError(f"{option} belongs to --graph {wanted}, not to --graph {kind}.")
+    if nodes is not None and not 3 <= nodes <= MOST_NODES:
+        raise InputError(f"--nodes must be between 3 and {MOST_NODES:,}; got {nodes}.")
+    if kind in GIVEN_GRAPHS:
+        graph = GIVEN_GRAPHS[kind]()
+        if nodes not in (None, graph.n_nodes):
+            raise InputError(f"The graph {kind} has {graph.n_nodes} nodes, not {nodes}.")
+        return graph
+    if kind == "grid":
+        return _grid(nodes, arguments.shape)
+    if nodes is None:
+        nodes = NODES
+    if kind == "scale-free":
+        return scale_free_graph(nodes, seed)
+    if arguments.edges is not None and arguments.probability is not None:
+        raise InputError("A random graph takes --edges or --probability, not both.")
+    edges = arguments.edges
+    if edges is None and arguments.probability is None:
+        edges = 2 * nodes - 4
+    return random_graph(nodes, edges=edges, probability=arguments.probability, seed=seed)
+
+
+def _grid(nodes: int | None, shape: str | None) -> Graph:
+    if shape is None:
+        if nodes is None:
+            raise InputError("A grid needs --nodes (a square number) or --shape, e.g. 20x30.")
+        side = square_side(nodes)
+        return grid_graph(side, side)
+    found = re.fullmatch(r"(\d{1,6})[xX×](\d{1,6})", shape.strip(), re.ASCII)
+    if not found:
+        raise InputError(f"--shape must look like 20x30, rows by columns; got {shape!r}.")
+    rows, columns = int(found[1]), int(found[2])
+    if not 3 <= rows * columns <= MOST_NODES:
+        raise InputError(
+            f"A grid must have between 3 and {MOST_NODES:,} nodes; {shape} has {rows * columns:,}."
+        )
+    if nodes not in (None, rows * columns):
+        raise InputError(f"--shape {shape} has {rows * columns} nodes, but --nodes says {nodes}.")
+    return grid_graph(rows, columns)
+
+
+def _load_sampler() -> None:
+    """Draw one row from a tiny model, so that the rate shown holds no compiling."""
+    sample_gibbs(random_model(grid_graph(1, 2).edges, [2, 2]), rows=1, burn_in=5, chains=2)
+
+
+def _unseen_state(table: DiscreteTable) -> str:
+    """Say so if a label never occurs: who reads the table back will not know of that state."""
+    for i, states in enumerate(table.labels):
+        seen = set(table.codes[i].tolist())
+        unseen = next((label for k, label in enumerate(states) if k not in seen), None)
+        if unseen is not None:
+            return (
+                f"State {unseen} of {table.names[i]} (and perhaps others) never occurs in these "
+                "rows, so a table read from table.csv has fewer states than model.uai."
+            )
+    return ""

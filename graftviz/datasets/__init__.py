@@ -1,0 +1,17 @@
+"""Named data sets with what is known about them, and files of true edges."""
+
+from graftviz.datasets.dataset import DataSet, noise_level, positions_from_names, suggest_lam
+from graftviz.datasets.registry import dataset_keys, dataset_title, load_dataset
+from graftviz.datasets.truth import read_truth, truth_csv
+
+__all__ = [
+    "DataSet",
+    "dataset_keys",
+    "dataset_title",
+    "load_dataset",
+    "noise_level",
+    "positions_from_names",
+    "read_truth",
+    "suggest_lam",
+    "truth_csv",
+]

@@ -1,0 +1,34 @@
+"""Handwritten digits that come with scikit-learn: 64 pixels as variables."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.resources
+import io
+
+import numpy as np
+
+from graftviz.table import DiscreteTable
+
+SIDE = 8
+_GREY_STEPS = 17  # a pixel counts the dark points of a 4 × 4 block: 0 … 16
+LABELS = {2: ("light", "dark"), 4: ("white", "light", "dark", "black")}
+
+
+def digits_table(levels: int) -> DiscreteTable:
+    """Return the 1,797 images with 2 or 4 grey levels, one variable a pixel.
+
+    The pixel in row r and column c is called ``r<r>c<c>``. It has the states that occur in it:
+    pixels that are always white have one.
+    """
+    # The file by itself: importing all of scikit-learn takes longer than learning the network.
+    packed = importlib.resources.files("sklearn.datasets.data") / "digits.csv.gz"
+    numbers = np.loadtxt(io.BytesIO(gzip.decompress(packed.read_bytes())), delimiter=",")
+    grey = numbers[:, : SIDE * SIDE].astype(np.int64) * levels // _GREY_STEPS
+    codes = np.empty_like(grey)
+    labels = []
+    for pixel, values in enumerate(grey.T):
+        occurring, codes[:, pixel] = np.unique(values, return_inverse=True)
+        labels.append([LABELS[levels][level] for level in occurring])
+    names = [f"r{row}c{column}" for row in range(SIDE) for column in range(SIDE)]
+    return DiscreteTable.from_codes(codes, names=names, labels=labels)

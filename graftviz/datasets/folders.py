@@ -1,0 +1,75 @@
+"""Data sets that lie in folders of ``sample_data``, beside the package.
+
+A folder with a ``table.csv`` is a data set and its name the key. Beside it may lie
+``truth_edges.csv``, and ``about.json`` with some of ``title``, ``description``, ``suggested``
+(option values), ``test_fraction`` and ``rank`` (place in lists).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from graftviz.datasets.dataset import DataSet, positions_from_names
+from graftviz.datasets.truth import read_truth
+from graftviz.errors import InputError
+from graftviz.table import read_table
+
+ROOT = Path(__file__).resolve().parents[2] / "sample_data"
+
+
+def folder_keys(root: Path = ROOT) -> tuple[str, ...]:
+    """Return the names of all data folders by rank, then by name; none when there is no `root`."""
+    found = [path.parent for path in root.glob("*/table.csv")]
+    return tuple(path.name for path in sorted(found, key=lambda path: (_rank(path), path.name)))
+
+
+def folder_title(key: str, root: Path = ROOT) -> str:
+    """Return the title of a data folder, which is its name if it tells none."""
+    return str(_about(root / key).get("title", key))
+
+
+def load_folder(key: str, root: Path = ROOT) -> DataSet:
+    """Read a data folder.
+
+    Raises
+    ------
+    InputError
+        When one of its files cannot be used.
+    """
+    folder = root / key
+    about = _about(folder)
+    table = read_table(folder / "table.csv", header=True)
+    truth = folder / "truth_edges.csv"
+    return DataSet(
+        key=key,
+        title=folder_title(key, root),
+        table=table,
+        truth=read_truth(truth, table.names) if truth.exists() else None,
+        positions=positions_from_names(table.names),
+        description=str(about.get("description", "")),
+        suggested=dict(about.get("suggested", {})),
+        test_fraction=float(about.get("test_fraction", 0.0)),
+    )
+
+
+def _rank(folder: Path) -> float:
+    return float(_about(folder).get("rank", math.inf))
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    path = folder / "about.json"
+    title = f"{path.name} of data set {folder.name}"
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise InputError(
+            f"{path.name} of data set {folder.name} cannot be read: {problem}."
+        ) from None
+    if not isinstance(content, dict):
+        raise InputError(f"{title} must hold a JSON object.")
+    return content

@@ -1,0 +1,124 @@
+"""All named data sets: what there is can be told without loading any of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.datasets.dataset import DataSet, positions_from_names
+from graftviz.datasets.digits import digits_table
+from graftviz.datasets.folders import folder_keys, folder_title, load_folder
+from graftviz.datasets.networks import network_sample
+from graftviz.errors import InputError
+from graftviz.table import DiscreteTable
+
+
+class _BuiltIn(NamedTuple):
+    """A data set that needs no file of ours; `load` returns the table and the true edges."""
+
+    title: str
+    description: str
+    load: Callable[[], tuple[DiscreteTable, np.ndarray | None]]
+    suggested: Mapping[str, Any]
+    test_fraction: float
+
+
+def _network(key: str) -> tuple[DiscreteTable, np.ndarray]:
+    table, graph = network_sample(key)
+    return table, graph.edges
+
+
+_DIGITS = (
+    "1,797 handwritten digits of 8 × 8 pixels, as they come with scikit-learn. Every pixel is a "
+    "variable; nobody tells the learner which ones are neighbours, yet most edges it finds join "
+    "pixels that are close together. "
+)
+_BUILT_IN = {
+    "karate": _BuiltIn(
+        title="Karate club · 34 variables, 3 states",
+        description="Who is friends with whom in a karate club (Zachary 1977), as networkx has "
+        "it: the two leaders are hubs. The structure is real, the rows are sampled from random "
+        "potentials on it.",
+        load=lambda: _network("karate"),
+        suggested={"lam": 0.004},
+        test_fraction=0.1,
+    ),
+    "les-miserables": _BuiltIn(
+        title="Les Misérables · 77 variables, 3 states",
+        description="Which characters of the novel meet (Knuth 1993), as networkx has it: many "
+        "triangles, and Valjean in the middle. The structure is real, the rows are sampled from "
+        "random potentials on it. Dense circles of friends are hard to tell apart.",
+        load=lambda: _network("les-miserables"),
+        suggested={"lam": 0.004},
+        test_fraction=0.1,
+    ),
+    "digits-2": _BuiltIn(
+        title="Handwritten digits · 64 pixels, 2 grey levels",
+        description=_DIGITS + "A pixel is light or dark.",
+        load=lambda: (digits_table(2), None),
+        suggested={"lam": 0.02},
+        test_fraction=0.2,
+    ),
+    "digits-4": _BuiltIn(
+        title="Handwritten digits · 64 pixels, 4 grey levels",
+        description=_DIGITS + "A pixel is white, light, dark or black.",
+        load=lambda: (digits_table(4), None),
+        suggested={"lam": 0.005},
+        test_fraction=0.2,
+    ),
+}
+
+
+def dataset_keys() -> tuple[str, ...]:
+    """Return the keys of all data sets, in the order in which they should be offered."""
+    return (*folder_keys(), *_BUILT_IN)
+
+
+def dataset_title(key: str) -> str:
+    """Return what people call a data set, without loading it.
+
+    Raises
+    ------
+    InputError
+        For an unknown key.
+    """
+    _check(key)
+    return _BUILT_IN[key].title if key in _BUILT_IN else folder_title(key)
+
+
+@lru_cache(maxsize=16)
+def load_dataset(key: str) -> DataSet:
+    """Read, or sample, the data set of that key; what was loaded is kept.
+
+    Raises
+    ------
+    InputError
+        For an unknown key (the known ones are named), or a damaged file of sample_data.
+    """
+    _check(key)
+    if key not in _BUILT_IN:
+        return load_folder(key)
+    built_in = _BUILT_IN[key]
+    table, truth = built_in.load()
+    return DataSet(
+        key=key,
+        title=built_in.title,
+        table=table,
+        truth=truth,
+        positions=positions_from_names(table.names),
+        description=built_in.description,
+        suggested=built_in.suggested,
+        test_fraction=built_in.test_fraction,
+    )
+
+
+def _check(key: str) -> None:
+    keys = dataset_keys()
+    if key not in keys:
+        near = difflib.get_close_matches(key, keys, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}."
+        raise InputError(f"There is no data set {key!r}; {hint}")

@@ -1,0 +1,130 @@
+"""True edges as files: a line per edge, source and target by name or by column number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from graftviz.errors import InputError
+
+HEADER = ("source", "target")
+MAX_BYTES = 50_000_000
+
+
+def truth_csv(edges: np.ndarray, names: Sequence[str]) -> str:
+    """Return the CSV file of some edges: columns source and target, by name."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows((names[i], names[j]) for i, j in np.asarray(edges).tolist())
+    return text.getvalue()
+
+
+def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:
+    """Read true edges, for a table whose variables have these `names`.
+
+    The first two columns count; further ones (as in edges.csv of a learned model) are ignored, and
+    so are empty lines. A first line ``source,target`` is optional. Variables are given by name
+    throughout or by column number from 0 throughout; names win where both could be meant. An edge
+    given twice, in whatever direction, counts once.
+
+    Parameters
+    ----------
+    source : path, or file opened as text or binary
+    names : sequence of str
+
+    Returns
+    -------
+    int64 array, shape (k, 2), read-only
+        Edges i < j in the order of the file.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, has no edges, names an unknown variable or joins a variable
+        to itself; the row is named, counted from 1 with the header.
+    """
+    title, text = _read_text(source)
+    rows = list(_rows(title, text))
+    if rows and tuple(cell.lower() for cell in rows[0][1]) == HEADER:
+        rows = rows[1:]
+    if not rows:
+        raise InputError(f"{title} holds no edges; it needs a line source,target for each.")
+    index = {name: i for i, name in enumerate(names)}
+    if not all(cell in index for _, pair in rows for cell in pair):
+        index = _column_numbers(title, rows, names, index)
+    edges: dict[tuple[int, int], None] = {}
+    for row, (source_name, target_name) in rows:
+        i, j = index[source_name], index[target_name]
+        if i == j:
+            raise InputError(
+                f"Row {row} of {title} joins {names[i]!r} to itself; take that line out."
+            )
+        edges[min(i, j), max(i, j)] = None
+    result = np.array(list(edges), dtype=np.int64)
+    result.flags.writeable = False
+    return result
+
+
+def _column_numbers(
+    title: str,
+    rows: list[tuple[int, tuple[str, str]]],
+    names: Sequence[str],
+    index: dict[str, int],
+) -> dict[str, int]:
+    """Return the meaning of all cells as column numbers, or complain about the first bad one."""
+    numbers = {str(i): i for i in range(len(names))}
+    cells = [(row, cell) for row, pair in rows for cell in pair]
+    if all(cell in numbers for _, cell in cells):
+        return numbers
+    # Complain about the reading that fits better.
+    by_name = sum(cell in index for _, cell in cells) >= sum(cell in numbers for _, cell in cells)
+    known = index if by_name else numbers
+    row, cell = next((row, cell) for row, cell in cells if cell not in known)
+    wanted = "one of the table's columns" if by_name else f"a column number 0 … {len(names) - 1}"
+    raise InputError(f"Row {row} of {title} names the variable {cell!r}, which is not {wanted}.")
+
+
+def _rows(title: str, text: str) -> Iterable[tuple[int, tuple[str, str]]]:
+    """Yield row number (from 1) and the first two cells of every row that is not empty."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        for row, cells in enumerate(reader, start=1):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) < 2:
+                raise InputError(
+                    f"Row {row} of {title} has one column; an edge needs two, source and target."
+                )
+            yield row, (cells[0].strip(), cells[1].strip())
+    except csv.Error as problem:
+        raise InputError(f"{title} is no CSV file: {problem}.") from None
+
+
+def _read_text(source: str | os.PathLike[str] | IO[Any]) -> tuple[str, str]:
+    try:
+        if isinstance(source, (str, os.PathLike)):
+            title = Path(source).name
+            with Path(source).open("rb") as file:
+                content: Any = file.read(MAX_BYTES + 1)
+        else:
+            title = str(getattr(source, "name", "the file of true edges"))
+            content = source.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise InputError(f"{title} is larger than {MAX_BYTES // 1_000_000} MB.")
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {source}.") from None
+    except OSError as problem:
+        raise InputError(f"{source} cannot be read: {problem.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{title} is not UTF-8 text; save it as CSV in UTF-8.") from None
+    if "\0" in text:
+        raise InputError(f"{title} contains NUL characters, so it is no CSV file.")
+    return title, text.removeprefix("\ufeff")
