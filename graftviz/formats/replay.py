@@ -77,7 +77,7 @@ def _hash(text: str) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """Return a copy of nested plain data with shorter floats; not-a-number and infinity are null."""
+    """Return a copy of nested plain data with shorter floats; what is not finite becomes null."""
     if isinstance(value, float):
         if not math.isfinite(value):
             return None

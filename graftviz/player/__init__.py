@@ -1,1 +1,1 @@
-"""The player: one piece of plain JavaScript and CSS, and the records that feed it (docs/player.md)."""
+"""The player: plain JavaScript and CSS, and the records that feed it (docs/player.md)."""

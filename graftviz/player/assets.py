@@ -12,6 +12,7 @@ _PARTS = (
     "log.js",
     "demand.js",
     "gestures.js",
+    "labels.js",
     "graph.js",
     "reservoir.js",
     "curves.js",
@@ -58,18 +59,6 @@ def player_css() -> str:
     """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
     lines = (line.strip() for line in _CSS_COMMENT.sub("", _read("player.css")).splitlines())
     return "\n".join(line for line in lines if line) + "\n"
-
-
-@cache
-def component_javascript() -> str:
-    """Return the ES module for ``st.components.v2.component(js=…)``.
-
-    Its default export mounts one player per mount point and feeds it on every later call. The
-    component's ``data`` is ``{"header", "from", "records", "outcome", "answer"}`` with optional
-    ``"step"``, ``"playing"``, ``"can_branch"``; triggers are ``need``, ``ask`` and ``branch``, the
-    state is ``step``. See docs/player.md.
-    """
-    return f"const GraftvizPlayer = {player_javascript()}{_slim(_read('component.js'))}"
 
 
 @cache

@@ -20,12 +20,12 @@ const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).to
 const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
 
 function percent(part, whole) {
-  if (!whole) return "0 %";
+  if (!whole) return "0\u00a0%";
   const p = (100 * part) / whole;
-  return `${p > 0 && p < 10 ? Number(p.toPrecision(2)) : Math.round(p)} %`;
+  return `${p > 0 && p < 10 ? Number(p.toPrecision(2)) : Math.round(p)}\u00a0%`;
 }
 
-/** Round values between low and high, about `count` of them, for an axis. */
+/** Round values between low and high, at least two of them, about `count`, for an axis. */
 function ticks(low, high, count) {
   const span = high - low;
   if (!(span > 0)) return [low];
@@ -36,7 +36,7 @@ function ticks(low, high, count) {
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-6; k++) {
     values.push(Number((k * step).toPrecision(12)));
   }
-  return values;
+  return values.length > 1 || count > 8 ? values : ticks(low, high, count + 1);
 }
 
 /** An element with attributes (functions are listeners) and children; strings become text nodes. */

@@ -35,15 +35,14 @@ class CurvesPanel {
   setRun(log, ghost) {
     this.ghost = ghost;
     this.ghostKey.hidden = !ghost;
-    const wanted = CHARTS.filter(({ series }) => series.some(([name]) => {
-      if (name === "recall") return log.truth !== null;
-      return name === "nlpl" ? log.header.rows.test > 0 : true;
-    }));
+    const known = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
+    const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
     this.hover = null;
     if (wanted.length === this.charts.length && wanted.every((chart, k) => chart === this.charts[k].about)) return;
     this.destroy();
     this.domains.clear();
     this.body.replaceChildren();
+    this.body.dataset.charts = wanted.length;
     this.charts = wanted.map((about, k) => this.buildChart(about, k === wanted.length - 1));
   }
 
@@ -58,7 +57,7 @@ class CurvesPanel {
     const title = about.series.length > 1 ? null : h("span", { class: "gv-curve-title", title: about.unit }, about.title);
     const element = h("div", {}, h("div", { class: "gv-readout" }, title, values.map((v) => v.node)), holder);
     this.body.append(element);
-    const surface = new Surface(holder, () => this.app.wake());
+    const surface = new Surface(holder, () => this.app.resized());
     surface.canvas.setAttribute("role", "img");
     const read = (event) => this.stepAt(event.clientX - surface.canvas.getBoundingClientRect().left, surface);
     holder.addEventListener("pointermove", (event) => this.point(read(event)));
@@ -129,7 +128,8 @@ class CurvesPanel {
   }
 
   frame(surface, last) {
-    return { left: 48, right: surface.width - 14, top: 7, bottom: surface.height - (last ? 20 : 6) };
+    const { scale } = this.app;
+    return { left: 48 * scale, right: surface.width - 14, top: 7, bottom: surface.height - (last ? 20 * scale : 6) };
   }
 
   // ------------------------------------------------------------------------------------ drawing
@@ -172,7 +172,7 @@ class CurvesPanel {
   }
 
   drawAxes(context, palette, plot, x, y, across, up, last) {
-    context.font = `11.5px ${palette.font}`;
+    context.font = this.app.font(11.5);
     context.lineWidth = 1;
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -192,11 +192,11 @@ class CurvesPanel {
     const text = AXIS_TEXT[this.axis];
     const room = plot.right - context.measureText(text).width - 12;
     context.textAlign = "right";
-    context.fillText(text, plot.right, plot.bottom + 15);
+    context.fillText(text, plot.right, plot.bottom + 15 * this.app.scale);
     context.textAlign = "center";
     for (const value of ticks(across.low, across.high, 5)) {
       if (this.axis !== "seconds" && value !== Math.round(value)) continue;
-      if (x(value) + 14 < room) context.fillText(axisText(value), x(value), plot.bottom + 15);
+      if (x(value) + 14 < room) context.fillText(axisText(value), x(value), plot.bottom + 15 * this.app.scale);
     }
   }
 

@@ -2,7 +2,7 @@
 
 const GLIDE_SECONDS = 0.7;
 const KINDS = ["right", "wrong", "plain"];
-const WIDTH_LEVELS = 6;
+const DOTS = 4000; // drawn for all missing edges together
 
 class GraphView {
   constructor(app) {
@@ -10,20 +10,17 @@ class GraphView {
     this.camera = { zoom: 1, x: 0, y: 0 };
     this.show = remembered.get("show", { right: true, wrong: true, missing: true });
     this.hover = null; // {node} or {edge: [i, j]}
-    this.labelled = new Set();
-    this.widths = new Map();
+    this.labels = new NodeLabels(this);
     this.holder = h("div", { class: "gv-stage" });
-    this.legend = h("div", { class: "gv-legend" });
+    this.keys = h("div", { class: "gv-legend" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
-    this.holder.append(
-      h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
-        button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
-        button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-        button("Show the whole graph", icon("fit"), () => this.resetCamera())),
-      this.tip,
-    );
-    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, this.legend);
-    this.surface = new Surface(this.holder, () => app.wake());
+    this.holder.append(this.tip);
+    const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
+      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
+      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
+      button("Show the whole graph", icon("fit"), () => this.resetCamera()));
+    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, h("footer", {}, this.keys, zoom));
+    this.surface = new Surface(this.holder, () => app.resized());
     this.canvas = this.surface.canvas;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
@@ -45,7 +42,7 @@ class GraphView {
     this.radius = new Float32Array(log.n);
     this.offset = null;
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
-    this.labelled.clear();
+    this.labels.clear();
     this.hover = null;
     this.frameBox = this.boxOfPlaces();
     if (before) this.glideFrom(before);
@@ -189,11 +186,10 @@ class GraphView {
     this.then = this.log.snapshot(clamp(before, 0, this.log.ready));
     this.part = after > before ? smooth(p - before) : 1;
     this.scaleNodes();
-    context.lineCap = "round";
     if (this.log.truth && this.show.missing) this.drawMissing(context, palette);
     this.drawEdges(context, palette, p, before);
     this.drawNodes(context, palette);
-    this.drawLabels(context, palette);
+    this.labels.draw(context, palette);
     context.globalAlpha = 1;
   }
 
@@ -214,17 +210,21 @@ class GraphView {
     context.lineTo(this.screen[2 * j], this.screen[2 * j + 1]);
   }
 
-  /** True edges not found yet. Dots cost much when there are many, so a dense haze gets thin lines. */
+  /** True edges not found yet. Every dot costs, so many long lines get sparser ones, or become thin lines. */
   drawMissing(context, palette) {
-    const { truth } = this.log.header;
-    const dense = truth.length - this.now.right > 700;
+    let length = 0;
     context.beginPath();
-    for (const [i, j] of truth) {
-      if (this.log.edgeAt(i, j, this.now.t) < 0) this.segment(context, i, j);
+    for (const [i, j] of this.log.header.truth) {
+      if (this.log.edgeAt(i, j, this.now.t) >= 0) continue;
+      this.segment(context, i, j);
+      length += Math.abs(this.screen[2 * i] - this.screen[2 * j]) + Math.abs(this.screen[2 * i + 1] - this.screen[2 * j + 1]);
     }
-    context.lineWidth = dense ? 0.6 : 1.5;
-    context.setLineDash(dense ? [] : [0.1, 5]);
-    context.strokeStyle = css(palette.muted, dense ? 0.16 : 0.5);
+    const period = Math.max(5, length / DOTS);
+    const haze = period > 10;
+    this.missingSample.classList.toggle("gv-line-haze", haze);
+    context.lineWidth = haze ? 0.8 : 1.6;
+    context.setLineDash(haze ? [] : [1.6, period - 1.6]);
+    context.strokeStyle = css(palette.muted, haze ? 0.24 : 0.6);
     context.stroke();
     context.setLineDash([]);
   }
@@ -289,8 +289,7 @@ class GraphView {
     context.beginPath();
     for (const e of edges) this.segment(context, this.log.sources[e], this.log.targets[e]);
     context.lineWidth = Math.max(width, 0.5);
-    context.setLineDash(kind === 1 ? [3 + 2.4 * width, 2.5 + 2 * width] : []);
-    context.lineCap = kind === 1 ? "butt" : "round";
+    context.setLineDash(kind === 1 ? [6 + 2 * width, 3 + 1.5 * width] : []);
     context.strokeStyle = css(palette[KINDS[kind]], alpha);
     context.stroke();
     context.setLineDash([]);
@@ -366,74 +365,13 @@ class GraphView {
     context.stroke();
   }
 
-  // ----------------------------------------------------------------------------------- labels
-
-  labelOrder() {
-    const { selection } = this.app;
-    const first = [];
-    if (this.hover && this.hover.node !== undefined) first.push(this.hover.node);
-    if (selection) first.push(selection.i, ...(selection.j === undefined ? [] : [selection.j]));
-    const near = selection && selection.kind === "node"
-      ? this.log.nodeFacts(selection.i, this.now.t).partners.slice(0, 12).map((q) => q.node) : [];
-    const { n } = this.log;
-    const { zoom } = this.camera;
-    const budget = n <= 40 ? n : Math.min(Math.round(7 * zoom * zoom), 160);
-    const floor = n <= 40 || zoom > 2.2 ? 0 : 3;
-    const weight = (i) => this.now.degrees[i] + (this.labelled.has(i) ? 2.5 : 0);
-    const rest = this.byDegree.filter((i) => this.now.degrees[i] >= floor && this.onScreen(i));
-    rest.sort((a, b) => weight(b) - weight(a) || a - b);
-    return { first, rest: [...near, ...rest.slice(0, budget)] };
-  }
-
-  onScreen(i) {
-    const [x, y] = [this.screen[2 * i], this.screen[2 * i + 1]];
-    return x > -20 && y > -10 && x < this.surface.width + 20 && y < this.surface.height + 10;
-  }
-
-  drawLabels(context, palette) {
-    const { first, rest } = this.labelOrder();
-    const size = clamp(this.surface.width / 60, 11.5, 13.5);
-    context.font = `500 ${size}px ${palette.font}`;
-    context.textBaseline = "middle";
-    context.textAlign = "left";
-    context.lineJoin = "round";
-    const taken = [];
-    const shown = new Set();
-    for (const [list, always] of [[first, true], [rest, false]]) {
-      for (const i of list) {
-        if (shown.has(i)) continue;
-        const box = this.labelBox(context, i, size);
-        const blocked = taken.some((o) => box.x < o.x + o.w && o.x < box.x + box.w && box.y < o.y + o.h && o.y < box.y + box.h);
-        if (blocked && !always) continue;
-        taken.push(box);
-        shown.add(i);
-        context.globalAlpha = 1;
-        context.strokeStyle = css(palette.background, 0.85);
-        context.lineWidth = 3.5;
-        context.strokeText(box.text, box.x, box.y + box.h / 2);
-        context.fillStyle = css(palette.text);
-        context.fillText(box.text, box.x, box.y + box.h / 2);
-      }
-    }
-    this.labelled = shown;
-  }
-
-  labelBox(context, i, size) {
-    const text = shorten(this.log.name(i), 20);
-    const key = `${text}|${context.font}`;
-    if (!this.widths.has(key)) this.widths.set(key, context.measureText(text).width);
-    const w = this.widths.get(key);
-    const gap = this.radius[i] + (this.now.hubs[i] ? this.unit * 0.35 + 5 : 4);
-    const right = this.screen[2 * i] + gap;
-    const x = right + w < this.surface.width - 4 ? right : this.screen[2 * i] - gap - w;
-    return { text, x, y: this.screen[2 * i + 1] - size * 0.6, w, h: size * 1.2 };
-  }
-
   // ----------------------------------------------------------------------------------- legend
 
   buildLegend() {
     this.tallies = {};
     const entry = (kind, text) => {
+      const sample = lineSample(kind);
+      if (kind === "missing") this.missingSample = sample;
       this.tallies[kind] = h("b");
       const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]),
         title: `Show or hide: ${text}`, click: () => {
@@ -441,13 +379,13 @@ class GraphView {
           node.setAttribute("aria-pressed", String(this.show[kind]));
           remembered.set("show", this.show);
           this.app.wake();
-        } }, lineSample(kind), `${text} `, this.tallies[kind]);
+        } }, sample, `${text} `, this.tallies[kind]);
       return node;
     };
     this.degreeTop = h("span");
-    replaceChildren(this.legend,
+    replaceChildren(this.keys,
       this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing")],
-      h("span", { class: "gv-key" }, lineSample("step"), "new in this step"),
+      h("span", { class: "gv-key", title: "Activated in this step" }, lineSample("step"), "new"),
       h("span", { class: "gv-key" }, h("i", { class: "gv-hub", "aria-hidden": "true" }), "hub"),
       h("span", { class: "gv-key" }, "degree 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.degreeTop));
   }

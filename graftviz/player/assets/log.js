@@ -14,7 +14,7 @@ class RunLog {
     this.norms = []; // per edge: {t: […], norm: […]}
     this.counts = [0]; // active edges after step t
     this.edgeIndex = new Map();
-    this.frames = []; // layout key frames {t, xy}
+    this.frames = header.layout ? [{ t: 0, xy: header.layout }] : []; // layout key frames
     this.truth = header.truth ? new Set(header.truth.map(([i, j]) => this.key(i, j))) : null;
     this.cache = new Map();
     this.scoreTop = 0;

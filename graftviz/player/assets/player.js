@@ -1,6 +1,7 @@
 // The shell: which run and step is shown, the playhead that moves, and who is told about it.
 
 const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
+const BASE_SIZE = 14.5; // px, of the style sheet's type
 const PATIENT_MS = 700; // how long the old run stays while the new one has not reached the step
 
 class Player {
@@ -15,6 +16,7 @@ class Player {
     this.goal = null; // a step asked for that has not arrived yet
     this.speed = SPEEDS.includes(remembered.get("speed", 4)) ? remembered.get("speed", 4) : 4;
     this.selection = null;
+    this.scale = 1;
     this.raf = 0;
     this.timers = {};
     this.demand = new Demand(callbacks.need || null);
@@ -136,7 +138,7 @@ class Player {
   writeHead({ title, learner, note, branch, seed }) {
     this.title.textContent = title;
     const options = Object.entries(learner.options || {}).filter(([, value]) => value !== null && value !== "");
-    const text = options.map(([key, value]) => `${SYMBOLS[key] ?? key} ${value}`);
+    const text = options.map(([key, value]) => `${SYMBOLS[key] ?? key} ${{ true: "on", false: "off" }[value] ?? value}`);
     const parts = [learner.title, ...text, seed === undefined ? null : `seed ${seed}`, branch && branch.text].filter(Boolean);
     this.subtitle.textContent = parts.join(" · ");
     this.subtitle.title = this.subtitle.textContent;
@@ -288,9 +290,22 @@ class Player {
 
   /** Read the theme again, e.g. after it was switched. */
   refresh() {
-    this.palette = readPalette(this.root);
-    if (this.log) this.inspector.describe();
+    const palette = readPalette(this.root);
+    const same = JSON.stringify(palette) === JSON.stringify(this.palette);
+    this.palette = palette;
+    if (this.log && !same) this.inspector.describe();
     this.wake();
+  }
+
+  /** After a change of size: type grows with wide screens, in the pictures as well. */
+  resized() {
+    this.scale = parseFloat(getComputedStyle(this.stage).fontSize) / BASE_SIZE || 1;
+    this.wake();
+  }
+
+  /** A canvas font at the size of the words around it. */
+  font(size, style = "") {
+    return `${style} ${size * this.scale}px ${this.palette.font}`;
   }
 
   // ----------------------------------------------------------------------------------- movement

@@ -32,7 +32,7 @@ class ReservoirPanel {
     this.element = h("section", { class: "gv-card gv-reservoir", "aria-label": "Reservoir" },
       h("header", {}, h("h3", {}, "Reservoir"), this.size, this.choice.element),
       this.none, this.picture, this.bar, this.sizes, this.work);
-    this.surface = new Surface(this.chart, () => app.wake());
+    this.surface = new Surface(this.chart, () => app.resized());
     this.surface.canvas.setAttribute("role", "img");
     this.chart.addEventListener("pointermove", (event) => this.point(event));
     this.chart.addEventListener("pointerleave", () => this.leave());
@@ -91,6 +91,7 @@ class ReservoirPanel {
   /** Where all pairs are, as one bar; and how much of the work an exhaustive search would do. */
   describeSizes(record, view) {
     const { possible } = this.app.log.header;
+    this.bar.hidden = this.sizes.hidden = this.app.log.last === 0;
     const held = view ? view.edges.length - view.taken.length : 0;
     const parts = record
       ? [["active", record.edges], ["reservoir", held], ["queue", record.queue], ["frozen", record.frozen], ["unseen", record.unseen]]
@@ -141,11 +142,11 @@ class ReservoirPanel {
     if (this.picture.hidden) return;
     const context = this.surface.begin();
     if (!context) return;
-    const { log, p, palette, shown } = this.app;
+    const { log, p, palette, shown, scale } = this.app;
     const { width, height } = this.surface;
     const record = log.record(shown);
     const view = record && record.reservoir;
-    const plot = { left: 46, right: width - 88, top: 8, bottom: height - 20 };
+    const plot = { left: 46 * scale, right: width - 88 * scale, top: 8, bottom: height - 20 * scale };
     const capacity = view ? view.capacity : log.ready && log.records[1].reservoir ? log.records[1].reservoir.capacity : 1;
     // The best ranks decide, so they get more room than the long tail.
     const power = capacity <= 50 ? 1 : 0.62;
@@ -167,7 +168,7 @@ class ReservoirPanel {
   }
 
   axes(context, palette, plot, x, y, capacity) {
-    context.font = `11.5px ${palette.font}`;
+    context.font = this.app.font(11.5);
     context.lineWidth = 1;
     context.textBaseline = "middle";
     context.textAlign = "right";
@@ -189,7 +190,7 @@ class ReservoirPanel {
     for (const rank of ranks) {
       const at = (x(rank - 1) + x(rank)) / 2;
       if (at < free) continue;
-      context.fillText(rank === 1 ? "best" : String(rank), clamp(at, plot.left + 10, plot.right - 10), plot.bottom + 15);
+      context.fillText(rank === 1 ? "best" : String(rank), clamp(at, plot.left + 10, plot.right - 10), plot.bottom + 15 * this.app.scale);
       free = at + 40;
     }
   }
@@ -257,6 +258,7 @@ class ReservoirPanel {
 
   drawLevels(context, palette, plot, y, level) {
     const { lam } = this.app.log.header;
+    const row = 14 * this.app.scale;
     const lines = [
       ["max", level.max, [], 1.4], ["τ", level.tau, [7, 3], 2], ["μ", level.mean, [2, 3], 1.6], ["λ", lam, [1, 3], 1.2],
     ];
@@ -264,9 +266,9 @@ class ReservoirPanel {
     context.textBaseline = "middle";
     // Labels keep their order and a line's distance, pushed down from the top, then up from below.
     const places = lines.map(([, value]) => y(value));
-    for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + 14);
+    for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + row);
     const floor = plot.bottom + 3;
-    for (let k = places.length - 1; k >= 0; k--) places[k] = Math.min(places[k], floor - (places.length - 1 - k) * 14);
+    for (let k = places.length - 1; k >= 0; k--) places[k] = Math.min(places[k], floor - (places.length - 1 - k) * row);
     lines.forEach(([name, value, dash, weight], k) => {
       const at = y(value);
       context.setLineDash(dash);
@@ -283,16 +285,16 @@ class ReservoirPanel {
       context.moveTo(plot.right + 2, at);
       context.lineTo(plot.right + 8, places[k]);
       context.stroke();
-      context.font = `600 12px ${palette.font}`;
+      context.font = this.app.font(12, "600");
       context.fillStyle = css(palette.text);
       context.fillText(name, plot.right + 11, places[k]);
       const after = plot.right + 16 + context.measureText(name).width;
-      context.font = `12px ${palette.font}`;
+      context.font = this.app.font(12);
       context.fillText(format(value), after, places[k]);
     });
     const height = y(level.tau) - y(level.max);
     if (height > 15) {
-      context.font = `italic 12px ${palette.font}`;
+      context.font = this.app.font(12, "italic");
       context.textAlign = "right";
       context.fillStyle = css(palette.muted);
       context.fillText("interval I", plot.right - 5, y(level.max) + 9);

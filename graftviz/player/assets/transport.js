@@ -141,7 +141,7 @@ class Transport {
       this.play.title = `${label} (space)`;
     }
     const [atStart, atEnd] = [shown === 0, log.finished && shown >= log.ready];
-    for (const [node, off] of [[this.toStart, atStart], [this.back, atStart], [this.next, atEnd], [this.toEnd, atEnd]]) {
+    for (const [node, off] of [[this.toStart, atStart], [this.back, atStart], [this.next, atEnd], [this.toEnd, atEnd], [this.play, log.last === 0]]) {
       node.setAttribute("aria-disabled", String(off));
     }
     this.track.setAttribute("aria-valuenow", String(shown));

@@ -6,13 +6,12 @@ class WordsPanel {
     this.title = h("h3", {}, "This step");
     this.badge = h("span", { class: "gv-badge", hidden: true });
     this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
-    this.added = h("p", { class: "gv-added" });
     this.notes = h("ul", { class: "gv-notes" });
     this.outcome = h("div", { class: "gv-outcome", hidden: true });
     this.code = h("ol", { class: "gv-code" });
     this.element = h("section", { class: "gv-card gv-words", "aria-label": "This step in words" },
       h("header", {}, this.title, this.badge),
-      h("div", { class: "gv-telling" }, this.outcome, this.sentence, this.added, this.notes),
+      h("div", { class: "gv-telling" }, this.outcome, this.sentence, this.notes),
       this.code);
   }
 
@@ -39,7 +38,6 @@ class WordsPanel {
     const ended = log.finished && shown === log.last;
     this.title.textContent = record ? `Step ${shown}` : "Before the first step";
     this.sentence.textContent = record ? record.words : this.beginning(log, ended);
-    this.describeAdded(log, record);
     replaceChildren(this.notes, (record ? record.notes : []).map((note) => h("li", { dir: "auto" }, note)));
     this.describeOutcome(log, ended);
   }
@@ -48,15 +46,6 @@ class WordsPanel {
     if (ended) return "";
     const { start, rows } = log.header;
     return `No edges yet: every variable is on its own. Objective ${format(start.objective)}, learned from ${plural(rows.train, "row")}.`;
-  }
-
-  describeAdded(log, record) {
-    const edges = record ? record.activated : [];
-    const list = edges.slice(0, 4).map(([i, j]) => h("span", { class: "gv-pair" },
-      isolated(shorten(log.name(i), 24)), " – ", isolated(shorten(log.name(j), 24))));
-    const more = edges.length > 4 ? ` and ${edges.length - 4} more` : "";
-    this.added.hidden = edges.length === 0;
-    replaceChildren(this.added, h("span", { class: "gv-muted" }, "New: "), list, more && document.createTextNode(more));
   }
 
   describeOutcome(log, ended) {

@@ -175,7 +175,7 @@ def sample_run(
         tau = (1 - alpha) * mean + alpha * top
         taken, skipped, touched = [], [], set()
         for position, (e, s) in enumerate(ranked):
-            if s < tau and position > 0 or len(active) + len(taken) >= budget:
+            if (s < tau and position > 0) or len(active) + len(taken) >= budget:
                 break
             if touched & set(e):
                 skipped.append(position)

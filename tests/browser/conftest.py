@@ -1,0 +1,111 @@
+"""Pages for browser tests. A page that complains or reaches out of this machine fails its test."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
+
+
+class PageFactory:
+    """Opens pages in the test's browser and remembers what went wrong in them.
+
+    Attributes
+    ----------
+    troubles : list of str
+        Console errors, uncaught exceptions, dialogs, and requests that left the machine.
+    """
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+        self.contexts: list[Any] = []
+        self.troubles: list[str] = []
+
+    def __call__(
+        self,
+        width: int = 1400,
+        height: int = 900,
+        *,
+        dark: bool = False,
+        reduced_motion: bool = False,
+        touch: bool = False,
+    ) -> Any:
+        """Return a new page of the given size in a context of its own."""
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce" if reduced_motion else "no-preference",
+            has_touch=touch,
+        )
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.troubles.append(f"uncaught: {error}"))
+        page.on("dialog", self._on_dialog)
+        page.on("request", self._on_request)
+        return page
+
+    def _on_console(self, message: Any) -> None:
+        if message.type == "error":
+            self.troubles.append(f"console: {message.text}")
+
+    def _on_dialog(self, dialog: Any) -> None:
+        self.troubles.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _on_request(self, request: Any) -> None:
+        if not request.url.startswith(LOCAL):
+            self.troubles.append(f"request: {request.url}")
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[PageFactory]:
+    """Factory of pages; fails the test when one of them had trouble."""
+    factory = PageFactory(browser)
+    yield factory
+    factory.close()
+    assert not factory.troubles, factory.troubles
+
+
+@pytest.fixture
+def browser_page(open_page: PageFactory) -> Any:
+    """A page of 1400 × 900."""
+    return open_page()
+
+
+@pytest.fixture
+def until() -> Callable[..., Any]:
+    """Wait for an expression to become true in a page: works under any content policy."""
+
+    def wait(page: Any, expression: str, seconds: float = 8) -> Any:
+        deadline = time.monotonic() + seconds
+        while True:
+            value = page.evaluate(expression)
+            if value:
+                return value
+            assert time.monotonic() < deadline, f"still not so after {seconds} s: {expression}"
+            page.wait_for_timeout(30)
+
+    return wait
+
+
+@pytest.fixture
+def show_html(tmp_path: Path) -> Callable[[Any, str], None]:
+    """Open HTML text in a page as a file, the way a double click does."""
+    count = iter(range(1000))
+
+    def show(page: Any, text: str) -> None:
+        path = tmp_path / f"page{next(count)}.html"
+        path.write_text(text, encoding="utf-8")
+        page.goto(path.as_uri())
+
+    return show
