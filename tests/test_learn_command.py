@@ -105,6 +105,14 @@ def test_test_rows_come_from_a_file_in_any_column_order(tmp_path, table):
     assert result["nlpl_test"] == pytest.approx(result["nlpl_train"], rel=0.2)
 
 
+def test_a_built_in_data_set_brings_its_truth(tmp_path, capsys):
+    assert learn("karate", "--max-edges", 30, "--out", tmp_path / "o") == 0
+    result = result_of(tmp_path / "o")
+    assert (result["variables"], result["edges"]) == (34, 30)
+    assert result["precision"] > 0.5
+    assert "true edges" in capsys.readouterr().out
+
+
 def test_the_same_seed_gives_the_same_run(tmp_path, table):
     for name in "ab":
         learn(table, "--set", "t_max=3", "--seed", 5, "--out", tmp_path / name)

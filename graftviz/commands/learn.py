@@ -6,16 +6,16 @@ import argparse
 import dataclasses
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.commands.folder import made_folder
 from graftviz.commands.progress import progress
-from graftviz.datasets import dataset_keys, load_dataset, read_truth
+from graftviz.datasets import dataset_keys, load_dataset, positions_from_names, read_truth
 from graftviz.errors import InputError
 from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import graphml
@@ -30,6 +30,7 @@ from graftviz.options import OptionSpec, format_value, option_specs, parse_optio
 from graftviz.player.records import recorded_run
 from graftviz.runs import Result, Run
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
+from graftviz.trace import Certificate
 
 NAME = "learn"
 INTERRUPTED = 130
@@ -116,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     for warning in data.train.warnings:
         print(f"Note: {warning}", file=sys.stderr)
     learning = Run(data.train, learner, seed=arguments.seed, test=data.test, truth=data.truth)
-    folder = _made_folder(arguments.out)
+    folder = made_folder(arguments.out)
     interrupted = _drain(learning)
     if interrupted and not learning.steps:
         print("Interrupted before the first step; nothing was learned.", file=sys.stderr)
@@ -163,7 +164,8 @@ def _read(arguments: argparse.Namespace) -> Data:
     else:
         table = read_table(arguments.table, **reading)
         size = f"{table.n_variables:,} variables, {table.n_rows:,} rows"
-        title, truth, positions = f"{Path(arguments.table).name} · {size}", None, None
+        title, truth = f"{Path(arguments.table).name} · {size}", None
+        positions = positions_from_names(table.names)
     if arguments.truth is not None:
         truth = read_truth(arguments.truth, table.names)
     test = None
@@ -172,17 +174,6 @@ def _read(arguments: argparse.Namespace) -> Data:
     elif arguments.test_fraction is not None:
         table, test = table.split(arguments.test_fraction, seed=arguments.seed)
     return Data(title, table, test, truth, positions)
-
-
-def _made_folder(folder: Path) -> Path:
-    """Make the folder for results and make sure that it can be written, before the work begins."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"Nothing can be written to {folder}: {error.strerror}.") from None
-    return folder
 
 
 def _load_engine(learning: Run) -> None:
@@ -196,20 +187,22 @@ def _load_engine(learning: Run) -> None:
         # Codes of more than one byte, for variables of many states, need kernels of their own.
         wide = learning.table.codes.itemsize > 1
         small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
-        learner = learning.learner
-        if hasattr(learner, "max_edges"):
-            learner = dataclasses.replace(learner, max_edges=None)
-        rehearsal = Run(small, learner, test=small)
+        no_budget: dict[str, Any] = {"max_edges": None} if _budget(learning) else {}
+        rehearsal = Run(small, dataclasses.replace(learning.learner, **no_budget), test=small)
         while rehearsal.advance():
             pass
 
 
+def _budget(learning: Run) -> int | None:
+    budget: int | None = getattr(learning.learner, "max_edges", None)
+    return budget
+
+
 def _drain(learning: Run) -> bool:
     """Let the learner work to its end, or until Ctrl-C; return whether it was interrupted."""
-    budget = getattr(learning.learner, "max_edges", None)
     try:
         _load_engine(learning)
-        with progress(budget, "learning edges") as bar:
+        with progress(_budget(learning), "learning edges") as bar:
             bar.update(0)
             while learning.advance():
                 bar.update(learning.steps[-1].edges)
@@ -256,9 +249,8 @@ def _summary(result: Result) -> str:
         result.stop_reason,
         f"objective   {result.objective:.6g} nats per row, KKT residual {result.kkt_residual:.1g}",
     ]
-    if result.certificate is not None and not result.converged:
-        scored, possible = result.certificate.scored, result.certificate.possible
-        lines.append(f"certificate {scored:,} of {possible:,} inactive edges scored; not converged")
+    if result.certificate is not None:
+        lines.append(f"certificate {_certificate(result.certificate, result.converged)}")
     shown = {"recall": result.recall, "precision": result.precision, "F1": result.f1}
     ratios = [f"{name} {value:.3f}" for name, value in shown.items() if value is not None]
     if ratios:
@@ -271,6 +263,13 @@ def _summary(result: Result) -> str:
         f"{plural(result.tables_counted, 'pair table')} counted ({share:.0%} of all)"
     )
     return "\n".join(lines)
+
+
+def _certificate(certificate: Certificate, converged: bool) -> str:
+    scored = f"{certificate.scored:,} of {certificate.possible:,} inactive edges scored at the end"
+    worst = certificate.worst_score
+    compared = "" if worst is None else f", worst {worst:.3g} (λ = {certificate.threshold:g})"
+    return f"{scored}{compared}: {'converged' if converged else 'not converged'}"
 
 
 def _options_help() -> str:
