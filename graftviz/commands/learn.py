@@ -26,11 +26,11 @@ from graftviz.formats.uai import write_uai
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.phrases import plural
+from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, format_value, option_specs, parse_options
 from graftviz.player.records import recorded_run
 from graftviz.runs import Result, Run
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
-from graftviz.trace import Certificate
 
 NAME = "learn"
 INTERRUPTED = 130
@@ -242,15 +242,14 @@ def _write(learning: Run, result: Result, data: Data, folder: Path) -> list[str]
 
 
 def _summary(result: Result) -> str:
+    outcome = result.trace.outcome
     lines = [
         f"{result.learner.title}: {plural(result.edges, 'edge')} among {result.variables:,} "
         f"variables, from {result.rows:,} rows in {plural(len(result.trace), 'step')} and "
         f"{result.seconds.total:.2f} s.",
-        result.stop_reason,
+        result.stop_reason if outcome is None else outcome_words(outcome),
         f"objective   {result.objective:.6g} nats per row, KKT residual {result.kkt_residual:.1g}",
     ]
-    if result.certificate is not None:
-        lines.append(f"certificate {_certificate(result.certificate, result.converged)}")
     shown = {"recall": result.recall, "precision": result.precision, "F1": result.f1}
     ratios = [f"{name} {value:.3f}" for name, value in shown.items() if value is not None]
     if ratios:
@@ -263,13 +262,6 @@ def _summary(result: Result) -> str:
         f"{plural(result.tables_counted, 'pair table')} counted ({share:.0%} of all)"
     )
     return "\n".join(lines)
-
-
-def _certificate(certificate: Certificate, converged: bool) -> str:
-    scored = f"{certificate.scored:,} of {certificate.possible:,} inactive edges scored at the end"
-    worst = certificate.worst_score
-    compared = "" if worst is None else f", worst {worst:.3g} (λ = {certificate.threshold:g})"
-    return f"{scored}{compared}: {'converged' if converged else 'not converged'}"
 
 
 def _options_help() -> str:
