@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -45,10 +46,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 module.add_arguments(subparser)
                 subparser.set_defaults(run=module.run)
         parsed = parser.parse_args(given)
-        return int(parsed.run(parsed))
+        code = int(parsed.run(parsed))
+        sys.stdout.flush()  # here, where a closed pipe can still be met
+        return code
     except InputError as error:
         print(error, file=sys.stderr)
         return REFUSED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. Python would stumble over the pipe once more
+        # when it closes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED

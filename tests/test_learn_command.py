@@ -242,6 +242,19 @@ def test_a_pipe_sees_no_progress_bar(tmp_path, table):
     assert "\r" not in out
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes as POSIX knows them")
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, table):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    process = start(
+        *("learn", table, "--out", tmp_path / "o"), stdout=theirs, stderr=subprocess.PIPE
+    )
+    os.close(theirs)
+    error = process.communicate()[1]
+    assert (process.returncode, error) == (0, "")
+    assert {path.name for path in (tmp_path / "o").iterdir()} == FILES
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to play")
 def test_ctrl_c_keeps_what_has_been_learned(tmp_path):
     # Independent columns and a threshold near 0: thousands of steps, each with a real edge test.
