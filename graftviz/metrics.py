@@ -222,7 +222,7 @@ class _TableLoss:
 
 
 @njit(cache=True, nogil=True)
-def _incidence(edges, n):  # type: ignore[no-untyped-def]
+def _incidence(edges, n):
     """Return ``starts, incident``: node i has edges ``incident[starts[i]:starts[i + 1]]``."""
     starts = np.zeros(n + 1, dtype=np.int64)
     for e in range(edges.shape[0]):
@@ -241,7 +241,7 @@ def _incidence(edges, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_exponentials(logits, top, bits, total, count):  # type: ignore[no-untyped-def]
+def _add_exponentials(logits, top, bits, total, count):
     """Add exp(logits − top) to `total`, for logits ≤ top; `bits` is working space.
 
     exp(x) = 2^k exp(r) with |r| ≤ ln 2 / 2 and a Taylor polynomial for exp(r), correct to two units
@@ -274,7 +274,7 @@ def _add_exponentials(logits, top, bits, total, count):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _node_losses(  # type: ignore[no-untyped-def]
+def _node_losses(
     nodes,
     codes,
     cardinalities,
