@@ -27,8 +27,8 @@ class Network(NamedTuple):
 
 
 NETWORKS = {
-    "karate": Network(karate_graph, states=3, rows=3000, edge_sigma=0.8),
-    "les-miserables": Network(les_miserables_graph, states=3, rows=4000, edge_sigma=0.6),
+    "karate": Network(karate_graph, states=3, rows=4000, edge_sigma=0.5),
+    "les-miserables": Network(les_miserables_graph, states=3, rows=4000, edge_sigma=0.4),
 }
 
 

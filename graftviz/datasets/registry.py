@@ -44,7 +44,7 @@ _BUILT_IN = {
         "it: the two leaders are hubs. The structure is real, the rows are sampled from random "
         "potentials on it.",
         load=lambda: _network("karate"),
-        suggested={"lam": 0.004},
+        suggested={"lam": 0.0035},
         test_fraction=0.1,
     ),
     "les-miserables": _BuiltIn(
@@ -53,14 +53,14 @@ _BUILT_IN = {
         "triangles, and Valjean in the middle. The structure is real, the rows are sampled from "
         "random potentials on it. Dense circles of friends are hard to tell apart.",
         load=lambda: _network("les-miserables"),
-        suggested={"lam": 0.004},
+        suggested={"lam": 0.003},
         test_fraction=0.1,
     ),
     "digits-2": _BuiltIn(
         title="Handwritten digits · 64 pixels, 2 grey levels",
         description=_DIGITS + "A pixel is light or dark.",
         load=lambda: (digits_table(2), None),
-        suggested={"lam": 0.02},
+        suggested={"lam": 0.013},
         test_fraction=0.2,
     ),
     "digits-4": _BuiltIn(

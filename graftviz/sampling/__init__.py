@@ -14,6 +14,7 @@ from graftviz.sampling.graphs import (
 )
 from graftviz.sampling.mixing import MixingDiagnostic
 from graftviz.sampling.potentials import random_model
+from graftviz.sampling.survey import survey_model
 
 __all__ = [
     "Graph",
@@ -31,4 +32,5 @@ __all__ = [
     "sample_gibbs",
     "scale_free_graph",
     "square_side",
+    "survey_model",
 ]

@@ -64,7 +64,7 @@ class MixingDiagnostic:
             verdict = "the chains mixed well"
         else:
             verdict = (
-                "within a chain some variables rarely change, "
+                "some variables change slowly or not at all within a chain, "
                 "so their frequencies rest on the annealed start"
             )
         return (
