@@ -80,3 +80,154 @@ def push_apart(positions, gap):  # type: ignore[no-untyped-def]
             pushed[i] += 0.25 * (gap - distance) * line / distance
             pushed[j] -= 0.25 * (gap - distance) * line / distance
     return pushed
+
+
+def count_pair(codes_i, codes_j, states_i, states_j):  # type: ignore[no-untyped-def]
+    """Count how often x_i = a and x_j = b, with one bincount."""
+    joint = codes_i.astype(np.int64) * states_j + codes_j
+    return np.bincount(joint, minlength=states_i * states_j).reshape(states_i, states_j)
+
+
+def belief_score(counts, belief_i, belief_j, square_root):  # type: ignore[no-untyped-def]
+    """s = ‖b_i b_jᵀ − p_D‖ / d, cell by cell; d is the number of cells, or its square root."""
+    rows, total = counts.sum(), 0.0
+    for a, b in itertools.product(range(len(belief_i)), range(len(belief_j))):
+        total += (belief_i[a] * belief_j[b] - counts[a, b] / rows) ** 2
+    cells = counts.size
+    return total**0.5 / (cells**0.5 if square_root else cells)
+
+
+def splitmix64(state):  # type: ignore[no-untyped-def]
+    """One step of the generator in whole numbers: the next state and its 64 random bits."""
+    word = 2**64 - 1
+    state = (state + 0x9E3779B97F4A7C15) & word
+    z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & word
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
+    return state, z ^ (z >> 31)
+
+
+class FullQueue:
+    """Best-choice's queue, reservoir and frozen list, with every pair of the queue in a dict.
+
+    priority(i, j) = base − h_i − h_j, smallest first; base is 0, or 1 − s/λ for a pair that came
+    back from the frozen list. Which of several equal pairs comes first is left to whoever asks,
+    except that *stored* pairs (drawn before, or between two hubs) precede the others.
+    """
+
+    def __init__(self, n, capacity, lam, by_history=True, all_stored=False):  # type: ignore[no-untyped-def]
+        self.capacity, self.lam, self.by_history = capacity, lam, by_history
+        self.pairs = list(itertools.combinations(range(n), 2))
+        self.queue = dict.fromkeys(self.pairs, 0.0)
+        self.stored = set(self.pairs) if all_stored else set()
+        self.boosts = [0] * n
+        self.reservoir, self.frozen, self.tested = {}, {}, {}
+
+    @property
+    def unseen(self):  # type: ignore[no-untyped-def]
+        return {pair for pair in self.queue if pair not in self.stored}
+
+    def priority(self, pair):  # type: ignore[no-untyped-def]
+        return self.queue[pair] - self.boosts[pair[0]] - self.boosts[pair[1]]
+
+    def boost(self, hubs, cumulative):  # type: ignore[no-untyped-def]
+        for i in hubs:
+            if cumulative or self.boosts[i] == 0:
+                self.boosts[i] += 1
+        self.stored |= {(i, j) for i, j in self.pairs if self.boosts[i] and self.boosts[j]}
+
+    def next_pairs(self, round_number):  # type: ignore[no-untyped-def]
+        """The pairs that may be tested next; the queue is refilled only if nothing is in it."""
+        if not self.queue:
+            back = [p for p in self.frozen if self.tested[p] != round_number]
+            for pair in back:
+                score = self.frozen.pop(pair)
+                self.queue[pair] = 1.0 - score / self.lam if self.by_history else 0.0
+        if not self.queue:
+            return set()
+        lowest = min(map(self.priority, self.queue))
+        first = {pair for pair in self.queue if self.priority(pair) <= lowest + 1e-12}
+        return first & self.stored or first
+
+    def judge(self, score):  # type: ignore[no-untyped-def]
+        """Which verdict an edge deserves, and which edges of R it may push out."""
+        if score <= self.lam:
+            return "passed", set()
+        if len(self.reservoir) < self.capacity:
+            return "admitted", set()
+        weakest = min(self.reservoir.values())
+        if score <= weakest:
+            return "too weak", set()
+        return "displaced", {p for p, s in self.reservoir.items() if s == weakest}
+
+    def settle(self, pair, score, round_number, displaced):  # type: ignore[no-untyped-def]
+        """Take a tested pair to where its verdict sends it."""
+        verdict, _ = self.judge(score)
+        del self.queue[pair]
+        self.stored.add(pair)
+        self.tested[pair] = round_number
+        if verdict == "displaced":
+            self.frozen[displaced] = self.reservoir.pop(displaced)
+        (self.reservoir if verdict in ("admitted", "displaced") else self.frozen)[pair] = score
+
+
+def choose_edges(scores, alpha, budget):  # type: ignore[no-untyped-def]
+    """Best-choice's pick from {pair: score}: from τ_α up, best first, none adjacent to another.
+
+    Also returns the pairs passed over because they touch one picked before.
+    """
+    best = max(scores.values())
+    tau = min(best, (1 - alpha) * np.mean(list(scores.values())) + alpha * best)
+    chosen, skipped = [], []
+    for pair in sorted(scores, key=lambda pair: (-scores[pair], pair)):
+        if len(chosen) == budget or scores[pair] < tau or (alpha == 1 and chosen):
+            break
+        near = any(set(pair) & set(other) for other in chosen)
+        (skipped if near else chosen).append(pair)
+    return chosen, skipped, tau
+
+
+def xoshiro128plus(state):  # type: ignore[no-untyped-def]
+    """Next word of the generator on a list of four Python ints (updated), modulo 2³² throughout."""
+    s0, s1, s2, s3 = state
+    word = (s0 + s3) % 2**32
+    shifted = (s1 << 9) % 2**32
+    s2 ^= s0
+    s3 ^= s1
+    s1 ^= s2
+    s0 ^= s3
+    s2 ^= shifted
+    s3 = ((s3 << 11) | (s3 >> 21)) % 2**32
+    state[:] = s0, s1, s2, s3
+    return word
+
+
+def gibbs_sweeps(model, states, generators, sweeps):  # type: ignore[no-untyped-def]
+    """Chain by chain, variable by variable: draw x_i from p(x_i | rest) by inverting its sum."""
+    states = states.astype(int)
+    for c in range(states.shape[1]):
+        words = [int(word) for word in generators[:, c]]
+        for _ in range(sweeps):
+            for i in range(model.n_variables):
+                if model.cardinalities[i] == 1:
+                    continue
+                weights = model.node_weights(i).copy()
+                for e, (a, b) in enumerate(model.edges):
+                    if a == i:
+                        weights += model.edge_weights(e)[:, states[b, c]]
+                    elif b == i:
+                        weights += model.edge_weights(e)[states[a, c], :]
+                cumulative = np.cumsum(np.exp(weights - weights.max()))
+                uniform = (xoshiro128plus(words) >> 8) * 2.0**-24
+                states[i, c] = int(np.sum(cumulative <= uniform * cumulative[-1]))
+    return states
+
+
+def joint_probabilities(model):  # type: ignore[no-untyped-def]
+    """Yield every joint state, the last variable running fastest, with exp(score) / Z."""
+    every = list(itertools.product(*[range(size) for size in model.cardinalities]))
+    weights = []
+    for x in every:
+        score = sum(model.node_weights(i)[x[i]] for i in range(model.n_variables))
+        score += sum(model.edge_weights(e)[x[i], x[j]] for e, (i, j) in enumerate(model.edges))
+        weights.append(np.exp(score))
+    return every, np.array(weights) / np.sum(weights)
