@@ -146,13 +146,12 @@ class Run:
         truth: Iterable[Iterable[int]] | np.ndarray | None = None,
         branch: Branch | None = None,
     ) -> None:
-        _check_table(table)
+        learner.check(table)
         if test is not None:
             _check_test(table, test)
         if branch is not None:
             _check_branch(learner, branch)
-        for options in (learner, *([branch.learner] if branch else [])):
-            _check_edge_budget(options, table.n_variables)
+            branch.learner.check(table)
         self.table = table
         self.learner = learner
         self.seed = _checked_seed(seed)
@@ -279,15 +278,6 @@ def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.nda
     return checked
 
 
-def _check_table(table: DiscreteTable) -> None:
-    if table.n_rows < 2:
-        raise InputError("There is only one row to learn from; at least two are needed.")
-    if table.n_variables < 2:
-        raise InputError(
-            f"There is only one variable, {table.names[0]!r}; an edge needs at least two."
-        )
-
-
 def _check_test(table: DiscreteTable, test: DiscreteTable) -> None:
     if test.names != table.names:
         raise InputError(
@@ -316,15 +306,6 @@ def _check_branch(learner: Learner, branch: Branch) -> None:
         raise InputError(
             f"A run of {learner.title} can only go on as {learner.title} with other options, "
             f"not as {branch.learner.title}."
-        )
-
-
-def _check_edge_budget(learner: Learner, n: int) -> None:
-    wanted, possible = getattr(learner, "max_edges", None), n * (n - 1) // 2
-    if wanted is not None and wanted > possible:
-        raise InputError(
-            f"{wanted:,} edges were asked for, but {n:,} variables have only {possible:,} pairs; "
-            f"ask for at most {possible:,}, or give no limit."
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from graftviz.errors import InputError
 from graftviz.options import check_options
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -45,6 +46,15 @@ class Learner(ABC):
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when `table` is too small, or the options ask too much of it."""
+        if table.n_rows < 2:
+            raise InputError("There is only one row to learn from; at least two are needed.")
+        if table.n_variables < 2:
+            raise InputError(
+                f"There is only one variable, {table.names[0]!r}; an edge needs at least two."
+            )
 
     @abstractmethod
     def steps(

@@ -90,6 +90,11 @@ class GraftingOptions(Learner):
         advanced=True,
     )
 
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        super().check(table)
+        self.edge_budget(table.n_variables)
+
     @property
     def penalty(self) -> Penalty:
         """λ, λ₂ and what they apply to."""
@@ -115,8 +120,8 @@ class GraftingOptions(Learner):
             return possible
         if self.max_edges > possible:
             raise InputError(
-                f"Option max_edges asks for {self.max_edges:,} edges, but {n} variables have only "
-                f"{possible:,} pairs."
+                f"{self.max_edges:,} edges were asked for, but {n:,} variables have only "
+                f"{possible:,} pairs; ask for at most {possible:,}, or give no limit."
             )
         return int(self.max_edges)
 
@@ -192,11 +197,7 @@ class GraftingRun:
     """
 
     def __init__(self, table: DiscreteTable, options: GraftingOptions) -> None:
-        if table.n_rows < 2 or table.n_variables < 2:
-            raise InputError(
-                f"Learning needs at least 2 rows and 2 variables; this table has "
-                f"{table.n_rows} rows and {table.n_variables} variables."
-            )
+        options.check(table)
         self.budget = options.edge_budget(table.n_variables)
         self.clock = Clock()
         self.options = options
