@@ -48,7 +48,7 @@ class Learner(ABC):
         check_options(self)
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, or the options ask too much of it."""
+        """Raise :class:`InputError` if `table` is too small, or the options ask too much of it."""
         if table.n_rows < 2:
             raise InputError("There is only one row to learn from; at least two are needed.")
         if table.n_variables < 2:
