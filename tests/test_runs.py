@@ -9,6 +9,7 @@ import pytest
 from fakes import ScriptedLearner, random_table
 
 from graftviz.errors import InputError
+from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
 from graftviz.runs import Branch, Run, checked_edges, learn
 from graftviz.table import DiscreteTable
@@ -181,11 +182,11 @@ REFUSED = {
     "truth by name": ({"truth": [("x0", "x1")]}, "whole numbers"),
     "fractional truth": ({"truth": np.array([[0.5, 1]])}, "whole numbers"),
     "too many edges": (
-        {"learner": ScriptedLearner(max_edges=37)},
+        {"learner": EdgeGrafting(max_edges=37)},
         "37 edges were asked for, but 9 variables have only 36 pairs",
     ),
     "too many edges later": (
-        {"branch": Branch(1, ScriptedLearner(max_edges=37))},
+        {"learner": EdgeGrafting(), "branch": Branch(1, EdgeGrafting(max_edges=37))},
         "37 edges were asked for",
     ),
     "branch to another learner": ({"branch": Branch(1, Barren())}, "can only go on as Scripted"),
