@@ -111,8 +111,9 @@ def split_rhat(values: np.ndarray) -> float:
     halves = np.concatenate([values[:half], values[-half:]], axis=1)
     within = halves.var(axis=0, ddof=1).mean()
     between = halves.mean(axis=0).var(ddof=1)
-    if within == 0:
-        return 1.0 if between == 0 else np.inf
+    rounding = _rounding(values)
+    if within <= rounding:
+        return 1.0 if between <= rounding else np.inf
     return float(np.sqrt((half - 1) / half + between / within))
 
 
@@ -122,7 +123,7 @@ def effective_rows(values: np.ndarray, ancestors: np.ndarray) -> float:
     families = np.unique(ancestors, return_inverse=True)[1]
     sums = np.bincount(families, weights=deviations)
     spread = values.var()
-    if spread == 0:
+    if spread <= _rounding(values):
         return float(values.size)
     if len(sums) == 1:
         return 1.0
@@ -131,6 +132,11 @@ def effective_rows(values: np.ndarray, ancestors: np.ndarray) -> float:
     if variance_of_mean * values.size <= spread:
         return float(values.size)
     return float(spread / variance_of_mean)
+
+
+def _rounding(values: np.ndarray) -> float:
+    """Return the variance that equal numbers of this size may seem to have."""
+    return float((1e-12 * np.abs(values).max()) ** 2)
 
 
 def _watched(model: PairwiseMRF) -> list[int]:

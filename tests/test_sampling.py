@@ -1,0 +1,479 @@
+"""Graphs have the edges they promise; samplers draw from the model, and say how well."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import naive
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graftviz.errors import InputError
+from graftviz.model import PairwiseMRF
+from graftviz.sampling import (
+    Graph,
+    MixingDiagnostic,
+    given_graph,
+    grid_graph,
+    joint_probabilities,
+    joint_states,
+    karate_graph,
+    les_miserables_graph,
+    random_graph,
+    random_model,
+    sample_exact,
+    sample_gibbs,
+    scale_free_graph,
+    square_side,
+    survey_model,
+)
+from graftviz.sampling.annealing import new_population, resample, scores, usual_sweeps
+from graftviz.sampling.mixing import diagnose, effective_rows, split_rhat
+from graftviz.sampling.seeds import generator
+from graftviz.sampling.sweep import advance, conditionals_of
+
+
+def star(leaves: int, states: int, edge_sigma: float, seed: int = 0) -> PairwiseMRF:
+    """One hub, variable 0, whose leaves hold its state tight when the potentials are strong."""
+    edges = np.stack([np.zeros(leaves, dtype=int), np.arange(1, leaves + 1)], axis=1)
+    return random_model(edges, [states] * (leaves + 1), edge_sigma=edge_sigma, seed=seed)
+
+
+def small_models() -> dict[str, PairwiseMRF]:
+    """Models small enough to enumerate, of all shapes."""
+    grid, loose = grid_graph(3, 3), random_graph(6, edges=9, seed=2)
+    coupling = np.array([[0.4, -0.4], [-0.4, 0.4]])
+    ising = PairwiseMRF.from_tables(
+        [np.array([0.1, -0.1])] * 9, dict.fromkeys(map(tuple, grid.edges.tolist()), coupling)
+    )
+    return {
+        "Ising grid": ising,
+        "spin glass": random_model(grid.edges, [2] * 9, edge_sigma=1.5, seed=3),
+        "mixed": random_model(loose.edges, [2, 5, 1, 3, 4, 2], seed=4),
+        "complete": random_model(random_graph(5, probability=1.0).edges, [4] * 5, seed=5),
+        "no edges": random_model(np.zeros((0, 2)), [3, 2], node_sigma=1.0, seed=6),
+        "one variable": random_model(np.zeros((0, 2)), [7], node_sigma=1.0, seed=7),
+        "frozen hub": star(leaves=10, states=3, edge_sigma=3.0, seed=8),
+    }
+
+
+# --- graphs -----------------------------------------------------------------------------------
+
+
+@given(st.integers(3, 150), st.integers(0, 2**40))
+def test_scale_free_graph_has_two_edges_per_new_node(nodes: int, seed: int) -> None:
+    graph = scale_free_graph(nodes, seed)
+    assert graph.n_nodes == nodes
+    assert graph.n_edges == 2 * nodes - 4
+    # Edges are sorted pairs, so the second node is the newer one.
+    assert np.bincount(graph.edges[:, 1], minlength=nodes).tolist() == [0, 0] + [2] * (nodes - 2)
+    assert nx.is_connected(nx.Graph(graph.edges.tolist()))
+
+
+def test_scale_free_graph_prefers_hubs() -> None:
+    def largest(graph: Graph) -> int:
+        return int(np.bincount(graph.edges.reshape(-1)).max())
+
+    for seed in range(5):
+        hub = largest(scale_free_graph(400, seed))
+        assert hub > 2 * largest(random_graph(400, edges=796, seed=seed))
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_grid_joins_neighbours_only(rows: int, columns: int) -> None:
+    if rows * columns < 2:
+        with pytest.raises(InputError, match="at least two nodes"):
+            grid_graph(rows, columns)
+        return
+    graph = grid_graph(rows, columns)
+    assert graph.n_edges == rows * (columns - 1) + columns * (rows - 1)
+    assert graph.positions is not None
+    assert graph.positions.min() >= 0
+    assert graph.positions.max() <= 10_000
+    lengths = np.linalg.norm(np.diff(graph.positions[graph.edges], axis=1)[:, 0], axis=1)
+    np.testing.assert_allclose(lengths, lengths[0])
+    assert graph.names[-1] == f"r{rows - 1}c{columns - 1}"
+
+
+def test_square_side() -> None:
+    assert [square_side(nodes) for nodes in (4, 9, 400)] == [2, 3, 20]
+    for nodes in (-1, 0, 1, 8, 200):
+        with pytest.raises(InputError, match=f"{nodes} nodes"):
+            square_side(nodes)
+
+
+@given(st.integers(2, 40), st.integers(0, 1000), st.data())
+def test_random_graph_has_the_edges_asked_for(nodes: int, seed: int, data: st.DataObject) -> None:
+    edges = data.draw(st.integers(0, nodes * (nodes - 1) // 2))
+    assert random_graph(nodes, edges=edges, seed=seed).n_edges == edges
+
+
+def test_random_graph_is_uniform() -> None:
+    n, edges, repeats = 7, 4, 3000
+    hits = np.zeros((n, n))
+    for seed in range(repeats):
+        pairs = random_graph(n, edges=edges, seed=seed).edges
+        hits[pairs[:, 0], pairs[:, 1]] += 1
+    counts = hits[np.triu_indices(n, 1)]
+    expected = repeats * edges / len(counts)
+    assert np.abs(counts - expected).max() < 4.5 * np.sqrt(expected)
+
+
+def test_random_graph_by_probability() -> None:
+    sizes = [random_graph(30, probability=0.3, seed=seed).n_edges for seed in range(200)]
+    assert abs(np.mean(sizes) - 0.3 * 435) < 4 * np.sqrt(435 * 0.21 / 200)
+    assert random_graph(9, probability=0.0).n_edges == 0
+    assert random_graph(9, probability=1.0).n_edges == 36
+
+
+def test_known_networks() -> None:
+    karate, novel = karate_graph(), les_miserables_graph()
+    assert (karate.n_nodes, karate.n_edges) == (34, 78)
+    assert (novel.n_nodes, novel.n_edges) == (77, 254)
+    degrees = np.bincount(novel.edges.reshape(-1))
+    assert novel.names[int(degrees.argmax())] == "Valjean"
+    assert degrees.max() == 36
+
+
+def test_given_graph_numbers_nodes_as_they_come() -> None:
+    graph = given_graph([("b", "a"), ("a", "b"), ("c", "a")])
+    assert graph.names == ("b", "a", "c")
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert not graph.edges.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: scale_free_graph(2), "at least 3 nodes"),
+        (lambda: scale_free_graph(9, seed=-1), "seed"),
+        (lambda: random_graph(1, edges=0), "at least 2 nodes"),
+        (lambda: random_graph(4, edges=7), "between 0 and 6 edges"),
+        (lambda: random_graph(4, edges=2, probability=0.5), "either"),
+        (lambda: random_graph(4), "either"),
+        (lambda: random_graph(4, probability=1.1), "probability"),
+        (lambda: given_graph([("a", "z")], ["a", "b"]), "'z'"),
+        (lambda: given_graph([("a", "a")]), "'a' to itself"),
+        (lambda: Graph(("a", "a"), np.zeros((0, 2))), "different"),
+        (lambda: Graph(("a", "b"), np.array([[0, 2]])), "0 … 1"),
+    ],
+)
+def test_impossible_graphs_are_refused(make, complaint: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=complaint):
+        make()
+
+
+# --- potentials -------------------------------------------------------------------------------
+
+
+def test_random_model_has_the_spread_asked_for() -> None:
+    graph = scale_free_graph(300, seed=1)
+    model = random_model(graph.edges, [5] * 300, node_sigma=0.5, edge_sigma=2.0, seed=1)
+    nodes, edges = np.split(model.weights, [1500])
+    for weights, sigma in ((nodes, 0.5), (edges, 2.0)):
+        assert abs(weights.std() / sigma - 1) < 4 / np.sqrt(2 * len(weights))
+        assert abs(weights.mean()) < 4 * sigma / np.sqrt(len(weights))
+
+
+@pytest.mark.parametrize("sigmas", [{"node_sigma": -1.0}, {"edge_sigma": np.nan}])
+def test_impossible_spreads_are_refused(sigmas: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="standard deviation"):
+        random_model(np.array([[0, 1]]), [2, 2], **sigmas)
+
+
+def test_random_model_refuses_edges_to_nowhere() -> None:
+    with pytest.raises(InputError, match="0 … 1"):
+        random_model(np.array([[0, 2]]), [2, 2])
+
+
+def test_survey_has_sorted_answers() -> None:
+    # What is written as CSV and read again then has the same codes.
+    model = survey_model()
+    assert all(list(states) == sorted(states) for states in model.labels)
+    assert len(set(model.cardinalities.tolist())) > 1
+
+
+# --- exact sampling ---------------------------------------------------------------------------
+
+
+def test_joint_distribution_equals_its_plain_twin() -> None:
+    for name in ("mixed", "spin glass", "one variable"):
+        model = small_models()[name]
+        every, probabilities = naive.joint_probabilities(model)
+        assert joint_states(model).T.tolist() == [list(x) for x in every]
+        np.testing.assert_allclose(joint_probabilities(model), probabilities, rtol=1e-10)
+
+
+def test_exact_sample_follows_the_joint_distribution() -> None:
+    model, rows = small_models()["mixed"], 20_000
+    table = sample_exact(model, rows, seed=1)
+    joint = np.ravel_multi_index(tuple(table.codes), tuple(model.cardinalities))
+    expected = joint_probabilities(model) * rows
+    counts = np.bincount(joint, minlength=len(expected))
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    freedom = len(expected) - 1
+    assert abs(chi_square - freedom) < 5 * np.sqrt(2 * freedom)
+
+
+def test_exact_sample_never_draws_the_impossible() -> None:
+    forbidden = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): forbidden})
+    codes = sample_exact(model, 500).codes
+    assert (codes[0] == codes[1]).all()
+    assert set(codes[0].tolist()) == {0, 1}
+
+
+def test_exact_sample_refuses_what_it_cannot_do() -> None:
+    with pytest.raises(InputError, match="Gibbs"):
+        sample_exact(random_model(np.zeros((0, 2)), [2] * 21), 10)
+    with pytest.raises(InputError, match="at least 1 row"):
+        sample_exact(small_models()["mixed"], 0)
+    nothing = PairwiseMRF.from_tables([np.full(2, -np.inf)], {})
+    with pytest.raises(InputError, match="probability zero"):
+        sample_exact(nothing, 1)
+
+
+# --- Gibbs sampling ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mixed", "spin glass", "complete", "frozen hub"])
+def test_sweep_equals_its_plain_twin(name: str) -> None:
+    model = small_models()[name]
+    start = new_population(model, 5, np.random.default_rng(1))
+    expected = naive.gibbs_sweeps(model, start.states, start.generators, sweeps=20)
+    advance(conditionals_of(model), start.states, start.generators, sweeps=20)
+    assert start.states.tolist() == expected.tolist()
+
+
+def test_chains_do_not_depend_on_each_other() -> None:
+    model = small_models()["mixed"]
+    conditionals = conditionals_of(model)
+    start = new_population(model, 300, np.random.default_rng(1))  # more than one block
+    alone = [np.ascontiguousarray(array[:, 250:270]) for array in start[:2]]
+    advance(conditionals, start.states, start.generators, sweeps=150)
+    for sweeps in (100, 50):
+        advance(conditionals, alone[0], alone[1], sweeps)
+    assert start.states[:, 250:270].tolist() == alone[0].tolist()
+
+
+def test_scores_equal_the_model_s() -> None:
+    for model in small_models().values():
+        states = new_population(model, 40, np.random.default_rng(0)).states
+        np.testing.assert_allclose(scores(model, states), model.log_scores(states), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", small_models())
+def test_gibbs_marginals_agree_with_enumeration(name: str) -> None:
+    model, rows = small_models()[name], 40_000
+    sample = sample_gibbs(model, rows, seed=1)
+    effective = min(rows, sample.diagnostic.fewest_effective_rows)
+    assert effective > 400
+    probabilities, states = joint_probabilities(model), joint_states(model)
+    codes = sample.table.codes
+    for i in range(model.n_variables):
+        for j in range(i + 1):
+            width = int(model.cardinalities[j])
+            cells = int(model.cardinalities[i]) * width
+            expected = np.bincount(states[i].astype(int) * width + states[j], probabilities, cells)
+            drawn = codes[i].astype(int) * width + codes[j]
+            found = np.bincount(drawn, minlength=cells) / rows
+            allowed = 5 * np.sqrt(expected * (1 - expected) / effective) + 3 / effective
+            assert (np.abs(found - expected) <= allowed).all()
+
+
+def test_annealing_gives_a_frozen_hub_its_due() -> None:
+    model = star(leaves=10, states=3, edge_sigma=3.0, seed=8)
+    states, probabilities = joint_states(model), joint_probabilities(model)
+    hub = np.bincount(states[0], probabilities)
+
+    def error(burn_in: int | None) -> float:
+        codes = sample_gibbs(model, 10_000, seed=1, burn_in=burn_in, chains=2000).table.codes
+        return float(np.abs(np.bincount(codes[0], minlength=3) / 10_000 - hub).max())
+
+    assert error(None) < 0.02
+    assert error(4) > 0.08  # too short for annealing: the hub keeps what it fell into
+
+
+def test_leaves_of_a_large_hub_are_right_whatever_its_state() -> None:
+    # Hundreds of strong neighbours: sums of log-odds far beyond the range of exp.
+    model = star(leaves=300, states=4, edge_sigma=3.0, seed=9)
+    codes = sample_gibbs(model, 4000, seed=2, chains=1000).table.codes
+    hub = int(np.bincount(codes[0]).argmax())
+    rows = codes[0] == hub
+    off = []
+    for e in range(model.n_edges):
+        leaf = model.node_weights(e + 1) + model.edge_weights(e)[hub]
+        expected = np.exp(leaf - leaf.max())
+        expected /= expected.sum()
+        found = np.bincount(codes[e + 1, rows], minlength=4) / rows.sum()
+        off.append((found - expected) / np.sqrt(expected * (1 - expected) / rows.sum() + 1e-6))
+    assert np.abs(np.mean(off, axis=0)).max() < 0.4
+    assert 0.7 < np.std(off) < 1.4
+
+
+def test_same_seed_same_rows_in_another_process() -> None:
+    program = (
+        "from graftviz.sampling import *\n"
+        "graph = scale_free_graph(20, seed=3)\n"
+        "model = random_model(graph.edges, [3] * 20, seed=3)\n"
+        "print(sample_gibbs(model, 700, seed=3).table.fingerprint)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    graph = scale_free_graph(20, seed=3)
+    model = random_model(graph.edges, [3] * 20, seed=3)
+    assert run.stdout.strip() == sample_gibbs(model, 700, seed=3).table.fingerprint
+    assert run.stdout.strip() != sample_gibbs(model, 700, seed=4).table.fingerprint
+
+
+def test_streams_of_one_seed_differ() -> None:
+    purposes = ("graph", "potentials", "gibbs", "exact")
+    first = [generator(5, purpose).integers(2**60) for purpose in purposes]
+    assert len(set(first)) == len(first)
+
+
+@pytest.mark.parametrize(("rows", "chains"), [(1, None), (7, 2), (1500, 100), (1025, None)])
+def test_as_many_rows_as_asked_for(rows: int, chains: int | None) -> None:
+    model = random_model(
+        np.array([[0, 2]]), [2, 1, 3], names=("a", "b", "c"), labels=(("n", "y"), ("-",), "xyz")
+    )
+    sample = sample_gibbs(model, rows, chains=chains, burn_in=10, thin=1)
+    assert sample.table.codes.shape == (3, rows)
+    assert (sample.table.names, sample.table.labels) == (model.names, model.labels)
+    assert sample.diagnostic.chains * sample.diagnostic.draws >= rows
+
+
+def test_progress_is_told_to_the_end() -> None:
+    told: list[tuple[int, int]] = []
+    sample = sample_gibbs(
+        small_models()["mixed"], 900, chains=300, progress=lambda *call: told.append(call)
+    )
+    done, totals = zip(*told, strict=True)
+    assert list(done) == sorted(done)
+    assert set(totals) == {done[-1]}
+    diagnostic = sample.diagnostic
+    sweeps = diagnostic.burn_in + (diagnostic.draws - 1) * diagnostic.thin
+    assert done[-1] == 300 * sweeps
+
+
+def test_stronger_models_get_a_longer_burn_in() -> None:
+    def sweeps(edge_sigma: float) -> int:
+        model = random_model(scale_free_graph(100).edges, [3] * 100, edge_sigma=edge_sigma)
+        return usual_sweeps(model, new_population(model, 200, np.random.default_rng(0)))
+
+    assert 100 <= sweeps(0.1) < sweeps(1.0) < sweeps(3.0) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("settings_", "complaint"),
+    [
+        ({"rows": 0}, "rows must be at least 1; got 0"),
+        ({"burn_in": -1}, "burn-in must be at least 0"),
+        ({"thin": 0}, "thinning must be at least 1"),
+        ({"chains": 1}, "chains must be at least 2"),
+        ({"seed": -3}, "seed"),
+    ],
+)
+def test_impossible_settings_are_refused(settings_: dict[str, int], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        sample_gibbs(small_models()["mixed"], **{"rows": 5, **settings_})
+
+
+def test_models_gibbs_cannot_walk_are_refused() -> None:
+    hole = PairwiseMRF.from_tables([np.array([0.0, -np.inf])], {})
+    with pytest.raises(InputError, match="zero"):
+        sample_gibbs(hole, 5)
+    with pytest.raises(InputError, match="256 states"):
+        sample_gibbs(random_model(np.zeros((0, 2)), [257]), 5)
+
+
+# --- annealing and diagnosis ------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.floats(0, 1e6), min_size=1, max_size=40).filter(lambda weights: sum(weights) > 0),
+    st.floats(0, 1, exclude_max=True),
+)
+def test_resampling_draws_everyone_as_often_as_expected(
+    weights: list[float], offset: float
+) -> None:
+    array = np.array(weights)
+    counts = np.bincount(resample(array, offset), minlength=len(array))
+    assert counts.sum() == len(array)
+    expected = array / array.sum() * len(array)
+    assert (np.abs(counts - expected) < 1 + 1e-6).all()
+
+
+def test_diagnosis_of_independent_draws() -> None:
+    values = np.random.default_rng(0).normal(size=(20, 1000))
+    assert abs(split_rhat(values) - 1) < 0.02
+    assert effective_rows(values, np.arange(1000)) > 0.85 * values.size
+
+
+def test_diagnosis_of_slow_chains() -> None:
+    # Autoregression: the effective size of a stationary chain is known.
+    rng, length, chains, memory = np.random.default_rng(1), 50, 4000, 0.9
+    values = np.empty((length, chains))
+    values[0] = rng.normal(size=chains)
+    for t in range(1, length):
+        noise = np.sqrt(1 - memory**2) * rng.normal(size=chains)
+        values[t] = memory * values[t - 1] + noise
+    lags = np.arange(1, length)
+    inflation = 1 + 2 * np.sum((1 - lags / length) * memory**lags)
+    effective = effective_rows(values, np.arange(chains))
+    assert abs(effective * inflation / values.size - 1) < 0.1
+    assert split_rhat(values) > 1.2
+
+
+def test_diagnosis_of_stuck_chains_and_families() -> None:
+    rng = np.random.default_rng(2)
+    stuck = np.tile(rng.normal(size=600), (10, 1))
+    assert split_rhat(stuck) == np.inf
+    assert abs(effective_rows(stuck, np.arange(600)) / 600 - 1) < 0.2
+    families = np.repeat(np.arange(60), 10)
+    copies = np.tile(rng.normal(size=60)[families], (10, 1))
+    assert 30 < effective_rows(copies, families) < 120
+    assert effective_rows(copies, np.zeros(600, dtype=int)) == 1.0
+    assert split_rhat(np.ones((4, 9))) == 1.0
+    assert effective_rows(np.ones((4, 9)), np.arange(9)) == 36
+
+
+def test_effective_rows_are_honest_about_a_frozen_hub() -> None:
+    # Over many seeds the error of the hub's frequency, in units of what the diagnostic implies,
+    # must have spread about one.
+    model = star(leaves=10, states=2, edge_sigma=3.0, seed=11)
+    hub = np.bincount(joint_states(model)[0], joint_probabilities(model))[1]
+    errors = []
+    for seed in range(40):
+        sample = sample_gibbs(model, 2000, seed=seed, chains=500)
+        at = sample.diagnostic.statistics.index("x0 = 1")
+        implied = np.sqrt(hub * (1 - hub) / sample.diagnostic.effective_rows[at])
+        errors.append((sample.table.codes[0].mean() - hub) / implied)
+    assert 0.6 < np.sqrt(np.mean(np.square(errors))) < 1.6
+
+
+def test_sentence_gives_the_right_verdict() -> None:
+    def sentence(rhat: float, effective: float) -> str:
+        arrays = (np.array([1.0, rhat]), np.array([effective, 5000.0]))
+        return MixingDiagnostic(1024, 8, 100, 25, ("log-score", "x3 = 1"), *arrays).sentence()
+
+    assert "mixed well" in sentence(1.01, 4000)
+    assert "annealed start" in sentence(1.4, 4000)
+    assert "infinite (x3 = 1)" in sentence(np.inf, 4000)
+    assert "too few" in sentence(1.01, 30)
+
+
+def test_diagnosis_watches_hubs() -> None:
+    model = random_model(scale_free_graph(200, seed=1).edges, [3] * 200, seed=1)
+    draws = np.random.default_rng(0).integers(0, 3, size=(200, 4, 50)).astype(np.uint8)
+    diagnostic = diagnose(model, draws, np.arange(50), 100, 25)
+    hub = int(model.degrees().argmax())
+    assert {f"x{hub} = {k}" for k in range(3)} <= set(diagnostic.statistics)
+    assert diagnostic.statistics[0] == "log-score"
+    assert not diagnostic.split_rhat.flags.writeable
