@@ -67,7 +67,7 @@ def test_positions_of_a_logarithmic_slider(value: float) -> None:
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
 def test_slider_steps_are_round_and_of_the_right_size(minimum: float, width: float) -> None:
     step = slider_step(minimum, minimum + width)
-    assert 15 <= width / step <= 90
+    assert 8 <= width / step <= 45
     digits = step / 10 ** math.floor(math.log10(step) + 1e-9)
     assert min(abs(digits - round_digit) for round_digit in (1, 2, 5)) < 1e-6
 

@@ -12,7 +12,7 @@ from graftviz.options import OptionSpec, format_value
 
 Widget = Literal["toggle", "choice", "slider", "steps", "number"]
 OnChange = Callable[[str, Any], None]
-_SLIDER_MARKS = 40  # a linear slider has about this many positions, at round numbers
+_SLIDER_MARKS = 20  # a linear slider has about this many positions, at round numbers
 _WIDEST_INT_SLIDER = 100
 
 
@@ -57,7 +57,7 @@ def round_steps(spec: OptionSpec, value: float) -> list[float]:
 
 
 def slider_step(minimum: float, maximum: float) -> float:
-    """Return a round step (1, 2 or 5 times a power of ten) that gives about forty positions."""
+    """Return a round step (1, 2 or 5 times a power of ten) that gives about twenty positions."""
     raw = (maximum - minimum) / _SLIDER_MARKS
     power = math.floor(math.log10(raw))
     digit = min((1, 2, 5, 10), key=lambda d: abs(d - raw / 10**power))

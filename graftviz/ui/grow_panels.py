@@ -9,12 +9,12 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.controls import show_options
 from graftviz.ui.downloads import show_downloads
 from graftviz.ui.grow_help import show_help
 from graftviz.ui.grow_state import GrowState
-from graftviz.ui.services import title_of
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
 from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
@@ -39,7 +39,7 @@ def show_choices(state: GrowState) -> None:
         (*state.vocabulary.data, UPLOAD),
         state.settings.data,
         state.choose_data,
-        format_func=lambda key: "Your own data…" if key == UPLOAD else title_of(key),
+        format_func=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
         disabled=is_branch,
     )
     learners = state.vocabulary.learners

@@ -11,17 +11,18 @@ from graftviz.ui.grow_state import GrowState
 from graftviz.ui.player_component import player_message, show_player
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
-LEARN_AT_ONCE = 0.4  # seconds a changed run may take to arrive in one piece
+LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
+LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
-NEXT_STEP = 0.25  # seconds to wait when nothing that was asked for is there yet
+MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
 _MAX_COUNT = 100_000
 
 
 class Mailbox:
-    """What the browser sent since the player was last shown."""
+    """What the browser sent since the player was last shown, and what it was shown then."""
 
     def __init__(self) -> None:
-        self.new_run = False
+        self.sent = ""  # token of the run it was shown last
         self.need: Mapping[str, Any] | None = None
         self.question: Mapping[str, Any] | None = None
         self.wants_page = False
@@ -42,7 +43,7 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
         return
     mail = _mailbox()
     show_player(
-        _message(state, run, mail, is_first=_first_time(run, new_run)),
+        _message(state, run, mail, new_run=new_run),
         on_need=lambda need: setattr(mail, "need", need),
         on_ask=lambda question: setattr(mail, "question", question),
         on_branch=lambda wish: _branch(state, mail, wish),
@@ -50,6 +51,7 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
     if run.failure:
         st.error(run.failure)
     mail.need = mail.question = None
+    mail.sent = run.token
     if mail.wants_page:
         mail.wants_page = False
         st.rerun()
@@ -60,49 +62,54 @@ def _mailbox() -> Mailbox:
     return mailbox
 
 
-def _first_time(run: SessionRun, new_run: bool) -> bool:
-    """Whether nothing of a run was sent yet; a fragment sees its arguments again and again."""
-    is_first = new_run and st.session_state.get("grow.sent") != run.token
-    st.session_state["grow.sent"] = run.token
-    return is_first
-
-
-def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, is_first: bool) -> str:
+def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
     need, question = mail.need, mail.question
     answer = None
     if question is not None and question.get("run") == run.token:
         answer = run.answer_json({key: value for key, value in question.items() if key != "run"})
-    if is_first:
-        run.wait(EVERYTHING, LEARN_AT_ONCE)
-        return _introduction(state, run, answer)
+    # A fragment sees its arguments again and again; a run is new once.
+    if new_run and mail.sent != run.token:
+        run.wait(EVERYTHING, LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE)
+        return _introduction(state, run, answer, known=mail.sent)
     if need is None or need.get("run") != run.token:
         return player_message(run.token, answer=answer)
     if need.get("header"):
         return _introduction(state, run, answer)
     first, count = _whole(need.get("from"), 1), _whole(need.get("count"), 1)
     run.grant(first - 1 + count)
-    run.wait(first, NEXT_STEP)
+    run.wait(first - 1 + count, MORE_STEPS)
     return player_message(run.token, feed=run.feed_json(first, count), answer=answer)
 
 
-def _introduction(state: GrowState, run: SessionRun, answer: str | None) -> str:
-    """Return header and all records so far, for a browser that knows nothing of this run."""
+def _introduction(state: GrowState, run: SessionRun, answer: str | None, known: str = "") -> str:
+    """Return header and all records so far; the browser may know the run called `known`."""
     run.wait(1, FIRST_STEP)
-    ghost = state.ghost
-    beside = None
-    if ghost is not None:
-        if ghost.has_credit:
-            ghost.wait(EVERYTHING, LEARN_AT_ONCE)
-        if ghost.header_json is not None:
-            beside = (ghost.header_json, ghost.feed_json(1, EVERYTHING))
     return player_message(
         run.token,
         header=run.header_json,
         step=state.settings.step,
         feed=run.feed_json(1, EVERYTHING),
         answer=answer,
-        ghost=beside,
+        ghost=_beside(state.ghost, known),
     )
+
+
+def _beside(ghost: SessionRun | None, known: str) -> tuple[str, str] | None:
+    """Return header and feed of the run to compare with; of a known run only what is missing."""
+    if ghost is None:
+        return None
+    if ghost.has_credit:
+        ghost.wait(EVERYTHING, LEARN_AT_ONCE)
+    if ghost.header_json is None:
+        return None
+    first = ghost.delivered + 1 if ghost.token == known else 1
+    return ghost.header_json, ghost.feed_json(first, EVERYTHING)
+
+
+def _at_end(state: GrowState) -> bool:
+    """Whether the visitor was looking at the last step of the run before."""
+    before = state.ghost
+    return before is not None and before.ended and 0 < before.computed <= state.settings.step
 
 
 def _branch(state: GrowState, mail: Mailbox, wish: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.warm_up import WarmUp, engine_jobs
 
+DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
 _STATE_KEY = "grow"
 
@@ -35,19 +36,13 @@ def vocabulary() -> Vocabulary:
     """Return the names that links and controls may use."""
     keys = dataset_keys()
     learners = {name: learner_class(name) for name in learner_names()}
-    return Vocabulary(keys, learners, keys[0], DEFAULT_LEARNER)
+    return Vocabulary(keys, learners, DEFAULT_DATA, DEFAULT_LEARNER)
 
 
 @st.cache_resource(show_spinner="Loading the data…", max_entries=24)
 def material(key: str, seed: int) -> Material:
     """Return a built-in data set, made ready."""
     return prepare(load_dataset(key), seed)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def title_of(key: str) -> str:
-    """Return what people call a data set."""
-    return load_dataset(key).title
 
 
 class _Session:

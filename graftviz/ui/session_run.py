@@ -51,6 +51,15 @@ class SessionRun:
     token : str
         What header and feeds call this run.
     scheduler : Scheduler
+
+    Attributes
+    ----------
+    header_json : str or None
+        None before the first step.
+    failure : str
+        Why the run stopped before its end; empty if it did not.
+    delivered : int
+        The last step that any feed contained.
     """
 
     def __init__(self, recorder: Recorder, token: str, scheduler: Scheduler) -> None:
@@ -58,6 +67,7 @@ class SessionRun:
         self.token = token
         self.header_json: str | None = None
         self.failure = ""
+        self.delivered = 0
         self._scheduler = scheduler
         self._lock = threading.Lock()
         self._news = threading.Condition()
@@ -110,6 +120,7 @@ class SessionRun:
             if chosen and size > MAX_FEED_CHARACTERS and not whole:
                 break
             chosen.append(text)
+        self.delivered = max(self.delivered, first - 1 + len(chosen))
         outcome = self._outcome
         is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
         return (

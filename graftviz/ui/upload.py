@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import streamlit as st
 
-from graftviz.datasets import DataSet, read_truth
+from graftviz.datasets import DataSet, positions_from_names, read_truth, suggest_lam
 from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.table import read_table
@@ -60,16 +60,19 @@ def read_upload(
             f"{_name(file)} is not the table this link was made with (fingerprint {fingerprint} "
             f"instead of {expected[:FINGERPRINT_DIGITS]}); bring that one, read the same way."
         )
-    edges = None if truth is None else read_truth(truth, table.names)
+    edges = None
+    if truth is not None:
+        truth.seek(0)
+        edges = read_truth(truth, table.names)
     holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
     data = DataSet(
         key=UPLOAD,
         title=f"{_name(file)} · {table.n_variables} variables, {table.n_rows:,} rows",
         table=table,
         truth=edges,
-        positions=None,
+        positions=positions_from_names(table.names),
         description="",
-        suggested={},
+        suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if holds_out else 0.0,
     )
     return Upload(data, fingerprint)

@@ -110,6 +110,5 @@ def _small_data() -> DataSet:
         truth=np.array([(i, i + 1) for i in range(7)]),
         positions=None,
         description="",
-        suggested={},
         test_fraction=0.2,
     )
