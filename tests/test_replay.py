@@ -22,7 +22,6 @@ from graftviz.player import assets
 from graftviz.player.records import recorded_run
 from graftviz.runs import Run
 
-
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 SCRIPT = re.compile(r'<script(?: type="([^"]*)" id="run")?>(.*?)</script>', re.DOTALL)
 ASSETS = Path(assets.__file__).parent / "assets"

@@ -28,8 +28,10 @@ class Demand {
     if (!this.asked) return;
     const progress = log.ready > this.asked.ready;
     this.pause = progress ? 250 : Math.min(this.pause * 1.6, PATIENCE);
-    if (log.ready >= this.asked.until || log.finished) this.asked = null;
-    else this.asked = { ...this.asked, ready: log.ready, from: log.ready + 1, retry: this.asked.at + this.pause };
+    if (log.ready >= this.asked.until || log.finished) {
+      this.asked = null;
+      clearTimeout(this.timer);
+    } else this.asked = { ...this.asked, ready: log.ready, from: log.ready + 1, retry: this.asked.at + this.pause };
   }
 
   /** How far the records should reach for what is being watched. */

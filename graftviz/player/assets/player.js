@@ -332,7 +332,7 @@ class Player {
 
   get moving() {
     const rolling = this.playing && this.p < this.log.ready;
-    return rolling || (!this.playing && this.p !== this.shown) || this.panels.some((panel) => panel.moving);
+    return rolling || this.p !== this.shown || this.panels.some((panel) => panel.moving);
   }
 
   advance(seconds) {

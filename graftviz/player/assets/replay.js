@@ -14,7 +14,8 @@ async function openReplay() {
   follow();
   const player = GraftvizPlayer.mount(document.getElementById("player"), {});
   scheme.addEventListener("change", () => { follow(); player.refresh(); });
-  document.getElementById("theme").addEventListener("click", () => {
+  document.getElementById("theme").addEventListener("click", (event) => {
+    if (event.detail) event.currentTarget.blur(); // the space bar is the player's
     remembered.set("theme", root.dataset.theme === "dark" ? "light" : "dark");
     follow();
     player.refresh();

@@ -131,8 +131,9 @@ class Transport {
     const { log, shown, playing } = app;
     const total = log.last === null ? `${log.ready}+` : String(log.last);
     const edges = log.counts[shown] ?? 0;
+    const state = app.stateWords();
     replaceChildren(this.text, h("span", {}, "step ", h("b", {}, shown), ` of ${total}`),
-      h("span", {}, plural(edges, "edge")), h("span", { class: "gv-state" }, app.stateWords()));
+      h("span", {}, plural(edges, "edge") + (state && ` · ${state}`)));
     const label = playing ? "Pause" : "Play";
     if (this.playing !== playing) {
       this.playing = playing;

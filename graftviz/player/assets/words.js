@@ -73,5 +73,5 @@ function certificateWords({ scored, possible, worst_score: worst, threshold }) {
     : `${integer(scored)} of the ${integer(possible)} inactive edges were scored`;
   if (worst === null || worst === undefined) return `${who}.`;
   const verdict = worst <= threshold ? "is below" : "is still above";
-  return `${who}; the worst, ${format(worst)}, ${verdict} λ = ${format(threshold)}.`;
+  return `${who}; the worst, ${format(worst)}, ${verdict} λ\u00a0=\u00a0${format(threshold)}.`;
 }
