@@ -27,7 +27,7 @@ from graftviz.sampling import (
     scale_free_graph,
     square_side,
 )
-from graftviz.sampling.gibbs import MAX_STATES, THIN
+from graftviz.sampling.gibbs import MAX_STATES, THIN, check_settings
 from graftviz.sampling.potentials import EDGE_SIGMA, NODE_SIGMA
 from graftviz.table import DiscreteTable
 
@@ -110,6 +110,12 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         names=graph.names,
     )
+    settings = {
+        "burn_in": arguments.burn_in,
+        "thin": arguments.thin,
+        "chains": arguments.chains,
+    }
+    check_settings(model, arguments.rows, **settings)
     folder = made_folder(arguments.out)
     _load_sampler()
     started = time.perf_counter()
@@ -118,9 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
             model,
             arguments.rows,
             seed=arguments.seed,
-            burn_in=arguments.burn_in,
-            thin=arguments.thin,
-            chains=arguments.chains,
+            **settings,
             progress=lambda done, total: bar.update(done * arguments.rows // total),
         )
     seconds = time.perf_counter() - started

@@ -76,7 +76,7 @@ def sample_gibbs(
     InputError
         For numbers out of range, infinite weights, or more than 256 states.
     """
-    _check(model, rows, burn_in, thin, chains)
+    check_settings(model, rows, burn_in=burn_in, thin=thin, chains=chains)
     if chains is None:
         eighth = -(-rows // _DRAWS_WANTED)
         chains = min(max(eighth, _FEWEST_USUAL_CHAINS), _MOST_USUAL_CHAINS)
@@ -109,9 +109,15 @@ def sample_gibbs(
     return Sample(DiscreteTable(codes, model.names, model.labels), diagnostic)
 
 
-def _check(
-    model: PairwiseMRF, rows: int, burn_in: int | None, thin: int, chains: int | None
+def check_settings(
+    model: PairwiseMRF,
+    rows: int,
+    *,
+    burn_in: int | None = None,
+    thin: int = THIN,
+    chains: int | None = None,
 ) -> None:
+    """Raise what :func:`sample_gibbs` would raise, before any work is done."""
     for name, value, least in (
         ("rows", rows, 1),
         ("sweeps of burn-in", burn_in, 0),

@@ -1,0 +1,261 @@
+"""The generate command: what it writes, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graftviz.__main__ import main
+from graftviz.commands import generate
+from graftviz.commands.folder import made_folder
+from graftviz.commands.progress import describe, progress
+from graftviz.datasets import read_truth
+from graftviz.errors import InputError
+from graftviz.formats.table_csv import table_csv
+from graftviz.formats.uai import read_uai
+from graftviz.table import DiscreteTable, read_table
+
+
+def run(*words: object) -> int:
+    return main(["generate", "mrf", *map(str, words)])
+
+
+def small(folder: Path, *words: object) -> int:
+    return run("--nodes", 9, "--states", 3, "--rows", 200, "--out", folder, *words)
+
+
+def test_files_belong_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert small(tmp_path / "deep" / "er", "--edge-sigma", 0.3) == 0
+    folder = tmp_path / "deep" / "er"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(generate.FILES)
+    table = read_table(folder / "table.csv")
+    assert (table.n_variables, table.n_rows) == (9, 200)
+    assert table.labels == (("0", "1", "2"),) * 9
+    model = read_uai(folder / "model.uai")
+    assert (model.names, model.labels) == (table.names, table.labels)
+    truth = read_truth(folder / "truth_edges.csv", table.names)
+    assert sorted(truth.tolist()) == sorted(model.edges.tolist())
+    assert len(truth) == 2 * 9 - 4
+    assert json.loads((folder / "model.names.json").read_text())["names"] == list(table.names)
+    with (folder / "truth_edges.csv").open() as file:
+        assert next(csv.reader(file)) == ["source", "target"]
+    output = capsys.readouterr()
+    assert re.search(r"200 rows of 9 variables with 3 states and 14 edges .* rows/s", output.out)
+    assert "R-hat" in output.out
+    assert str(folder) in output.out
+    assert output.err == ""
+
+
+def test_rows_follow_the_written_model(tmp_path: Path) -> None:
+    assert run("--nodes", 5, "--states", 2, "--rows", 40_000, "--out", tmp_path) == 0
+    table, model = read_table(tmp_path / "table.csv"), read_uai(tmp_path / "model.uai")
+    joint = 2 ** np.arange(5) @ table.codes
+    every = np.arange(32)[None, :] // 2 ** np.arange(5)[:, None] % 2
+    probabilities = np.exp(model.log_scores(every))
+    probabilities /= probabilities.sum()
+    off = np.bincount(joint, minlength=32) / 40_000 - probabilities
+    assert (np.abs(off) < 6 * np.sqrt(probabilities / 40_000)).all()
+
+
+def test_same_seed_same_files(tmp_path: Path) -> None:
+    for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+        assert small(tmp_path / name, "--seed", seed) == 0
+    for file in generate.FILES:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    assert (tmp_path / "a" / "table.csv").read_bytes() != (
+        tmp_path / "c" / "table.csv"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes", "edges"),
+    [
+        (("--graph", "grid", "--nodes", 9), 9, 12),
+        (("--graph", "grid", "--shape", "2x5"), 10, 13),
+        (("--graph", "grid", "--shape", "2×5", "--nodes", 10), 10, 13),
+        (("--graph", "random", "--nodes", 8), 8, 12),
+        (("--graph", "random", "--nodes", 8, "--edges", 5), 8, 5),
+        (("--graph", "random", "--nodes", 8, "--probability", 1.0), 8, 28),
+        (("--graph", "karate"), 34, 78),
+        (("--graph", "les-miserables", "--nodes", 77), 77, 254),
+    ],
+)
+def test_every_graph(words: tuple[object, ...], nodes: int, edges: int, tmp_path: Path) -> None:
+    sampler = ("--burn-in", 5, "--thin", 1, "--chains", 20)
+    assert run("--states", 2, "--rows", 60, "--out", tmp_path, *words, *sampler) == 0
+    table = read_table(tmp_path / "table.csv")
+    assert (table.n_variables, table.n_rows) == (nodes, 60)
+    assert len(read_truth(tmp_path / "truth_edges.csv", table.names)) == edges
+
+
+def test_spread_of_potentials_can_be_set(tmp_path: Path) -> None:
+    assert small(tmp_path, "--node-sigma", 0, "--edge-sigma", 0.25) == 0
+    model = read_uai(tmp_path / "model.uai")
+    nodes, edges = np.split(model.weights, [27])
+    assert np.ptp(nodes) < 1e-12
+    assert 0.15 < edges.std() < 0.35
+
+
+def test_a_state_that_never_occurs_is_pointed_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert small(tmp_path, "--states", 9, "--rows", 3, "--chains", 2) == 0
+    assert re.search(r"Note: State \d+ of x0 .* never occurs", capsys.readouterr().err)
+
+
+REFUSED = {
+    "few nodes": (("--nodes", 2), "between 3 and"),
+    "many nodes": (("--nodes", 10**9), "between 3 and"),
+    "no square": (("--graph", "grid", "--nodes", 10), "9 or 16"),
+    "grid of what": (("--graph", "grid"), "--nodes .* or --shape"),
+    "odd shape": (("--graph", "grid", "--shape", "3by4"), "look like 20x30"),
+    "tiny shape": (("--graph", "grid", "--shape", "1x2"), "has 2"),
+    "huge shape": (("--graph", "grid", "--shape", "9999x9999"), "between 3 and"),
+    "two sizes": (("--graph", "grid", "--shape", "3x4", "--nodes", 9), "but --nodes says 9"),
+    "shape of no grid": (("--shape", "3x4"), "belongs to --graph grid"),
+    "edges of a grid": (("--graph", "grid", "--nodes", 9, "--edges", 4), "--graph random"),
+    "too many edges": (("--graph", "random", "--nodes", 4, "--edges", 7), "between 0 and 6"),
+    "edges twice": (("--graph", "random", "--edges", 4, "--probability", 0.5), "not both"),
+    "no probability": (("--graph", "random", "--probability", 2), "0 … 1"),
+    "other club": (("--graph", "karate", "--nodes", 20), "34 nodes, not 20"),
+    "one state": (("--states", 1), "--states must be between 2"),
+    "many states": (("--states", 257), "--states must be between 2"),
+    "no rows": (("--rows", 0), "at least 1; got 0"),
+    "negative seed": (("--seed", -1), "seed"),
+    "spread": (("--edge-sigma", -0.5), "standard deviation of edge weights"),
+    "no number": (("--node-sigma", "nan"), "standard deviation of node weights"),
+    "burn-in": (("--burn-in", -1), "burn-in"),
+    "thinning": (("--thin", 0), "thinning"),
+    "chains": (("--chains", 1), "chains"),
+}
+
+
+@pytest.mark.parametrize(("words", "complaint"), REFUSED.values(), ids=REFUSED)
+def test_bad_input_is_refused_in_one_sentence(
+    words: tuple[object, ...],
+    complaint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "out"
+    assert run("--out", folder, *words) == 2
+    output = capsys.readouterr()
+    assert re.search(complaint, output.err)
+    assert output.err.count("\n") == 1
+    assert output.out == ""
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("words", [("--graph", "ring"), ("--rows", "many"), ()])
+def test_words_the_parser_refuses(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["generate", *(["mrf", "--out", str(tmp_path)] if words else ["crf"]), *words]
+    with pytest.raises(SystemExit) as left:
+        main(given)
+    assert left.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_file_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("precious")
+    for folder in (file, file / "below"):
+        assert small(folder) == 2
+        assert "Nothing can be written to" in capsys.readouterr().err
+    assert file.read_text() == "precious"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="Nothing can be written"):
+        made_folder(tmp_path)
+
+
+def test_help_tells_the_defaults() -> None:
+    parser = argparse.ArgumentParser()
+    generate.add_arguments(parser)
+    text = parser.format_help()
+    for option in ("--graph", "--shape", "--edge-sigma", "--burn-in", "--thin", "--chains"):
+        assert option in text
+
+
+def test_quiet_in_a_pipe(tmp_path: Path) -> None:
+    words = ["generate", "mrf", "--nodes", "5", "--rows", "50", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "graftviz", *words], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "" or done.stderr.startswith("Note: ")
+    assert "\r" not in done.stdout
+    assert len(done.stdout.splitlines()) == 3
+
+
+# --- table.csv --------------------------------------------------------------------------------
+
+
+def test_any_labels_survive_the_csv_file(tmp_path: Path) -> None:
+    labels = (("no, never", 'say "yes"'), ("a\nb", "Ω"), ("0", "10", "2"), ("007", "x"))
+    codes = np.random.default_rng(0).integers(0, 2, size=(50, 4))
+    codes[0] = [0, 0, 2, 0]
+    table = DiscreteTable.from_codes(codes, names=["q,1", 'q"2', "plain", "Ω"], labels=labels)
+    rows = list(csv.reader(io.StringIO(table_csv(table).decode("utf-8"), newline="")))
+    assert tuple(rows[0]) == table.names
+    for r, row in enumerate(rows[1:]):
+        assert row == [labels[i][table.codes[i, r]] for i in range(4)]
+
+
+def test_whole_numbers_are_never_quoted() -> None:
+    table = DiscreteTable.from_codes(np.array([[0, 11], [1, 3]]), names=["a", "b"])
+    assert table_csv(table) == b"a,b\n0,11\n1,3\n"
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_shows_share_rate_and_remaining_time() -> None:
+    line = describe(250, 1000, 10.0, "sampling")
+    assert line.startswith("sampling  [######......")
+    assert "25%" in line
+    assert "25/s" in line
+    assert "0:30 left" in line
+    assert "1:23:20 left" in describe(2, 1002, 10.0, "x")
+    assert "7 done" in describe(7, None, 2.0, "x")
+    assert "starting" in describe(0, 10, 0.0, "x")
+    assert "100%" in describe(0, 0, 1.0, "x")
+
+
+def test_progress_is_drawn_on_terminals_only() -> None:
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        with progress(10, "work", stream) as bar:
+            for done in range(11):
+                bar.update(done)
+    assert pipe.getvalue() == ""
+    shown = terminal.getvalue()
+    assert "100%" in shown
+    assert shown.endswith("\r\033[K")  # the line is cleared in the end
+    assert "\n" not in shown
+
+
+def test_progress_does_not_flood_the_terminal() -> None:
+    terminal = Terminal()
+    with progress(10**6, "work", terminal) as bar:
+        for done in range(20_000):
+            bar.update(done)
+    assert terminal.getvalue().count("work") < 20
