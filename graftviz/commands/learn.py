@@ -15,7 +15,13 @@ import numpy as np
 
 from graftviz.commands.folder import made_folder
 from graftviz.commands.progress import progress
-from graftviz.datasets import dataset_keys, load_dataset, positions_from_names, read_truth
+from graftviz.datasets import (
+    dataset_keys,
+    load_dataset,
+    positions_from_names,
+    read_positions,
+    read_truth,
+)
 from graftviz.errors import InputError
 from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import graphml
@@ -78,6 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     held_out.add_argument("--test", type=Path, metavar="FILE", help="held-out rows")
     parser.add_argument(
         "--truth", type=Path, metavar="EDGES.csv", help="the true edges: columns source, target"
+    )
+    parser.add_argument(
+        "--positions",
+        type=Path,
+        metavar="FILE.csv",
+        help="places of the variables for the pictures: columns name and x,y or lon,lat",
     )
     reading = parser.add_argument_group("reading")
     reading.add_argument(
@@ -168,6 +180,8 @@ def _read(arguments: argparse.Namespace) -> Data:
         positions = positions_from_names(table.names)
     if arguments.truth is not None:
         truth = read_truth(arguments.truth, table.names)
+    if arguments.positions is not None:
+        positions = read_positions(arguments.positions, table.names)
     test = None
     if arguments.test is not None:
         test = read_table(arguments.test, like=table, **reading)

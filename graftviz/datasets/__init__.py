@@ -1,6 +1,7 @@
 """Named data sets with what is known about them, and files of true edges."""
 
 from graftviz.datasets.dataset import DataSet, noise_level, positions_from_names, suggest_lam
+from graftviz.datasets.positions import read_positions
 from graftviz.datasets.registry import dataset_keys, dataset_title, load_dataset
 from graftviz.datasets.truth import read_truth, truth_csv
 
@@ -11,6 +12,7 @@ __all__ = [
     "load_dataset",
     "noise_level",
     "positions_from_names",
+    "read_positions",
     "read_truth",
     "suggest_lam",
     "truth_csv",

@@ -6,11 +6,11 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from graftviz.datasets.text import read_text
 from graftviz.errors import InputError
 
 HEADER = ("source", "target")
@@ -50,7 +50,7 @@ def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -
         For a file that cannot be read, has no edges, names an unknown variable or joins a variable
         to itself; the row is named, counted from 1 with the header.
     """
-    title, text = _read_text(source)
+    title, text = read_text(source, "the file of true edges", MAX_BYTES)
     rows = list(_rows(title, text))
     if rows and tuple(cell.lower() for cell in rows[0][1]) == HEADER:
         rows = rows[1:]
@@ -105,26 +105,3 @@ def _rows(title: str, text: str) -> Iterable[tuple[int, tuple[str, str]]]:
             yield row, (cells[0].strip(), cells[1].strip())
     except csv.Error as problem:
         raise InputError(f"{title} is no CSV file: {problem}.") from None
-
-
-def _read_text(source: str | os.PathLike[str] | IO[Any]) -> tuple[str, str]:
-    try:
-        if isinstance(source, (str, os.PathLike)):
-            title = Path(source).name
-            with Path(source).open("rb") as file:
-                content: Any = file.read(MAX_BYTES + 1)
-        else:
-            title = str(getattr(source, "name", "the file of true edges"))
-            content = source.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise InputError(f"{title} is larger than {MAX_BYTES // 1_000_000} MB.")
-        text = content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
-    except FileNotFoundError:
-        raise InputError(f"There is no file {source}.") from None
-    except OSError as problem:
-        raise InputError(f"{source} cannot be read: {problem.strerror}.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{title} is not UTF-8 text; save it as CSV in UTF-8.") from None
-    if "\0" in text:
-        raise InputError(f"{title} contains NUL characters, so it is no CSV file.")
-    return title, text.removeprefix("\ufeff")

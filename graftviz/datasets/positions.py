@@ -1,0 +1,102 @@
+"""Places of variables as files: a line per variable, for maps and other known pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from graftviz.datasets.text import read_text
+from graftviz.errors import InputError
+
+MAX_BYTES = 50_000_000
+_ACROSS = ("x", "lon", "longitude")
+_DOWN = ("y", "lat", "latitude")
+_UPWARDS = ("lat", "latitude")
+_FRAME = 10_000.0
+_MARGIN = 0.04
+
+
+def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:
+    """Read the places of all variables of a table.
+
+    The file is a CSV with a header. Its first column names the variables; the places stand in
+    columns ``x`` and ``y`` (y pointing down, as on a screen) or ``lon`` and ``lat`` (north on top).
+    Further columns and variables the table does not have are ignored.
+
+    Returns
+    -------
+    float64 array, shape (n, 2), read-only
+        x and y in 0 … 10000, both scaled alike, centred, y pointing down. Longitudes are shortened
+        by the cosine of the middle latitude, so that a map looks like one.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, a missing column, a place that is no number, a variable
+        named twice, or a variable of the table without a place.
+    """
+    title, text = read_text(source, "the file of positions", MAX_BYTES)
+    rows = csv.reader(io.StringIO(text, newline=""))
+    try:
+        header = [cell.strip().lower() for cell in next(rows, [])]
+        across, down = _column(title, header, _ACROSS), _column(title, header, _DOWN)
+        wanted = {name: i for i, name in enumerate(names)}
+        places = np.full((len(names), 2), np.nan)
+        for row, cells in enumerate(rows, start=2):
+            name = cells[0].strip() if cells else ""
+            if name not in wanted:
+                continue
+            if not np.isnan(places[wanted[name]]).all():
+                raise InputError(f"Row {row} of {title} gives a second place for {name!r}.")
+            places[wanted[name]] = [
+                _number(title, row, header[column], cells, column) for column in (across, down)
+            ]
+    except csv.Error as problem:
+        raise InputError(f"{title} is no CSV file: {problem}.") from None
+    missing = np.flatnonzero(np.isnan(places[:, 0]))
+    if len(missing):
+        raise InputError(
+            f"{title} gives no place for {names[missing[0]]!r}"
+            f"{f' and {len(missing) - 1} more variables' if len(missing) > 1 else ''}; "
+            "every variable of the table needs one."
+        )
+    return _framed(places, is_map=header[down] in _UPWARDS)
+
+
+def _column(title: str, header: list[str], choices: tuple[str, ...]) -> int:
+    for name in choices:
+        if name in header[1:]:
+            return header.index(name, 1)
+    raise InputError(
+        f"{title} has no column {choices[0]!r} or {choices[1]!r}; its header should be like "
+        "name,x,y or name,lon,lat."
+    )
+
+
+def _number(title: str, row: int, column_name: str, cells: list[str], column: int) -> float:
+    text = cells[column].strip() if column < len(cells) else ""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"Row {row} of {title} has no number in column {column_name!r}: {text!r}.")
+    return value
+
+
+def _framed(places: np.ndarray, *, is_map: bool) -> np.ndarray:
+    if is_map:
+        middle = math.radians((places[:, 1].min() + places[:, 1].max()) / 2.0)
+        places = places * [math.cos(middle), -1.0]
+    low, high = places.min(axis=0), places.max(axis=0)
+    span = float((high - low).max()) or 1.0
+    inside = _FRAME * (1.0 - 2.0 * _MARGIN)
+    framed: np.ndarray = (places - (low + high) / 2.0) / span * inside + _FRAME / 2.0
+    framed.flags.writeable = False
+    return framed

@@ -1,0 +1,46 @@
+"""Small text files people bring, read whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from graftviz.errors import InputError
+
+
+def read_text(
+    source: str | os.PathLike[str] | IO[Any], fallback_title: str, max_bytes: int
+) -> tuple[str, str]:
+    """Read a UTF-8 text file, with or without a byte order mark.
+
+    Returns
+    -------
+    title, text : str
+        What to call the file in messages, and its content.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, unreadable, too large, not UTF-8, or contains NUL characters.
+    """
+    try:
+        if isinstance(source, (str, os.PathLike)):
+            title = Path(source).name
+            with Path(source).open("rb") as file:
+                content: Any = file.read(max_bytes + 1)
+        else:
+            title = str(getattr(source, "name", fallback_title))
+            content = source.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise InputError(f"{title} is larger than {max_bytes // 1_000_000} MB.")
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {source}.") from None
+    except OSError as problem:
+        raise InputError(f"{source} cannot be read: {problem.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{title} is not UTF-8 text; save it as CSV in UTF-8.") from None
+    if "\0" in text:
+        raise InputError(f"{title} contains NUL characters, so it is no CSV file.")
+    return title, text.removeprefix("\ufeff")
