@@ -19,7 +19,9 @@ def read(text: str) -> np.ndarray:
 
 def test_places_fill_the_frame_keep_their_shape_and_order():
     places = read("name,x,y\nc,4,1\na,0,0\nother,9,9\nb,2,1\n")
-    assert places.min() >= 0 and places.max() <= 10_000 and not places.flags.writeable
+    assert places.min() >= 0
+    assert places.max() <= 10_000
+    assert not places.flags.writeable
     width = places[2, 0] - places[0, 0]
     assert width > 9_000
     assert np.isclose(places[1, 0] - places[0, 0], width / 2)
@@ -32,6 +34,12 @@ def test_maps_have_north_on_top_and_short_parallels():
     assert places[1, 1] < places[0, 1]
     east, north = places[1, 0] - places[2, 0], places[0, 1] - places[2, 1]
     assert np.isclose(east / north, 5.0 * np.cos(np.radians(60.0)))
+
+
+def test_names_may_stand_in_any_column():
+    assert (
+        read("x,y,name\n0,0,a\n1,0,b\n2,2,c\n") == read("name,x,y\na,0,0\nb,1,0\nc,2,2\n")
+    ).all()
 
 
 def test_one_place_for_all_is_the_middle():

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -25,8 +25,8 @@ _MARGIN = 0.04
 def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:
     """Read the places of all variables of a table.
 
-    The file is a CSV with a header. Its first column names the variables; the places stand in
-    columns ``x`` and ``y`` (y pointing down, as on a screen) or ``lon`` and ``lat`` (north on top).
+    The file is a CSV with a header. The column that holds most of the variables' names names them,
+    the first of several; the places stand in columns ``x`` and ``y`` (y pointing down, as on a screen) or ``lon`` and ``lat`` (north on top).
     Further columns and variables the table does not have are ignored.
 
     Returns
@@ -42,14 +42,15 @@ def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str
         named twice, or a variable of the table without a place.
     """
     title, text = read_text(source, "the file of positions", MAX_BYTES)
-    rows = csv.reader(io.StringIO(text, newline=""))
     try:
-        header = [cell.strip().lower() for cell in next(rows, [])]
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+        header = [cell.strip().lower() for cell in rows[0]] if rows else []
         across, down = _column(title, header, _ACROSS), _column(title, header, _DOWN)
         wanted = {name: i for i, name in enumerate(names)}
         places = np.full((len(names), 2), np.nan)
-        for row, cells in enumerate(rows, start=2):
-            name = cells[0].strip() if cells else ""
+        name_column = _name_column(rows[1:], len(header), wanted)
+        for row, cells in enumerate(rows[1:], start=2):
+            name = cells[name_column].strip() if name_column < len(cells) else ""
             if name not in wanted:
                 continue
             if not np.isnan(places[wanted[name]]).all():
@@ -69,10 +70,18 @@ def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str
     return _framed(places, is_map=header[down] in _UPWARDS)
 
 
+def _name_column(rows: list[list[str]], columns: int, names: Container[str]) -> int:
+    hits = [
+        sum(column < len(cells) and cells[column].strip() in names for cells in rows)
+        for column in range(columns)
+    ]
+    return hits.index(max(hits))
+
+
 def _column(title: str, header: list[str], choices: tuple[str, ...]) -> int:
     for name in choices:
-        if name in header[1:]:
-            return header.index(name, 1)
+        if name in header:
+            return header.index(name)
     raise InputError(
         f"{title} has no column {choices[0]!r} or {choices[1]!r}; its header should be like "
         "name,x,y or name,lon,lat."
