@@ -25,9 +25,9 @@ _MARGIN = 0.04
 def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:
     """Read the places of all variables of a table.
 
-    The file is a CSV with a header. The column that holds most of the variables' names names them,
-    the first of several; the places stand in columns ``x`` and ``y`` (y pointing down, as on a screen) or ``lon`` and ``lat`` (north on top).
-    Further columns and variables the table does not have are ignored.
+    The file is a CSV with a header. The column that holds most of the variables' names names them;
+    the places stand in columns ``x`` and ``y`` (y pointing down, as on a screen) or ``lon`` and
+    ``lat`` (north on top). Further columns, and variables the table does not have, are ignored.
 
     Returns
     -------
