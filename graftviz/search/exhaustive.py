@@ -67,6 +67,7 @@ class ExhaustiveSearch:
         self.active = np.zeros(possible, dtype=np.bool_)
         self.scores = np.full(possible, np.inf)
         self.seen_drift = np.full(possible, -np.inf)
+        self._square_root: bool | None = None
         self._next_row = 0
 
     def count(self, rows: int) -> bool:
@@ -94,11 +95,15 @@ class ExhaustiveSearch:
             self.scores,
         )
         self.seen_drift[:] = drift[pairs.first[:size]] + drift[pairs.second[:size]]
+        self._square_root = threshold.square_root
 
     def best(
         self, beliefs: np.ndarray, drift: np.ndarray, threshold: Threshold
     ) -> tuple[int, float]:
         """Return slot and score of the best inactive pair; (-1, 0) if there is none."""
+        if threshold.square_root != self._square_root:
+            # The bound compares scores of one group weight only.
+            self.score_all(beliefs, drift, threshold)
         slot = int(
             _scan(
                 self.counts.packed,
