@@ -268,7 +268,8 @@ class ReservoirSearch:
             LIMIT, REACHED or EXHAUSTED.
         """
         target = self.capacity + 1 if until is None else until
-        left = self.counts.tables_possible if limit is None else limit
+        # One more than there are pairs: only then is the end of a full round noticed.
+        left = self.counts.tables_possible + 1 if limit is None else limit
         while True:
             tests = min(left, _ROUND)
             self._make_room(min(tests, self.unseen_size))
@@ -297,7 +298,7 @@ class ReservoirSearch:
     def choose(self, alpha: float, budget: int) -> Choice:
         """Pick edges from R: score ≥ τ_α, best first, none touching one picked before it.
 
-        The maximum is always taken, whatever rounding does to τ_α. Equal scores go by pair.
+        The maximum is always taken, and at α = 1 nothing else. Equal scores go by pair.
         """
         size = self.reservoir_size
         slots, scores = self.state.reservoir_slots[:size], self.state.reservoir_keys[:size]
@@ -305,9 +306,11 @@ class ReservoirSearch:
         order = np.lexsort((pairs.second[slots], pairs.first[slots], -scores))
         slots, scores = slots[order], scores[order]
         edges = self.edges(slots)
-        mean, maximum = float(scores.mean()), float(scores[0])
-        tau = (1.0 - alpha) * mean + alpha * maximum
-        eligible = max(1, int(np.searchsorted(-scores, -tau, side="right")))
+        maximum = float(scores[0])
+        # Rounding may put the mean of nearly equal scores above all of them.
+        mean = min(float(scores.mean()), maximum)
+        tau = min((1.0 - alpha) * mean + alpha * maximum, maximum)
+        eligible = 1 if alpha == 1.0 else int(np.searchsorted(-scores, -tau, side="right"))
         chosen: list[int] = []
         skipped: list[int] = []
         touched: set[int] = set()
