@@ -116,7 +116,7 @@ class _Stream:
         self._dropped = np.zeros(0, dtype=np.int64)
         self._hubs = np.zeros(table.n_variables, dtype=np.bool_)
         self._limit = 0
-        self._refilled = False
+        self._refills_before = 0
         self._notes: list[str] = []
 
     def find(self) -> bool:
@@ -125,6 +125,7 @@ class _Stream:
         That nothing violates is only believed at polished weights with every inactive edge tested.
         """
         self.search.begin_step()
+        self._refills_before = self.search.refills
         self._notes = []
         self._reorganise()
         while True:
@@ -200,7 +201,6 @@ class _Stream:
         search, plan = self.search, self.plan
         first = self._round == 1
         self._limit = plan.first_limit if first else plan.limit
-        frozen_before = search.frozen_size
         ended = search.test(
             self.run.beliefs,
             self.run.options.threshold,
@@ -226,7 +226,6 @@ class _Stream:
                     f"Nothing violated in the first {self._limit:,} tests; testing went on to the "
                     f"first hit, test {search.tests_logged:,}."
                 )
-        self._refilled = search.frozen_size < frozen_before
         return ended
 
     def _lines(self, verdicts: np.ndarray, choice: Choice) -> tuple[str, ...]:
@@ -235,7 +234,7 @@ class _Stream:
             "reorganise": bool(self._hubs.any()),
             "fill": self._round == 1,
             "loop": self._round > 1,
-            "refill": self._refilled,
+            "refill": self.search.refills > self._refills_before,
             "extract": len(verdicts) > 0,
             "count": len(verdicts) > 0,
             "score": len(verdicts) > 0,

@@ -26,6 +26,7 @@ from graftviz.search.state import (
     FROZEN_SIZE,
     LOG_SIZE,
     N_HUBS,
+    N_REFILLS,
     QUEUE_SIZE,
     RESERVED,
     RESERVOIR_SIZE,
@@ -110,6 +111,7 @@ def _run_tests(
         if slot == NOTHING_LEFT:
             if refill(state, store, round_number, threshold.lam, history) == 0:
                 return EXHAUSTED
+            state.sizes[N_REFILLS] += 1
             continue
         if slot == ENUMERATE_FIRST:
             return _ENUMERATE
@@ -208,6 +210,11 @@ class ReservoirSearch:
     def unseen_size(self) -> int:
         """Pairs at default priority, stored nowhere."""
         return self.counts.tables_possible - int(self.counts.store.pairs.size[0])
+
+    @property
+    def refills(self) -> int:
+        """How often the queue was refilled from L so far."""
+        return int(self.state.sizes[N_REFILLS])
 
     @property
     def tests_logged(self) -> int:

@@ -16,7 +16,8 @@ QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
 # Positions in `sizes`.
 QUEUE_SIZE, RESERVOIR_SIZE, FROZEN_SIZE, LOG_SIZE = 0, 1, 2, 3
 N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_KNOWN = 4, 5, 6, 7, 8
-_N_SIZES = 9
+N_REFILLS = 9
+_N_SIZES = 10
 
 
 class SearchState(NamedTuple):
@@ -46,7 +47,7 @@ class SearchState(NamedTuple):
     log_slots, log_scores, log_verdicts, log_displaced : arrays
         The tests of the current step; `log_displaced` is the slot pushed out, or -1.
     sizes : int64
-        Fill levels, at the positions named in this module.
+        Fill levels and counters, at the positions named in this module.
     random : uint64, shape (1,)
         State of the generator.
     """
