@@ -121,6 +121,7 @@ class FullQueue:
         self.stored = set(self.pairs) if all_stored else set()
         self.boosts = [0] * n
         self.reservoir, self.frozen, self.tested = {}, {}, {}
+        self.refills = 0
 
     @property
     def unseen(self):  # type: ignore[no-untyped-def]
@@ -139,6 +140,7 @@ class FullQueue:
         """The pairs that may be tested next; the queue is refilled only if nothing is in it."""
         if not self.queue:
             back = [p for p in self.frozen if self.tested[p] != round_number]
+            self.refills += bool(back)
             for pair in back:
                 score = self.frozen.pop(pair)
                 self.queue[pair] = 1.0 - score / self.lam if self.by_history else 0.0

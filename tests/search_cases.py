@@ -1,0 +1,37 @@
+"""What the tests of the search share: tables, and beliefs that have nothing to do with them."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+
+from graftviz.table import DiscreteTable
+
+
+def table_of(seed, cardinalities, rows):
+    """Independent uniform variables with so many states each."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, s, size=rows) for s in cardinalities], axis=1)
+    return DiscreteTable.from_codes(codes, cardinalities=cardinalities)
+
+
+def random_beliefs(rng, cardinalities):
+    """A random distribution for every variable, flat."""
+    return np.concatenate([rng.dirichlet(np.ones(states)) for states in cardinalities])
+
+
+def all_scores(table, beliefs, square_root=False):
+    """The score of every pair, {(i, j): s}, by the plain twin."""
+    per_node = np.split(beliefs, np.cumsum(table.cardinalities)[:-1])
+    states = table.cardinalities.tolist()
+    return {
+        (i, j): naive.belief_score(
+            naive.count_pair(table.codes[i], table.codes[j], states[i], states[j]),
+            per_node[i],
+            per_node[j],
+            square_root,
+        )
+        for i, j in itertools.combinations(range(table.n_variables), 2)
+    }

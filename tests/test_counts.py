@@ -1,0 +1,136 @@
+"""Pair counts against pandas and a bincount, through packing, caching and the memory bound."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import random_table
+from search_cases import table_of
+
+from graftviz.counts import PairCounts, count_pair, pack_table
+
+
+def expected(table, i, j):
+    states = table.cardinalities
+    return naive.count_pair(table.codes[i], table.codes[j], int(states[i]), int(states[j]))
+
+
+@pytest.mark.parametrize("rows", [1, 5, 63, 64, 65, 128, 1000])
+def test_tables_equal_pandas_crosstab(rows):
+    table = table_of(rows, [2, 1, 5, 3, 7, 2], rows)
+    counts = PairCounts(table)
+    for i, j in itertools.permutations(range(table.n_variables), 2):
+        crosstab = pd.crosstab(table.codes[i], table.codes[j])
+        states = table.cardinalities
+        crosstab = crosstab.reindex(index=range(states[i]), columns=range(states[j]), fill_value=0)
+        counted = counts.table(i, j)
+        assert counted.dtype == np.int64
+        np.testing.assert_array_equal(counted, crosstab.to_numpy())
+        assert counted.sum() == rows
+
+
+@pytest.mark.parametrize(
+    ("cardinalities", "rows"),
+    [([300, 2, 3], 700), ([256, 257], 64), ([1, 1, 1], 3), ([1, 2], 100), ([4] * 9, 517)],
+)
+def test_kernel_equals_a_bincount_and_fills_every_cell(cardinalities, rows):
+    table = table_of(8, cardinalities, rows)
+    packed = pack_table(table)
+    for i, j in itertools.permutations(range(table.n_variables), 2):
+        cells = np.full(cardinalities[i] * cardinalities[j], -7, dtype=np.int32)
+        count_pair(packed, i, j, cells)
+        np.testing.assert_array_equal(cells, expected(table, i, j).reshape(-1))
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 130])
+def test_planes_hold_the_rows_and_nothing_past_the_last(rows):
+    table = random_table(rows, 6, rows)
+    packed = pack_table(table)
+    assert packed.rows == rows
+    assert packed.planes.shape == ((table.cardinalities - 1).sum(), -(-rows // 64))
+    for i, states in enumerate(table.cardinalities):
+        for k in range(states - 1):
+            plane = packed.planes[packed.plane_offsets[i] + k]
+            bits = np.unpackbits(plane.astype("<u8").view(np.uint8), bitorder="little")
+            np.testing.assert_array_equal(bits[:rows], table.codes[i] == k)
+            assert not bits[rows:].any()
+    assert not any(array.flags.writeable for array in packed[:4])
+
+
+def test_margins_are_those_of_the_columns_and_of_the_tables():
+    table = random_table(3, 8, 333)
+    counts = PairCounts(table, pack_table(table))
+    for i in range(8):
+        margin = np.bincount(table.codes[i], minlength=table.cardinalities[i])
+        np.testing.assert_array_equal(counts.marginal(i), margin)
+        for j in set(range(8)) - {i}:
+            np.testing.assert_array_equal(counts.table(i, j).sum(axis=1), margin)
+
+
+def test_each_pair_is_counted_once_and_only_when_asked_for():
+    counts = PairCounts(random_table(5, 7, 90))
+    assert (counts.tables_counted, counts.tables_possible) == (0, 21)
+    for _ in range(3):
+        counts.table(2, 5), counts.table(5, 2), counts.table(0, 1)
+    assert (counts.tables_counted, counts.tables_recounted) == (2, 0)
+    counts.count_row(2)
+    assert counts.tables_counted == 2 + 4 - 1
+    assert counts.slot(4, 3) == counts.slot(3, 4)
+    assert counts.tables_counted == 5
+    counts.count_all()
+    counts.count_all()
+    assert (counts.tables_counted, counts.tables_recounted) == (21, 0)
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_counting_all_goes_in_order_of_pairs(by_row):
+    table = random_table(6, 30, 70)
+    counts = PairCounts(table)
+    if by_row:
+        for i in range(29):
+            counts.count_row(i)
+    else:
+        counts.count_all()
+    pairs = list(itertools.combinations(range(30), 2))
+    assert [counts.slot(i, j) for i, j in pairs] == list(range(len(pairs)))
+    for i, j in pairs:
+        np.testing.assert_array_equal(counts.table(i, j), expected(table, i, j))
+    assert counts.tables_counted == len(pairs)
+
+
+@pytest.mark.parametrize("max_bytes", [0, 4, 200, 800])
+def test_beyond_the_memory_bound_tables_are_counted_again(max_bytes):
+    table = table_of(9, [3, 4, 5, 2, 6, 3, 4], 150)
+    counts = PairCounts(table, max_bytes=max_bytes)
+    pairs = list(itertools.combinations(range(7), 2))
+    counts.count_all()
+    assert counts.tables_counted == len(pairs)
+    recounted = counts.tables_recounted
+    for _ in range(2):
+        for i, j in pairs:
+            np.testing.assert_array_equal(counts.table(j, i), expected(table, i, j).T)
+            assert counts.store.cells.nbytes <= max_bytes
+        assert counts.tables_recounted > recounted
+        recounted = counts.tables_recounted
+    assert counts.tables_counted == len(pairs)
+
+
+def test_a_table_handed_out_is_the_callers_own():
+    counts = PairCounts(random_table(2, 3, 40))
+    before = counts.table(0, 1).copy()
+    counts.table(0, 1)[:] = -1
+    counts.table(1, 0)[:] = -1
+    np.testing.assert_array_equal(counts.table(0, 1), before)
+
+
+def test_two_runs_may_share_the_packed_table():
+    table = random_table(1, 5, 100)
+    packed = pack_table(table)
+    one, other = PairCounts(table, packed), PairCounts(table, packed)
+    one.count_all()
+    assert (one.tables_counted, other.tables_counted) == (10, 0)
+    np.testing.assert_array_equal(one.table(3, 1), other.table(3, 1))

@@ -1,0 +1,135 @@
+"""The lazy scan of edge grafting never loses the maximum, however the beliefs wander."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from search_cases import all_scores, random_beliefs, table_of
+
+from graftviz.counts import PairCounts
+from graftviz.search.exhaustive import ExhaustiveSearch
+from graftviz.search.reservoir import Threshold
+from graftviz.table import DiscreteTable
+
+
+class Wanderer:
+    """Beliefs that move node by node; drift adds up the lengths of all moves, as a fit does."""
+
+    def __init__(self, seed, table, **options):
+        self.rng = np.random.default_rng(seed)
+        self.table = table
+        self.offsets = np.concatenate([[0], np.cumsum(table.cardinalities)])
+        self.beliefs = random_beliefs(self.rng, table.cardinalities)
+        self.drift = np.zeros(table.n_variables)
+        self.search = ExhaustiveSearch(PairCounts(table, **options))
+        while self.search.count(2):
+            pass
+
+    def move(self, share, size):
+        """Move a share of the nodes a few steps each, towards random distributions."""
+        for i in np.flatnonzero(self.rng.random(self.table.n_variables) < share):
+            belief = self.beliefs[self.offsets[i] : self.offsets[i + 1]]
+            for _ in range(int(self.rng.integers(1, 4))):
+                goal = random_beliefs(self.rng, [len(belief)])
+                step = size * self.rng.random() * (goal - belief)
+                belief += step
+                self.drift[i] += np.linalg.norm(step)
+
+    def best(self, square_root=False):
+        slot, score = self.search.best(self.beliefs, self.drift, Threshold(0.01, square_root))
+        return slot, score
+
+    def inactive_scores(self, square_root=False):
+        scores = all_scores(self.table, self.beliefs, square_root)
+        return {pair: s for k, (pair, s) in enumerate(scores.items()) if not self.search.active[k]}
+
+    def check(self, square_root=False):
+        """The scan's answer is the plain maximum over all inactive pairs."""
+        slot, score = self.best(square_root)
+        scores = self.inactive_scores(square_root)
+        assert score == pytest.approx(max(scores.values()), rel=1e-12)
+        assert score == pytest.approx(scores[self.search.edge(slot)], rel=1e-12)
+        return slot
+
+
+def mixed_table(seed, n=9, most=5, rows=80):
+    sizes = np.random.default_rng(seed).integers(1, most + 1, size=n).tolist()
+    return table_of(seed, sizes, rows)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("size", [1.0, 0.1, 1e-3])
+@pytest.mark.parametrize("square_root", [False, True])
+def test_the_best_is_the_maximum_of_all(seed, size, square_root):
+    wanderer = Wanderer(seed, mixed_table(seed))
+    if seed % 2:
+        wanderer.search.score_all(wanderer.beliefs, wanderer.drift, Threshold(0.01, square_root))
+    for step in range(25):
+        slot = wanderer.check(square_root)
+        if step % 2:
+            wanderer.search.active[slot] = True
+        wanderer.move(0.3, size)
+
+
+def test_after_a_change_of_the_group_weight_nothing_old_is_believed():
+    for seed in range(30):
+        wanderer = Wanderer(seed, mixed_table(seed))
+        for square_root in (False, True, True, False):
+            wanderer.check(square_root)
+
+
+def test_a_table_that_is_not_kept_is_counted_again():
+    wanderer = Wanderer(4, mixed_table(4), max_bytes=200)
+    for _ in range(5):
+        wanderer.check()
+        wanderer.move(0.5, 0.3)
+    assert wanderer.search.counts.tables_recounted > 0
+
+
+def test_equal_scores_go_to_the_smaller_pair():
+    """Copies of a column, with equal beliefs, have exactly equal scores with any third."""
+    base = table_of(5, [3, 3], 50).codes
+    table = DiscreteTable.from_codes(np.concatenate([base, base, base]).T, cardinalities=[3] * 6)
+    wanderer = Wanderer(0, table)
+    wanderer.beliefs[:] = np.tile(wanderer.beliefs[:6], 3)
+    found = []
+    for _ in range(15):
+        slot = wanderer.check()
+        found.append((round(wanderer.best()[1], 12), wanderer.search.edge(slot)))
+        wanderer.search.active[slot] = True
+    for score in {score for score, _ in found}:
+        equal = [pair for other, pair in found if other == score]
+        assert equal == sorted(equal)
+    assert len({score for score, _ in found}) <= 3
+    assert {pair for _, pair in found} == set(itertools.combinations(range(6), 2))
+
+
+def test_when_every_pair_is_active_there_is_no_best():
+    wanderer = Wanderer(1, mixed_table(1, n=4))
+    wanderer.search.active[:] = True
+    assert wanderer.best() == (-1, 0.0)
+
+
+def test_scoring_all_scores_every_pair_at_these_beliefs():
+    wanderer = Wanderer(2, mixed_table(2, n=12))
+    wanderer.check()
+    wanderer.move(1.0, 1.0)
+    wanderer.search.score_all(wanderer.beliefs, wanderer.drift, Threshold(0.01, True))
+    expected = all_scores(wanderer.table, wanderer.beliefs, True)
+    np.testing.assert_allclose(wanderer.search.scores, list(expected.values()), rtol=1e-12)
+    pairs = [wanderer.search.edge(slot) for slot in range(len(expected))]
+    assert pairs == list(expected)
+    assert wanderer.search.counts.tables_counted == len(expected)
+
+
+def test_pairs_that_cannot_be_the_maximum_are_not_scored_again():
+    wanderer = Wanderer(6, mixed_table(6, n=15))
+    threshold = Threshold(0.01, False)
+    wanderer.search.score_all(wanderer.beliefs, wanderer.drift, threshold)
+    seen = wanderer.search.seen_drift.copy()
+    wanderer.move(1.0, 1e-4)
+    wanderer.check()
+    looked_at = np.count_nonzero(wanderer.search.seen_drift != seen)
+    assert 1 <= looked_at <= 20

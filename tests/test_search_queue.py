@@ -1,0 +1,327 @@
+"""The order of tests: that of one full priority queue over all pairs, though few are stored."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from fakes import random_table
+from search_cases import all_scores, random_beliefs, table_of
+
+from graftviz.counts import PairCounts, pack_table
+from graftviz.search.queue import random_below, random_word
+from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch, Threshold
+from graftviz.search.state import ACTIVE, FROZEN, QUEUED, RESERVED, new_search_state
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
+
+VERDICTS = {
+    "passed": PASSED,
+    "admitted": ADMITTED,
+    "too weak": TOO_WEAK,
+    "displaced": DISPLACED_MINIMUM,
+}
+
+
+def pairs_of(search, slots):
+    """The pairs of some slots as a set; none may occur twice."""
+    found = [tuple(pair) for pair in search.edges(np.asarray(slots, dtype=np.int64)).tolist()]
+    assert len(set(found)) == len(found)
+    return set(found)
+
+
+def places(search):
+    """Where the engine keeps what, from its lists."""
+    state, stored = search.state, range(search.counts.store.pairs.size[0])
+    everything = pairs_of(search, stored)
+    n = search.counts.n_variables
+    lists = {
+        QUEUED: pairs_of(search, state.queue_slots[: search.queue_size]),
+        RESERVED: pairs_of(search, state.reservoir_slots[: search.reservoir_size]),
+        FROZEN: pairs_of(search, state.frozen[: search.frozen_size]),
+        ACTIVE: pairs_of(search, np.flatnonzero(state.place[: len(everything)] == ACTIVE)),
+    }
+    for code, pairs in lists.items():
+        assert pairs == pairs_of(search, np.flatnonzero(state.place[: len(everything)] == code))
+    lists["undrawn"] = set(itertools.combinations(range(n), 2)) - everything
+    assert len(lists["undrawn"]) == search.unseen_size
+    partners = collections.Counter(itertools.chain.from_iterable(lists["undrawn"]))
+    assert state.undrawn.tolist() == [partners[i] for i in range(n)]
+    return lists
+
+
+class Shadow:
+    """A search and its plain twin, which checks every test the search makes."""
+
+    def __init__(self, seed, *, lam, by_history=True, full_queue=False):
+        self.rng = np.random.default_rng(seed)
+        n = int(self.rng.integers(4, 13))
+        self.table = random_table(seed, n, 50)
+        self.beliefs = random_beliefs(self.rng, self.table.cardinalities)
+        capacity = int(self.rng.integers(1, n + 1))
+        level = {"all freeze": 10.0, "all violate": 1e-9}.get(lam)
+        if level is None:
+            level = float(np.median(list(all_scores(self.table, self.beliefs).values())))
+        self.threshold = Threshold(level, False)
+        self.search = ReservoirSearch(
+            PairCounts(self.table),
+            capacity=capacity,
+            seed=seed,
+            history=by_history,
+            full_queue=full_queue,
+        )
+        self.twin = naive.FullQueue(n, capacity, level, by_history, full_queue)
+        self.active = set()
+        self.round = 0
+
+    def boost(self, cumulative):
+        is_hub = self.rng.random(self.table.n_variables) < self.rng.choice([0.0, 0.2, 0.6])
+        self.search.boost(is_hub, cumulative=cumulative, threshold=self.threshold)
+        self.twin.boost(np.flatnonzero(is_hub).tolist(), cumulative)
+        self.check_places()
+
+    def test(self, limit, until=None):
+        """Let the search test; follow its log in the twin, edge by edge."""
+        search, twin = self.search, self.twin
+        search.begin_step()
+        ended = search.test(
+            self.beliefs, self.threshold, round_number=self.round, limit=limit, until=until
+        )
+        tests, replaced = search.log()
+        replaced = iter(map(tuple, replaced.tolist()))
+        scores = all_scores(self.table, self.beliefs)
+        for edge, score, verdict in zip(
+            map(tuple, tests.edges.tolist()), tests.scores, tests.verdicts, strict=True
+        ):
+            assert edge in twin.next_pairs(self.round)
+            assert twin.tested.get(edge, 0) < self.round
+            assert score == pytest.approx(scores[edge], rel=1e-12)
+            expected, may_leave = twin.judge(score)
+            assert verdict == VERDICTS[expected]
+            displaced = next(replaced) if expected == "displaced" else None
+            assert displaced is None or displaced in may_leave
+            twin.settle(edge, score, self.round, displaced)
+        assert next(replaced, None) is None
+        assert search.refills == twin.refills
+        self.check_end(ended, len(tests.scores), limit, until)
+        self.check_places()
+        return ended
+
+    def check_end(self, ended, made, limit, until):
+        assert limit is None or made <= limit
+        if ended == LIMIT:
+            assert made == limit
+        elif ended == REACHED:
+            assert self.search.reservoir_size == until
+        else:
+            assert ended == EXHAUSTED
+            assert not self.twin.next_pairs(self.round)
+            outside = set(self.twin.pairs) - self.active - set(self.twin.reservoir)
+            assert all(self.twin.tested[pair] == self.round for pair in outside)
+
+    def check_places(self):
+        """Every pair is in exactly one place, the same in search and twin."""
+        found, twin = places(self.search), self.twin
+        assert found[RESERVED] == set(twin.reservoir)
+        assert found[FROZEN] == set(twin.frozen)
+        assert found[ACTIVE] == self.active
+        assert found["undrawn"] == twin.unseen
+        assert found[QUEUED] == set(twin.queue) - twin.unseen
+        assert self.search.counts.tables_counted == len(twin.tested)
+
+    def activate(self, share):
+        """Activate some of R, move the beliefs, and let R be updated."""
+        size = self.search.reservoir_size
+        chosen = self.search.state.reservoir_slots[:size][self.rng.random(size) < share].copy()
+        edges = pairs_of(self.search, chosen)
+        self.search.activate(chosen)
+        self.active |= edges
+        self.beliefs = random_beliefs(self.rng, self.table.cardinalities)
+        left = pairs_of(self.search, self.search.rescore(self.beliefs, self.threshold))
+        scores = all_scores(self.table, self.beliefs)
+        reservoir = {edge: scores[edge] for edge in self.twin.reservoir if edge not in edges}
+        dropped = {edge for edge, score in reservoir.items() if score <= self.threshold.lam}
+        assert left == dropped
+        exact = dict(zip(map(tuple, self.log_order()), self.stored_scores(), strict=True))
+        for edge, score in reservoir.items():
+            assert exact[edge] == pytest.approx(score, rel=1e-12)
+            (self.twin.frozen if edge in dropped else self.twin.reservoir)[edge] = exact[edge]
+        for edge in edges | dropped:
+            del self.twin.reservoir[edge]
+        self.check_places()
+
+    def log_order(self):
+        return self.search.edges(np.arange(self.search.counts.store.pairs.size[0])).tolist()
+
+    def stored_scores(self):
+        return self.search.state.score[: self.search.counts.store.pairs.size[0]]
+
+
+@pytest.mark.parametrize("lam", ["all freeze", "some violate", "all violate"])
+@pytest.mark.parametrize("hubs", ["none", "cumulative", "once"])
+@pytest.mark.parametrize("full_queue", [False, True])
+def test_every_edge_taken_has_the_least_priority_of_all(lam, hubs, full_queue):
+    for seed in range(12):
+        shadow = Shadow(seed, lam=lam, full_queue=full_queue)
+        for _ in range(8):
+            shadow.round += 1
+            if hubs != "none":
+                shadow.boost(hubs == "cumulative")
+            ended = shadow.test(int(shadow.rng.choice([1, 3, 10, 100])))
+            if ended == LIMIT and shadow.rng.random() < 0.5:
+                shadow.test(None, until=shadow.search.reservoir_size + 1)
+            elif shadow.rng.random() < 0.5:
+                shadow.test(None)
+            shadow.activate(0.4)
+
+
+@pytest.mark.parametrize("hubs", [False, True])
+def test_without_history_frozen_edges_come_back_equal(hubs):
+    for seed in range(12):
+        shadow = Shadow(seed, lam="some violate", by_history=False)
+        for _ in range(6):
+            shadow.round += 1
+            if hubs:
+                shadow.boost(False)
+            shadow.test(int(shadow.rng.choice([1, 5, 40])))
+            shadow.activate(0.5)
+
+
+@pytest.mark.parametrize("full_queue", [False, True])
+def test_a_round_without_limit_tests_everything_once(full_queue):
+    for seed in range(6):
+        shadow = Shadow(seed, lam="all freeze", full_queue=full_queue)
+        possible = shadow.search.counts.tables_possible
+        for shadow.round in (1, 2):
+            assert shadow.test(None) == EXHAUSTED
+            assert shadow.search.tests_logged == possible
+            assert shadow.test(None) == shadow.test(5) == EXHAUSTED
+            assert shadow.search.tests_logged == 0
+
+
+@pytest.mark.parametrize("hubs", [False, True])
+@pytest.mark.parametrize("batch", [1, 17, 200])
+def test_all_pairs_of_forty_variables_are_drawn_once(hubs, batch):
+    """Past the point where guessing pairs gets slow and the remainder is listed."""
+    rng = np.random.default_rng(batch)
+    table = random_table(1, 40, 30)
+    beliefs = random_beliefs(rng, table.cardinalities)
+    search = ReservoirSearch(PairCounts(table), capacity=3, seed=batch)
+    threshold = Threshold(10.0, False)
+    drawn = []
+    while len(drawn) < 780:
+        if hubs:
+            search.boost(rng.random(40) < 0.02, cumulative=True, threshold=threshold)
+        search.begin_step()
+        assert search.test(beliefs, threshold, round_number=1, limit=batch) in (LIMIT, EXHAUSTED)
+        drawn += map(tuple, search.log()[0].edges.tolist())
+    assert set(drawn) == set(itertools.combinations(range(40), 2))
+    assert len(drawn) == 780
+    assert search.unseen_size == search.queue_size == 0
+    assert search.frozen_size == 780
+    assert search.test(beliefs, threshold, round_number=1, limit=batch) == EXHAUSTED
+
+
+def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
+    table = random_table(3, 12, 40)
+    beliefs = random_beliefs(np.random.default_rng(0), table.cardinalities)
+    threshold = Threshold(10.0, False)
+    is_hub = np.isin(np.arange(12), (4, 9))
+    search = ReservoirSearch(PairCounts(table), capacity=2, seed=0)
+    search.boost(is_hub, cumulative=False, threshold=threshold)
+    search.test(beliefs, threshold, round_number=1, limit=None)
+    edges = search.log()[0].edges.tolist()
+    assert edges[0] == [4, 9]
+    assert all({4, 9} & set(edge) for edge in edges[1:21])
+    assert not any({4, 9} & set(edge) for edge in edges[21:])
+
+
+def first_pairs(n, draws, hub=None, before=0, full_queue=False):
+    """Count which pair is tested first (after some others), over many seeds."""
+    table = random_table(5, n, 10)
+    packed = pack_table(table)
+    beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
+    found = collections.Counter()
+    for seed in range(draws):
+        counts = PairCounts(table, packed)
+        search = ReservoirSearch(counts, capacity=1, seed=seed, full_queue=full_queue)
+        threshold = Threshold(10.0, False)
+        if before:
+            search.test(beliefs, threshold, round_number=1, limit=before)
+        if hub is not None:
+            search.boost(np.arange(n) == hub, cumulative=False, threshold=threshold)
+        search.begin_step()
+        search.test(beliefs, threshold, round_number=1, limit=1)
+        found[tuple(search.log()[0].edges[0].tolist())] += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "cells"),
+    [
+        ({}, 15),
+        ({"full_queue": True}, 15),
+        ({"hub": 2}, 5),
+        ({"before": 11}, 15),
+        ({"hub": 2, "before": 8}, 15),
+    ],
+    ids=["drawn", "full queue", "at a hub", "when few are left", "at a hub, later"],
+)
+def test_equal_priorities_come_in_uniform_order(options, cells):
+    found = first_pairs(6, 3000, **options)
+    assert len(found) == cells
+    if "hub" in options:  # once all its pairs are drawn, others come too; its own are compared
+        found = {pair: count for pair, count in found.items() if options["hub"] in pair}
+    expected = sum(found.values()) / len(found)
+    statistic = sum((count - expected) ** 2 / expected for count in found.values())
+    degrees = len(found) - 1
+    assert statistic < degrees + 4 * (2 * degrees) ** 0.5
+
+
+def test_same_seed_same_order_other_seed_another():
+    def order(seed):
+        table = random_table(2, 9, 20)
+        beliefs = random_beliefs(np.random.default_rng(3), table.cardinalities)
+        search = ReservoirSearch(PairCounts(table), capacity=4, seed=seed)
+        threshold = Threshold(0.01, False)
+        for round_number in (1, 2, 3):
+            search.boost(np.arange(9) < 2, cumulative=True, threshold=threshold)
+            search.test(beliefs, threshold, round_number=round_number, limit=30)
+        return search.log()[0].edges.tolist()
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+
+
+def test_generator_equals_its_twin_in_whole_numbers():
+    state = new_search_state(3, 1, 42)
+    twin = int(state.random[0])
+    for _ in range(50):
+        twin, word = naive.splitmix64(twin)
+        assert int(random_word(state)) == word
+        assert int(state.random[0]) == twin
+    for bound in (1, 2, 7, 10**12):
+        values = [int(random_below(state, bound)) for _ in range(50)]
+        assert 0 <= min(values) <= max(values) < bound
+
+
+def test_nothing_is_quadratic_in_the_number_of_variables():
+    n, tests = 5000, 2000
+    rng = np.random.default_rng(0)
+    table = table_of(0, [2] * n, 200)
+    search = ReservoirSearch(PairCounts(table), capacity=n, seed=0)
+    threshold = Threshold(1e-3, False)
+    beliefs = random_beliefs(rng, table.cardinalities)
+    hubs = np.arange(n) < 20
+    search.boost(hubs, cumulative=True, threshold=threshold)
+    assert search.test(beliefs, threshold, round_number=1, limit=tests) == LIMIT
+    stored = int(search.counts.store.pairs.size[0])
+    assert stored <= tests + 20 * 19 // 2
+    assert search.counts.tables_counted == tests
+    assert search.unseen_size == n * (n - 1) // 2 - stored
+    store = search.counts.store
+    arrays = [*search.state, *store.pairs[:-1], store.cell_offsets, store.cells]
+    assert max(array.size for array in arrays) <= 40_000
+    assert sum(array.nbytes for array in arrays) <= 2_500_000

@@ -1,0 +1,236 @@
+"""The reservoir: it keeps the best of what was offered, and the choice follows the rule."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from search_cases import all_scores, random_beliefs, table_of
+
+from graftviz.counts import PairCounts
+from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch, Threshold
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
+
+EVERYTHING = Threshold(1e-12, False)
+
+
+def case(seed, n=9):
+    rng = np.random.default_rng(seed)
+    table = table_of(seed, rng.integers(2, 6, size=n).tolist(), 60)
+    return table, random_beliefs(rng, table.cardinalities)
+
+
+def started(seed, *, n=9, capacity=10, threshold=EVERYTHING, limit=None, **options):
+    """A search after one round of tests, with its table and beliefs; all scores differ."""
+    table, beliefs = case(seed, n)
+    counts = PairCounts(table, **options)
+    search = ReservoirSearch(counts, capacity=capacity, seed=seed)
+    search.test(beliefs, threshold, round_number=1, limit=limit)
+    return search, table, beliefs
+
+
+def held(search):
+    """What is in R, {pair: score}."""
+    size = search.reservoir_size
+    edges = search.edges(search.state.reservoir_slots[:size]).tolist()
+    found = dict(zip(map(tuple, edges), search.state.reservoir_keys[:size].tolist(), strict=True))
+    assert len(found) == size
+    return found
+
+
+def frozen(search):
+    slots = search.state.frozen[: search.frozen_size]
+    return {tuple(edge) for edge in search.edges(slots).tolist()}
+
+
+def pairs_in(array):
+    return [tuple(edge) for edge in array.tolist()]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("capacity", [1, 4, 11, 36])
+def test_keeps_the_best_of_a_round(seed, capacity):
+    table, beliefs = case(seed)
+    scores = all_scores(table, beliefs)
+    lam = float(np.quantile(list(scores.values()), 0.3))
+    search, *_ = started(seed, capacity=capacity, threshold=Threshold(lam, False))
+    violating = sorted((score for score in scores.values() if score > lam), reverse=True)
+    kept = held(search)
+    np.testing.assert_allclose(sorted(kept.values(), reverse=True), violating[:capacity])
+    for pair, score in kept.items():
+        assert score == pytest.approx(scores[pair], rel=1e-12)
+    assert frozen(search) == set(scores) - set(kept)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_verdicts_and_what_was_pushed_out(seed):
+    capacity = 5
+    search, table, beliefs = started(seed, capacity=capacity, limit=0)
+    lam = float(np.quantile(list(all_scores(table, beliefs).values()), 0.2))
+    search.test(beliefs, Threshold(lam, False), round_number=1, limit=30)
+    tests, replaced = search.log()
+    inside, pushed = {}, []
+    for edge, score, verdict in zip(
+        pairs_in(tests.edges), tests.scores, tests.verdicts, strict=True
+    ):
+        weakest = min(inside, key=inside.get, default=None)
+        if score <= lam:
+            assert verdict == PASSED
+        elif len(inside) < capacity:
+            assert verdict == ADMITTED
+            inside[edge] = score
+        elif score <= inside[weakest]:
+            assert verdict == TOO_WEAK
+        else:
+            assert verdict == DISPLACED_MINIMUM
+            del inside[weakest]
+            pushed.append(weakest)
+            inside[edge] = score
+    assert inside == held(search)
+    assert pairs_in(replaced) == pushed
+
+
+def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
+    search, *_ = started(3, n=110, limit=5000)
+    search.test(search.counts.packed.margins / 60, EVERYTHING, round_number=1, limit=None)
+    tests, replaced = search.log()
+    assert set(pairs_in(tests.edges)) == set(itertools.combinations(range(110), 2))
+    assert len(tests.edges) == search.counts.tables_possible > 5000
+    assert not any(a.flags.writeable for a in (tests.edges, tests.scores, tests.verdicts, replaced))
+    search.begin_step()
+    assert (search.tests_logged, len(search.log()[0].scores), len(search.log()[1])) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("until", [1, 4, 10])
+def test_stops_as_soon_as_the_reservoir_is_as_full_as_asked(until):
+    search, _, beliefs = started(1, limit=0)
+    ended = search.test(beliefs, EVERYTHING, round_number=1, limit=None, until=until)
+    assert (ended, search.reservoir_size, search.tests_logged) == (REACHED, until, until)
+    assert search.test(beliefs, EVERYTHING, round_number=1, limit=5, until=until) == REACHED
+    assert search.tests_logged == until
+
+
+def test_a_small_cache_changes_neither_order_nor_scores():
+    plain, *_ = started(4, n=20, limit=150)
+    tight, *_ = started(4, n=20, limit=150, max_bytes=100)
+    np.testing.assert_array_equal(plain.log()[0].edges, tight.log()[0].edges)
+    np.testing.assert_array_equal(plain.log()[0].scores, tight.log()[0].scores)
+
+
+alphas = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+
+
+@given(st.integers(0, 50), alphas, st.integers(1, 12), st.sampled_from([None, 1, 2]))
+def test_choice_follows_the_rule(seed, alpha, budget, digits):
+    """Also with scores so coarse that many are equal."""
+    search, *_ = started(seed, capacity=15)
+    if digits is not None:
+        search.state.reservoir_keys[:] = search.state.reservoir_keys.round(digits)
+    scores = held(search)
+    choice = search.choose(alpha, budget)
+    chosen, skipped = search.edges(choice.slots), search.edges(choice.skipped)
+    expected_chosen, expected_skipped, tau = naive.choose_edges(scores, alpha, budget)
+    assert pairs_in(chosen) == expected_chosen
+    assert pairs_in(skipped) == expected_skipped
+    assert 1 <= len(chosen) <= (1 if alpha == 1 else budget)
+    assert len(np.unique(chosen)) == 2 * len(chosen)
+    view = choice.view
+    assert scores == dict(zip(pairs_in(view.edges), view.scores.tolist(), strict=True))
+    assert (np.diff(view.scores) <= 0).all()
+    assert view.capacity == 15
+    assert view.maximum == max(scores.values()) == scores[pairs_in(chosen)[0]]
+    assert view.mean == pytest.approx(np.mean(list(scores.values())))
+    assert view.tau == pytest.approx(tau)
+    assert view.tau <= view.maximum
+    assert all(scores[pair] >= view.tau for pair in pairs_in(chosen) + pairs_in(skipped))
+    assert not any(array.flags.writeable for array in (view.edges, view.scores))
+    assert held(search) == scores
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("score", [0.1, 0.7, 1 / 3])
+def test_equal_scores_are_all_eligible(alpha, score):
+    """Rounding may put the mean of equal numbers above them."""
+    for capacity in (3, 6, 7, 36):
+        search, *_ = started(0, capacity=capacity)
+        search.state.reservoir_keys[:] = score
+        choice = search.choose(alpha, 100)
+        assert len(choice.slots) + len(choice.skipped) == capacity
+
+
+def test_alpha_one_takes_one_edge_of_several_equally_good():
+    search, *_ = started(0, n=8, capacity=28)
+    search.state.reservoir_keys[:] = 0.5
+    choice = search.choose(1.0, 100)
+    assert search.edges(choice.slots).tolist() == [[0, 1]]
+    assert len(choice.skipped) == 0
+
+
+def test_activated_edges_leave_for_good():
+    search, table, beliefs = started(2, capacity=8)
+    choice = search.choose(0.0, 100)
+    chosen = set(pairs_in(search.edges(choice.slots)))
+    before = held(search)
+    search.activate(choice.slots)
+    assert len(search.rescore(beliefs, EVERYTHING)) == 0
+    assert held(search) == {pair: score for pair, score in before.items() if pair not in chosen}
+    search.begin_step()
+    assert search.test(beliefs, EVERYTHING, round_number=2, limit=None) == EXHAUSTED
+    assert not chosen & set(pairs_in(search.log()[0].edges))
+    slots, scores = search.score_inactive(beliefs, EVERYTHING)
+    expected = all_scores(table, beliefs)
+    assert set(pairs_in(search.edges(slots))) == set(expected) - chosen
+    wanted = [expected[pair] for pair in pairs_in(search.edges(slots))]
+    np.testing.assert_allclose(scores, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("square_root", [False, True])
+def test_rescoring_drops_exactly_what_no_longer_violates(square_root):
+    search, table, _ = started(6, capacity=20)
+    before = set(held(search))
+    beliefs = random_beliefs(np.random.default_rng(99), table.cardinalities)
+    scores = all_scores(table, beliefs, square_root)
+    lam = float(np.median([scores[pair] for pair in before]))
+    left = set(pairs_in(search.edges(search.rescore(beliefs, Threshold(lam, square_root)))))
+    assert left == {pair for pair in before if scores[pair] <= lam}
+    assert 0 < len(left) < len(before)
+    assert left <= frozen(search)
+    for pair, score in held(search).items():
+        assert score == pytest.approx(scores[pair], rel=1e-12)
+    assert set(held(search)) == before - left
+
+
+def test_a_smaller_reservoir_lets_the_weakest_go():
+    search, _, beliefs = started(5, capacity=20)
+    before = held(search)
+    search.resize(6)
+    left = pairs_in(search.edges(search.rescore(beliefs, EVERYTHING)))
+    order = sorted(before, key=before.get)
+    assert left == order[: len(order) - 6]
+    assert set(held(search)) == set(order[-6:])
+    assert search.choose(0.5, 9).view.capacity == 6
+
+
+def test_a_larger_reservoir_takes_more_and_loses_nothing():
+    search, table, beliefs = started(5, capacity=4)
+    before = held(search)
+    search.resize(30)
+    assert held(search) == before
+    assert search.rescore(beliefs, EVERYTHING).size == 0
+    search.test(beliefs, EVERYTHING, round_number=2, limit=None)
+    scores = all_scores(table, beliefs)
+    best = sorted(scores.values(), reverse=True)[:30]
+    np.testing.assert_allclose(sorted(held(search).values(), reverse=True), best)
+
+
+def test_limits_add_up_to_the_same_as_one_go():
+    whole, *_ = started(7, n=12, capacity=5, limit=40)
+    parts, _, beliefs = started(7, n=12, capacity=5, limit=3)
+    for limit in (1, 30, 6):
+        assert parts.test(beliefs, EVERYTHING, round_number=1, limit=limit) == LIMIT
+    np.testing.assert_array_equal(whole.log()[0].edges, parts.log()[0].edges)
+    assert held(whole) == held(parts)
