@@ -17,7 +17,7 @@ from graftviz.ui.grow_help import show_help
 from graftviz.ui.grow_state import GrowState
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
-from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
+from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp, compiled_share
 
 SEED = OptionSpec(
     name="seed",
@@ -136,9 +136,9 @@ def _show_compiling(engine: WarmUp) -> None:
     if engine.ready.is_set():
         st.rerun()
     st.progress(
-        engine.share,
+        compiled_share(),
         f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
-        f"{engine.doing}, {engine.seconds:.0f} s so far",
+        f"{engine.seconds:.0f} s so far",
     )
 
 

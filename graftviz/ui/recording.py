@@ -91,17 +91,14 @@ class RunRecorder:
         return self.run.result()
 
 
-def start_run(
-    plan: Plan, material: Material, scheduler: Scheduler, continues: str = ""
-) -> SessionRun:
-    """Return a run of `plan`, without credit.
+def new_recorder(plan: Plan, material: Material, token: str, continues: str = "") -> RunRecorder:
+    """Return a recorder of a run that has not begun.
 
     Raises
     ------
     InputError
         When plan and material do not fit together.
     """
-    token = secrets.token_hex(4)
     run = Run(
         material.train,
         plan.learner,
@@ -110,7 +107,15 @@ def start_run(
         truth=material.truth,
         branch=plan.branch,
     )
-    return SessionRun(RunRecorder(run, material, token, continues), token, scheduler)
+    return RunRecorder(run, material, token, continues)
+
+
+def start_run(
+    plan: Plan, material: Material, scheduler: Scheduler, continues: str = ""
+) -> SessionRun:
+    """Return a run of `plan`, without credit; raises like :func:`new_recorder`."""
+    token = secrets.token_hex(4)
+    return SessionRun(new_recorder(plan, material, token, continues), token, scheduler)
 
 
 def change_in_words(learner: Learner, branch: Branch) -> str:

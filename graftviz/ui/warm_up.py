@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from graftviz.datasets import DataSet
+from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.options import option_specs
 from graftviz.table import DiscreteTable
 from graftviz.ui.material import prepare
-from graftviz.ui.recording import Plan, RunRecorder, start_run
-from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING
+from graftviz.ui.recording import Plan, new_recorder
 
-COMPILE_SECONDS = 60  # measured on two cores
+COMPILE_SECONDS = 40  # measured on two cores
 log = logging.getLogger(__name__)
-Job = tuple[str, Callable[[], None]]
+_NOT_ON_THE_PAGE = ("graftviz.sampling", "graftviz.inference.exact")
+Job = Callable[[], None]
 
 
 class WarmUp:
@@ -28,24 +32,18 @@ class WarmUp:
 
     Parameters
     ----------
-    jobs : iterable of (str, callable)
+    jobs : iterable of callable
 
     Attributes
     ----------
     ready : threading.Event
         Set when all jobs are done, or one has failed: the page opens in either case.
-    share : float
-        Part of the jobs that is done, 0 … 1.
-    doing : str
-        What is being done now.
     """
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._jobs = tuple(jobs)
         self._began = time.monotonic()
         self.ready = threading.Event()
-        self.share = 0.0
-        self.doing = ""
         threading.Thread(target=self._do_all, name="graftviz-warm-up", daemon=True).start()
 
     @property
@@ -55,13 +53,11 @@ class WarmUp:
 
     def _do_all(self) -> None:
         try:
-            for k, (name, job) in enumerate(self._jobs):
-                self.doing = name
+            for job in self._jobs:
                 job()
-                self.share = (k + 1) / len(self._jobs)
         except Exception:
             # Compiling ahead is a courtesy; if it fails, the first run meets the error and says so.
-            log.exception("Compiling ahead failed while %s.", self.doing)
+            log.exception("Compiling ahead failed.")
         finally:
             # What was loaded until here stays for good; looking through it again would cost
             # every later collection a tenth of a second.
@@ -72,31 +68,56 @@ class WarmUp:
 
 def engine_jobs() -> list[Job]:
     """Return the jobs that compile everything a run on the page may use."""
-    return [(f"compiling {learner_class(name).title}", _run_of(name)) for name in learner_names()]
+    classes = [learner_class(name) for name in learner_names()]
+    plain = [cls() for cls in classes]
+    return [
+        *(partial(_rehearse, learner, knows_truth=True) for learner in plain),
+        *(partial(_rehearse, learner) for cls in classes for learner in _variants(cls)),
+    ]
 
 
-def _run_of(name: str) -> Callable[[], None]:
-    def run_once() -> None:
-        material = prepare(_small_data(), seed=0)
-        scheduler = Scheduler(threads=1)
-        learner = learner_class(name)()
-        run = start_run(Plan(material.identity, learner, 0), material, scheduler)
-        run.grant()
-        run.wait(EVERYTHING, 600.0)
-        scheduler.close()
-        run.result()
-        assert isinstance(run.recorder, RunRecorder)
-        steps = run.recorder.run.steps
-        for question in (
-            {"kind": "node", "i": 0, "t": len(steps)},
-            {"kind": "pair", "i": 0, "j": 1, "t": 0},
-        ):
-            run.answer_json(question)
-
-    return run_once
+def engine_kernels() -> list[Dispatcher]:
+    """Return the kernels of all loaded modules that the page has a use for."""
+    found = {
+        id(value): value
+        for name, module in sorted(sys.modules.items())
+        if name.startswith("graftviz.") and not name.startswith(_NOT_ON_THE_PAGE)
+        for value in list(vars(module).values())
+        if isinstance(value, Dispatcher)
+    }
+    return list(found.values())
 
 
-def _small_data() -> DataSet:
+def compiled_share() -> float:
+    """Return the part of the kernels that is compiled, 0 … 1; what is inlined may never count."""
+    kernels = engine_kernels()
+    return sum(bool(kernel.signatures) for kernel in kernels) / max(1, len(kernels))
+
+
+def _variants(cls: type[Learner]) -> Iterator[Learner]:
+    """Yield the learner with each of its switches and choices in turn set otherwise."""
+    for spec in option_specs(cls):
+        others = spec.choices if spec.kind == "choice" else (True, False)
+        if spec.kind in ("choice", "bool"):
+            yield from (cls(**{spec.name: value}) for value in others if value != spec.default)
+
+
+def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
+    """Do once, on a few rows, whatever the page does with a run."""
+    material = prepare(_small_data(knows_truth), seed=0)
+    recorder = new_recorder(Plan(material.identity, learner, 0), material, "warm-up")
+    steps = 0
+    while recorder.advance():
+        steps += 1
+        recorder.record(steps)
+    recorder.header()
+    recorder.outcome()
+    recorder.answer({"kind": "node", "i": 0, "t": steps})
+    recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
+    recorder.result()
+
+
+def _small_data(knows_truth: bool) -> DataSet:
     """Return a chain of a few variables that copy their predecessor most of the time."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, size=(200, 8))
@@ -107,7 +128,7 @@ def _small_data() -> DataSet:
         key="warm-up",
         title="",
         table=DiscreteTable.from_codes(codes),
-        truth=np.array([(i, i + 1) for i in range(7)]),
+        truth=np.array([(i, i + 1) for i in range(7)]) if knows_truth else None,
         positions=None,
         description="",
         test_fraction=0.2,
