@@ -466,7 +466,7 @@ def test_sentence_gives_the_right_verdict() -> None:
     assert "mixed well" in sentence(1.01, 4000)
     assert "annealed start" in sentence(1.4, 4000)
     assert "infinite (x3 = 1)" in sentence(np.inf, 4000)
-    assert "too few" in sentence(1.01, 30)
+    assert "more chains" in sentence(1.01, 30)
 
 
 def test_diagnosis_watches_hubs() -> None:
@@ -476,4 +476,9 @@ def test_diagnosis_watches_hubs() -> None:
     hub = int(model.degrees().argmax())
     assert {f"x{hub} = {k}" for k in range(3)} <= set(diagnostic.statistics)
     assert diagnostic.statistics[0] == "log-score"
+    draws[hub] = np.minimum(draws[hub], 1)
+    draws[hub, 0, 0] = 2
+    rare = diagnose(model, draws, np.arange(50), 100, 25).statistics
+    assert f"x{hub} = 1" in rare
+    assert f"x{hub} = 2" not in rare
     assert not diagnostic.split_rhat.flags.writeable

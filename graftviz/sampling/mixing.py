@@ -11,6 +11,7 @@ from graftviz.model import PairwiseMRF
 MIXED_RHAT = 1.1
 ENOUGH_ROWS = 100
 _WATCHED_NODES = 16
+_RARE = 0.01  # an error in the share of a rarer state is small whatever its effective rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class MixingDiagnostic:
         Sweeps before the first recorded draw, and from one to the next.
     statistics : tuple of str
         What was watched: the log-score of the row, and "variable = label" indicators of the nodes
-        with most neighbours (they are the slowest) and of some others.
+        with most neighbours (they are the slowest) and of some others, rare states left out.
     split_rhat : float64 array, one per statistic
         Potential scale reduction of the half chains (Gelman et al., Bayesian Data Analysis, 3rd
         edition, section 11.4): 1 when draws vary within a chain as they do between chains, larger
@@ -59,7 +60,7 @@ class MixingDiagnostic:
         rhat = f"{self.worst_rhat:.2f}" if np.isfinite(self.worst_rhat) else "infinite"
         slowest = self.statistics[int(self.split_rhat.argmax())]
         if self.fewest_effective_rows < ENOUGH_ROWS:
-            verdict = "that is too few to trust; use more chains or a longer burn-in"
+            verdict = "the frequencies of the slowest variable are rough; more chains would help"
         elif self.worst_rhat <= MIXED_RHAT:
             verdict = "the chains mixed well"
         else:
@@ -96,8 +97,10 @@ def diagnose(
         # Of two states the second says it all.
         states = int(model.cardinalities[i])
         for k in range(1 if states == 2 else 0, states):
-            names.append(f"{model.names[i]} = {model.labels[i][k]}")
-            series.append((draws[i] == k).astype(np.float64))
+            indicator = (draws[i] == k).astype(np.float64)
+            if _RARE <= indicator.mean() <= 1 - _RARE:
+                names.append(f"{model.names[i]} = {model.labels[i][k]}")
+                series.append(indicator)
     rhat = np.array([split_rhat(values) for values in series])
     effective = np.array([effective_rows(values, ancestors) for values in series])
     for array in (rhat, effective):
