@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_records import sample_run
+from served_player import served_page
 
+PLAYER_STEPS = 40  # of the first run of `player_runs`
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
 
 
@@ -109,3 +112,32 @@ def show_html(tmp_path: Path) -> Callable[[Any, str], None]:
         page.goto(path.as_uri())
 
     return show
+
+
+@pytest.fixture(scope="module")
+def player_runs() -> list[Any]:
+    """Two runs on the same data, one on other data, and one that branches off the first."""
+    first = sample_run(30, max_steps=PLAYER_STEPS)
+    second = sample_run(30, alpha=0.5, max_steps=30, run="run-2")
+    other = sample_run(9, run="run-3", max_steps=12)
+    branch = sample_run(30, max_steps=PLAYER_STEPS, run="run-4")
+    branch[0]["branch"] = {"t": 10, "run": "run-1", "text": "α 0.5 from step 10"}
+    return [first, second, other, branch]
+
+
+@pytest.fixture
+def player_page(browser_page: Any, show_html: Any, player_runs: list[Any]) -> Any:
+    """A page whose player has opened the first run at its start."""
+    show_html(browser_page, served_page(player_runs))
+    browser_page.evaluate("server.open('run-1', {step: 0, playing: false})")
+    return browser_page
+
+
+@pytest.fixture
+def finished(player_page: Any, until: Any) -> Any:
+    """The same, once all records have arrived."""
+    player_page.evaluate("player.seek(Infinity)")
+    until(player_page, "player.log.finished")
+    player_page.evaluate("player.seek(0)")
+    until(player_page, "player.p === 0")
+    return player_page

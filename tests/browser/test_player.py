@@ -1,11 +1,10 @@
-"""The player in a real browser: transport, keys, demand for records, questions, new runs."""
+"""The player in a real browser: transport, keys, motion, the view."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from sample_records import sample_run
 from served_player import served_page
 
 pytestmark = pytest.mark.browser
@@ -13,39 +12,7 @@ pytestmark = pytest.mark.browser
 STEPS = 40
 POSITION = ".gv-position"
 PLAY = ".gv-play"
-
-
-@pytest.fixture(scope="module")
-def runs() -> list[Any]:
-    """Two runs on the same data, and one on other data."""
-    first = sample_run(30, max_steps=STEPS)
-    second = sample_run(30, alpha=0.5, max_steps=30, run="run-2")
-    other = sample_run(9, run="run-3", max_steps=12)
-    branch = sample_run(30, max_steps=STEPS, run="run-4")
-    branch[0]["branch"] = {"t": 10, "run": "run-1", "text": "α 0.5 from step 10"}
-    return [first, second, other, branch]
-
-
-@pytest.fixture
-def page(browser_page: Any, show_html: Any, runs: list[Any]) -> Any:
-    """A page whose player has opened the first run at its start."""
-    show_html(browser_page, served_page(runs))
-    browser_page.evaluate("server.open('run-1', {step: 0, playing: false})")
-    return browser_page
-
-
-@pytest.fixture
-def finished(page: Any, until: Any) -> Any:
-    """The same, once all records have arrived."""
-    page.evaluate("player.seek(Infinity)")
-    until(page, "player.log.finished")
-    page.evaluate("player.seek(0)")
-    until(page, "player.p === 0")
-    return page
-
-
-def rest(page: Any, until: Any) -> None:
-    until(page, "player.raf === 0 && !player.playing")
+AT_REST = "player.raf === 0 && !player.playing"
 
 
 # ------------------------------------------------------------------------------------ transport
@@ -58,7 +25,7 @@ def test_space_plays_and_pauses(finished: Any, until: Any) -> None:
     assert finished.get_attribute(PLAY, "aria-label") == "Pause"
     finished.keyboard.press("Space")
     assert not finished.evaluate("player.playing")
-    rest(finished, until)
+    until(finished, AT_REST)
     at = finished.evaluate("player.shown")
     assert finished.evaluate("player.p") == at
     assert f"step {at} of {STEPS}" in finished.inner_text(POSITION).replace("\n", " ")
@@ -183,15 +150,15 @@ def test_positions_never_jump_while_playing(finished: Any, until: Any) -> None:
     assert all(leap <= 4000 * step + 1 for step, leap in zip(steps, leaps, strict=True))
 
 
-def test_speed_is_remembered(page: Any, show_html: Any, runs: list[Any]) -> None:
-    page.select_option(".gv-speed select", "16")
-    page.reload()
-    assert page.evaluate("player.speed") == 16
-    assert page.input_value(".gv-speed select") == "16"
+def test_speed_is_remembered(player_page: Any, show_html: Any, player_runs: list[Any]) -> None:
+    player_page.select_option(".gv-speed select", "16")
+    player_page.reload()
+    assert player_page.evaluate("player.speed") == 16
+    assert player_page.input_value(".gv-speed select") == "16"
 
 
 def test_at_rest_nothing_is_drawn(finished: Any, until: Any) -> None:
-    rest(finished, until)
+    until(finished, AT_REST)
     finished.evaluate("globalThis.drawn = 0; const d = player.draw.bind(player);"
                       "player.draw = () => { drawn += 1; d(); }; 0")  # fmt: skip
     finished.mouse.move(5, 5)
@@ -200,10 +167,10 @@ def test_at_rest_nothing_is_drawn(finished: Any, until: Any) -> None:
 
 
 def test_reduced_motion_moves_in_whole_steps(
-    open_page: Any, show_html: Any, runs: list[Any], until: Any
+    open_page: Any, show_html: Any, player_runs: list[Any], until: Any
 ) -> None:
     page = open_page(reduced_motion=True)
-    show_html(page, served_page(runs))
+    show_html(page, served_page(player_runs))
     page.evaluate("server.open('run-1', {step: 0, playing: true}), player.setSpeed(32)")
     page.evaluate(
         "globalThis.playheads = []; const a = player.draw.bind(player);"
@@ -211,217 +178,6 @@ def test_reduced_motion_moves_in_whole_steps(
     )
     until(page, f"player.shown === {STEPS} && !player.playing")
     assert page.evaluate("playheads.every(Number.isInteger)")
-
-
-# --------------------------------------------------------------------------------------- demand
-
-
-def test_a_paused_player_is_quiet(page: Any, until: Any) -> None:
-    until(page, "player.log.ready >= 24")
-    rest(page, until)
-    assert page.evaluate("server.calls.map(c => [c.from, c.count])") == [[1, 24]]
-    page.wait_for_timeout(600)
-    assert page.evaluate("server.calls.length") == 1
-
-
-def test_playing_asks_before_it_runs_dry(page: Any, until: Any) -> None:
-    page.evaluate("server.delay = 300, player.setSpeed(16)")
-    until(page, "player.log.ready >= 24")
-    page.evaluate(
-        "globalThis.dry = 0; const a = player.advance.bind(player);"
-        "player.advance = (s) => { a(s); if (player.playing && player.p >= player.log.ready"
-        " && !player.log.finished) dry += 1; }; 0"
-    )
-    page.evaluate("player.toggle()")
-    until(page, f"player.shown === {STEPS}")
-    assert page.evaluate("dry") == 0
-    assert 2 <= page.evaluate("server.calls.length") <= 4
-
-
-def test_the_end_is_asked_for_far_ahead(page: Any, until: Any) -> None:
-    until(page, "player.log.ready >= 24")
-    page.evaluate("player.seek(Infinity)")
-    until(page, f"player.shown === {STEPS}")
-    assert page.evaluate("server.calls.at(-1).count") == 400
-
-
-def test_what_trickles_in_is_shown_as_it_comes(page: Any, until: Any) -> None:
-    page.evaluate("server.limit = 7, player.seek(Infinity)")
-    until(page, f"player.shown === {STEPS}")
-    froms = page.evaluate("server.calls.map(c => c.from)")
-    assert froms == sorted(froms)
-
-
-def test_a_lost_request_is_made_again_after_four_seconds(page: Any, until: Any) -> None:
-    until(page, "player.log.ready >= 24")
-    page.evaluate("server.lose = 1, player.seek(Infinity)")
-    until(page, "player.log.finished", seconds=8)
-    calls = page.evaluate("server.calls.slice(-2)")
-    assert calls[0]["from"] == calls[1]["from"] == 25
-    assert 3900 < calls[1]["at"] - calls[0]["at"] < 6000
-
-
-def test_a_gap_is_asked_for_again(page: Any, until: Any) -> None:
-    until(page, "player.log.ready >= 24")
-    page.evaluate(
-        """() => {
-          const { records, outcome } = server.runs['run-1'];
-          player.feed({ run: 'run-1', from: 31, records: records.slice(30), outcome });
-          player.seek(Infinity);
-        }"""
-    )
-    until(page, "player.log.finished")
-    assert page.evaluate("server.calls.slice(1).map(c => c.from)") == [25]
-    until(page, f"player.shown === {STEPS}")
-
-
-def test_records_of_another_run_and_repeats_change_nothing(page: Any, until: Any) -> None:
-    until(page, "player.log.ready >= 24")
-    page.evaluate("server.send('run-2', 1, 30), server.send('run-1', 1, 24)")
-    assert page.evaluate("[player.log.ready, player.log.header.run]") == [24, "run-1"]
-
-
-# -------------------------------------------------------------------------------------- new runs
-
-
-def test_a_new_run_keeps_the_view_and_leaves_a_ghost(finished: Any, until: Any) -> None:
-    finished.evaluate("player.graph.zoomBy(2), player.graph.panBy(30, 10), player.seek(12)")
-    finished.click(".gv-curves button:text('edges')")
-    camera = finished.evaluate("player.graph.camera")
-    finished.evaluate("server.open('run-2', {step: null})")
-    until(finished, "player.log.header.run === 'run-2' && player.shown === 12")
-    assert finished.evaluate("player.graph.camera") == camera
-    assert finished.evaluate("player.curves.axis") == "edges"
-    assert finished.evaluate("player.curves.ghost.header.run") == "run-1"
-    assert finished.is_visible("text=previous run")
-
-
-def test_nodes_glide_from_old_places_to_new(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(20)")
-    rest(finished, until)
-    old = finished.evaluate("[...player.graph.world]")
-    finished.evaluate("server.open('run-2', {step: 20})")
-    until(finished, "player.log.header.run === 'run-2'")
-    assert finished.evaluate("player.graph.moving")
-    until(finished, "!player.graph.moving")
-    new = finished.evaluate("[...player.graph.world]")
-    assert max(abs(a - b) for a, b in zip(old, new, strict=True)) > 300
-
-
-def test_from_the_end_a_new_run_opens_at_its_end(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(Infinity), server.open('run-2', {step: null})")
-    until(finished, "player.log.header.run === 'run-2' && player.shown === player.log.last")
-
-
-def test_the_old_picture_stays_until_the_new_one_is_there(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(20), server.delay = 300, server.open('run-2', {step: null})")
-    assert finished.evaluate("player.log.header.run") == "run-1"
-    assert "learning" in finished.evaluate("(player.changed(), player.stateWords())")
-    until(finished, "player.log.header.run === 'run-2'")
-    assert finished.evaluate("player.shown") == 20
-
-
-def test_other_data_start_afresh(finished: Any, until: Any) -> None:
-    finished.evaluate("player.graph.zoomBy(3), player.select({kind: 'node', i: 20})")
-    finished.evaluate("server.open('run-3', {step: 5})")
-    until(finished, "player.log.header.run === 'run-3' && player.shown === 5")
-    assert finished.evaluate("[player.selection, player.ghost, player.graph.camera.zoom]") == [
-        None,
-        None,
-        1,
-    ]
-
-
-def test_a_branch_takes_over_the_steps_it_shares(finished: Any, until: Any) -> None:
-    finished.evaluate("player.seek(10)")
-    until(finished, "server.moved.at(-1) === 10")
-    finished.click("text=Branch here")
-    assert finished.evaluate("server.branched") == [10]
-    finished.evaluate("server.calls.length = 0, server.open('run-4', {step: 10})")
-    assert finished.evaluate("[player.log.header.run, player.shown]") == ["run-4", 10]
-    until(finished, "server.calls.length === 1")
-    assert finished.evaluate("server.calls[0].from") == 11
-    assert finished.is_visible(".gv-branch-mark")
-    assert "α 0.5 from step 10" in finished.inner_text(".gv-head")
-
-
-def test_where_it_rests_is_told_once(page: Any, until: Any) -> None:
-    until(page, "player.log.ready >= 24")
-    for _ in range(5):
-        page.evaluate("player.stepBy(1)")
-    until(page, "server.moved.length > 0")
-    page.wait_for_timeout(500)
-    assert page.evaluate("server.moved") == [5]
-
-
-# ------------------------------------------------------------------------------------- questions
-
-REPLY = """server.reply = ({kind, i, j, t}) => ({
-  node: () => ({...player.log.nodeFacts(i, t), labels: ['<b>no</b>', 'yes'],
-         marginal: [0.25, 0.75], data: [0.3, 0.7]}),
-  edge: () => ({...player.log.edgeFacts(i, j ?? 0, t), labels: [['no', 'yes'], ['no', 'yes']],
-         weights: [[0.5, -0.5], [-0.25, 1]], attract: [['yes', 'yes', 1]],
-         repel: [['no', 'yes', -0.5]], tests: 3, words: 'because'}),
-  pair: () => ({t, names: ['a', 'b'], score: 0.0006, threshold: 0.001, violates: false, tests: 2,
-         last_test: {t: 1, score: 0.0007, verdict: 'did not violate'}, truth: false,
-         words: 'It is explained already.'}),
-}[kind]());"""
-
-
-def test_clicking_a_node_asks_at_the_shown_step(finished: Any, until: Any) -> None:
-    finished.evaluate(f"() => {{ {REPLY} }}")
-    finished.evaluate("player.seek(15)")
-    rest(finished, until)
-    x, y = finished.evaluate("[player.graph.screen[6], player.graph.screen[7]]")
-    finished.locator(".gv-stage canvas").click(position={"x": x, "y": y})
-    until(finished, "server.asked.length > 0")
-    assert finished.evaluate("server.asked[0]") == {"kind": "node", "i": 3, "t": 15}
-    until(finished, "document.querySelector('.gv-inspected').innerText.includes('<b>no</b>')")
-    assert "0.750" in finished.inner_text(".gv-inspected")
-    # Scrubbing asks again, and what is shown meanwhile says which step it is from.
-    finished.evaluate("server.delay = 500, player.stepBy(-3)")
-    assert "as of step 15" in finished.inner_text(".gv-inspected")
-    until(finished, "server.asked.at(-1).t === 12")
-    until(finished, "!document.querySelector('.gv-inspected').innerText.includes('as of step')")
-
-
-def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: Any) -> None:
-    finished.evaluate(f"() => {{ {REPLY} }}")
-    finished.evaluate("player.seek(15)")
-    i, j = finished.evaluate("[player.log.sources[0], player.log.targets[0]]")
-    finished.fill(".gv-ask input >> nth=0", f"x{i + 1}")
-    finished.fill(".gv-ask input >> nth=1", f"x{j + 1}")
-    finished.click("text=Why (not)?")
-    until(finished, "document.querySelector('.gv-heat') !== null")
-    cells = finished.locator(".gv-heat td[title]")
-    assert cells.all_inner_texts() == ["0.50", "−0.50", "−0.25", "1.00"]
-    assert "yes with yes" in finished.inner_text(".gv-states >> nth=0")
-    # Before it was activated, the same two are a pair without an edge.
-    finished.evaluate("player.seek(0)")
-    until(
-        finished, "document.querySelector('.gv-inspected').innerText.includes('explained already')"
-    )
-    assert finished.evaluate("server.asked.at(-1).kind") == "pair"
-    assert finished.locator(".gv-score .gv-meter-tick").count() == 1
-
-
-def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: Any) -> None:
-    rest(finished, until)
-    places = finished.evaluate(
-        "[0, 5].map(i => [player.graph.screen[2*i], player.graph.screen[2*i+1]])"
-    )
-    canvas = finished.locator(".gv-stage canvas")
-    canvas.click(position={"x": places[0][0], "y": places[0][1]})
-    canvas.click(position={"x": places[1][0], "y": places[1][1]}, modifiers=["Shift"])
-    assert finished.evaluate("player.selection") == {"kind": "pair", "i": 0, "j": 5}
-    finished.keyboard.press("Escape")
-    assert finished.evaluate("player.selection") is None
-
-
-def test_an_unknown_name_is_answered_with_a_sentence(finished: Any) -> None:
-    finished.fill(".gv-ask input >> nth=0", "nobody")
-    finished.click("text=Why (not)?")
-    assert "no variable called “nobody”" in finished.inner_text(".gv-message")
 
 
 # ------------------------------------------------------------------------------------- the view
@@ -467,3 +223,33 @@ def test_destroying_leaves_nothing_behind(finished: Any) -> None:
     assert finished.evaluate("document.querySelectorAll('.gv-player').length") == 0
     finished.wait_for_timeout(200)
     assert finished.evaluate("player.raf && player.gone") in (0, False, True)
+
+
+def test_two_fingers_zoom_and_one_pans_once_the_graph_has_the_focus(
+    open_page: Any, show_html: Any, player_runs: list[Any], until: Any
+) -> None:
+    page = open_page(390, 844, touch=True)
+    show_html(page, served_page(player_runs))
+    page.evaluate("server.open('run-1', {step: 5})")
+    until(page, "player.shown === 5 && player.raf === 0")
+    box = page.locator(".gv-stage canvas").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        at = [{"x": px, "y": py, "id": k} for k, (px, py) in enumerate(points)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+    page.evaluate("player.graph.canvas.focus()")
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    for gap in (30, 45, 60):
+        touch("touchMove", (x - gap, y), (x + gap, y))
+    touch("touchEnd")
+    until(page, "player.graph.camera.zoom > 1.9")
+    before = page.evaluate("player.graph.camera")
+    touch("touchStart", (x, y))
+    for far in (5, 20, 40):
+        touch("touchMove", (x + far, y))
+    touch("touchEnd")
+    until(page, f"player.graph.camera.x > {before['x']} + 20")
+    assert page.evaluate("player.selection") is None

@@ -269,7 +269,7 @@ class GraphView {
       const light = arriving ? this.part : 1 - clamp(p - log.born[e], 0, 1);
       context.beginPath();
       this.segment(context, log.sources[e], log.targets[e]);
-      context.strokeStyle = css(palette.step, 0.62 * light);
+      context.strokeStyle = css(palette.step, (palette.dark ? 0.78 : 0.62) * light);
       context.lineWidth = this.edgeWidth(e) + 4 + 4 * light;
       context.stroke();
       if (arriving || light > 0.5) {
@@ -317,7 +317,7 @@ class GraphView {
     const { n } = this.log;
     const chosen = this.app.selection;
     const light = new Set(this.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
-    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step, 0.55));
+    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step, palette.dark ? 0.7 : 0.55));
     const top = Math.log2(1 + this.topDegree);
     this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
     const colours = new Map();

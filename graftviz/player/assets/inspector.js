@@ -183,11 +183,13 @@ function pairView(facts) {
   const parts = [heading(namesOf(facts.names), "not active", truthTag(facts.truth),
     facts.tests !== undefined && (facts.tests ? `tested ${plural(facts.tests, "time")}` : "never tested"))];
   if (facts.score !== undefined && facts.score !== null) {
-    const top = Math.max(facts.score, facts.threshold) * 1.15 || 1;
-    const when = facts.scored ? ` in step ${facts.scored}` : ` at step ${facts.t}`;
-    const verdict = facts.score > facts.threshold ? "above: it violates" : "not above: it does not violate";
-    parts.push(h("div", { class: "gv-score" }, meter(facts.score / top, facts.threshold / top),
-      h("span", {}, `score${when} `, h("b", {}, format(facts.score)), ` · tick: λ = ${format(facts.threshold)} (${verdict})`)));
+    const { score, threshold } = facts;
+    const known = threshold !== null && threshold !== undefined;
+    const top = Math.max(score, known ? threshold : 0) * 1.15 || 1;
+    const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
+    parts.push(h("div", { class: "gv-score" }, meter(score / top, known ? threshold / top : undefined),
+      h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, format(score)),
+        known ? ` · tick: λ = ${format(threshold)} (${verdict})` : "")));
   }
   parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.last_test) {

@@ -261,7 +261,7 @@ class ReservoirPanel {
     const row = 14 * this.app.scale;
     const lines = [
       ["max", level.max, [], 1.4], ["τ", level.tau, [7, 3], 2], ["μ", level.mean, [2, 3], 1.6], ["λ", lam, [1, 3], 1.2],
-    ];
+    ].filter(([, value]) => value !== null);
     context.textAlign = "left";
     context.textBaseline = "middle";
     // Labels keep their order and a line's distance, pushed down from the top, then up from below.

@@ -15,7 +15,7 @@ class Transport {
     this.branch = app.callbacks.branch
       ? h("button", { type: "button", class: "gv-branch", title: "Continue from this step with other options",
         click: () => app.branchHere() }, icon("branch"), "Branch here") : null;
-    this.speed = h("select", { "aria-label": "Speed in steps per second", change: () => app.setSpeed(Number(this.speed.value)) },
+    this.speed = h("select", { "aria-label": "Speed in steps per second", change: () => this.chooseSpeed() },
       SPEEDS.map((v) => h("option", { value: v }, `${v} /s`)));
     this.speed.value = String(app.speed);
     this.buffered = h("i", { class: "gv-buffered" });
@@ -57,6 +57,12 @@ class Transport {
 
   destroy() {
     document.removeEventListener("keydown", this.onKey);
+  }
+
+  chooseSpeed() {
+    this.app.setSpeed(Number(this.speed.value));
+    // Chosen with the mouse, the list should not go on catching the arrow keys.
+    if (!this.byKeyboard) this.speed.blur();
   }
 
   scrub(event) {

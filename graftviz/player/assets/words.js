@@ -56,9 +56,11 @@ class WordsPanel {
     this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without a step";
     this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
     this.badge.classList.toggle("gv-good", outcome.converged);
+    // A reason to stop may have given the certificate's numbers already.
+    const told = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
     replaceChildren(this.outcome,
-      h("p", {}, h("b", {}, outcome.stop_reason)),
-      h("p", {}, certificateWords(outcome.certificate)),
+      h("p", {}, outcome.stop_reason),
+      told ? null : h("p", {}, certificateWords(outcome.certificate)),
       outcome.bp_restart_gap > 0.01 && h("p", {},
         `Caution: belief propagation started afresh lands ${format(outcome.bp_restart_gap)} away, so this model sits on an unstable fixed point.`));
   }

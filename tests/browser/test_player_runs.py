@@ -1,0 +1,223 @@
+"""The player and its server: demand for records, new runs and branches, questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+STEPS = 40
+AT_REST = "player.raf === 0 && !player.playing"
+
+
+# --------------------------------------------------------------------------------------- demand
+
+
+def test_a_paused_player_is_quiet(player_page: Any, until: Any) -> None:
+    until(player_page, "player.log.ready >= 24")
+    until(player_page, AT_REST)
+    assert player_page.evaluate("server.calls.map(c => [c.from, c.count])") == [[1, 24]]
+    player_page.wait_for_timeout(600)
+    assert player_page.evaluate("server.calls.length") == 1
+
+
+def test_playing_asks_before_it_runs_dry(player_page: Any, until: Any) -> None:
+    player_page.evaluate("server.delay = 300, player.setSpeed(16)")
+    until(player_page, "player.log.ready >= 24")
+    player_page.evaluate(
+        "globalThis.dry = 0; const a = player.advance.bind(player);"
+        "player.advance = (s) => { a(s); if (player.playing && player.p >= player.log.ready"
+        " && !player.log.finished) dry += 1; }; 0"
+    )
+    player_page.evaluate("player.toggle()")
+    until(player_page, f"player.shown === {STEPS}")
+    assert player_page.evaluate("dry") == 0
+    assert 2 <= player_page.evaluate("server.calls.length") <= 4
+
+
+def test_the_end_is_asked_for_far_ahead(player_page: Any, until: Any) -> None:
+    until(player_page, "player.log.ready >= 24")
+    player_page.evaluate("player.seek(Infinity)")
+    until(player_page, f"player.shown === {STEPS}")
+    assert player_page.evaluate("server.calls.at(-1).count") == 400
+
+
+def test_what_trickles_in_is_shown_as_it_comes(player_page: Any, until: Any) -> None:
+    player_page.evaluate("server.limit = 7, player.seek(Infinity)")
+    until(player_page, f"player.shown === {STEPS}")
+    froms = player_page.evaluate("server.calls.map(c => c.from)")
+    assert froms == sorted(froms)
+
+
+def test_a_lost_request_is_made_again_after_four_seconds(player_page: Any, until: Any) -> None:
+    until(player_page, "player.log.ready >= 24")
+    player_page.evaluate("server.lose = 1, player.seek(Infinity)")
+    until(player_page, "player.log.finished", seconds=8)
+    calls = player_page.evaluate("server.calls.slice(-2)")
+    assert calls[0]["from"] == calls[1]["from"] == 25
+    assert 3900 < calls[1]["at"] - calls[0]["at"] < 6000
+
+
+def test_a_gap_is_asked_for_again(player_page: Any, until: Any) -> None:
+    until(player_page, "player.log.ready >= 24")
+    player_page.evaluate(
+        """() => {
+          const { records, outcome } = server.runs['run-1'];
+          player.feed({ run: 'run-1', from: 31, records: records.slice(30), outcome });
+          player.seek(Infinity);
+        }"""
+    )
+    until(player_page, "player.log.finished")
+    assert player_page.evaluate("server.calls.slice(1).map(c => c.from)") == [25]
+    until(player_page, f"player.shown === {STEPS}")
+
+
+def test_records_of_another_run_and_repeats_change_nothing(player_page: Any, until: Any) -> None:
+    until(player_page, "player.log.ready >= 24")
+    player_page.evaluate("server.send('run-2', 1, 30), server.send('run-1', 1, 24)")
+    assert player_page.evaluate("[player.log.ready, player.log.header.run]") == [24, "run-1"]
+
+
+# -------------------------------------------------------------------------------------- new runs
+
+
+def test_a_new_run_keeps_the_view_and_leaves_a_ghost(finished: Any, until: Any) -> None:
+    finished.evaluate("player.graph.zoomBy(2), player.graph.panBy(30, 10), player.seek(12)")
+    finished.click(".gv-curves button:text('edges')")
+    camera = finished.evaluate("player.graph.camera")
+    finished.evaluate("server.open('run-2', {step: null})")
+    until(finished, "player.log.header.run === 'run-2' && player.shown === 12")
+    assert finished.evaluate("player.graph.camera") == camera
+    assert finished.evaluate("player.curves.axis") == "edges"
+    assert finished.evaluate("player.curves.ghost.header.run") == "run-1"
+    assert finished.is_visible("text=previous run")
+
+
+def test_nodes_glide_from_old_places_to_new(finished: Any, until: Any) -> None:
+    finished.evaluate("player.seek(20)")
+    until(finished, AT_REST)
+    old = finished.evaluate("[...player.graph.world]")
+    finished.evaluate("server.open('run-2', {step: 20})")
+    until(finished, "player.log.header.run === 'run-2'")
+    assert finished.evaluate("player.graph.moving")
+    until(finished, "!player.graph.moving")
+    new = finished.evaluate("[...player.graph.world]")
+    assert max(abs(a - b) for a, b in zip(old, new, strict=True)) > 300
+
+
+def test_from_the_end_a_new_run_opens_at_its_end(finished: Any, until: Any) -> None:
+    finished.evaluate("player.seek(Infinity), server.open('run-2', {step: null})")
+    until(finished, "player.log.header.run === 'run-2' && player.shown === player.log.last")
+
+
+def test_the_old_picture_stays_until_the_new_one_is_there(finished: Any, until: Any) -> None:
+    finished.evaluate("player.seek(20), server.delay = 300, server.open('run-2', {step: null})")
+    assert finished.evaluate("player.log.header.run") == "run-1"
+    assert "learning" in finished.evaluate("(player.changed(), player.stateWords())")
+    until(finished, "player.log.header.run === 'run-2'")
+    assert finished.evaluate("player.shown") == 20
+
+
+def test_other_data_start_afresh(finished: Any, until: Any) -> None:
+    finished.evaluate("player.graph.zoomBy(3), player.select({kind: 'node', i: 20})")
+    finished.evaluate("server.open('run-3', {step: 5})")
+    until(finished, "player.log.header.run === 'run-3' && player.shown === 5")
+    assert finished.evaluate("[player.selection, player.ghost, player.graph.camera.zoom]") == [
+        None,
+        None,
+        1,
+    ]
+
+
+def test_a_branch_takes_over_the_steps_it_shares(finished: Any, until: Any) -> None:
+    finished.evaluate("player.seek(10)")
+    until(finished, "server.moved.at(-1) === 10")
+    finished.click("text=Branch here")
+    assert finished.evaluate("server.branched") == [10]
+    finished.evaluate("server.calls.length = 0, server.open('run-4', {step: 10})")
+    assert finished.evaluate("[player.log.header.run, player.shown]") == ["run-4", 10]
+    until(finished, "server.calls.length === 1")
+    assert finished.evaluate("server.calls[0].from") == 11
+    assert finished.is_visible(".gv-branch-mark")
+    assert "α 0.5 from step 10" in finished.inner_text(".gv-head")
+
+
+def test_where_it_rests_is_told_once(player_page: Any, until: Any) -> None:
+    until(player_page, "player.log.ready >= 24")
+    for _ in range(5):
+        player_page.evaluate("player.stepBy(1)")
+    until(player_page, "server.moved.length > 0")
+    player_page.wait_for_timeout(500)
+    assert player_page.evaluate("server.moved") == [5]
+
+
+# ------------------------------------------------------------------------------------- questions
+
+REPLY = """server.reply = ({kind, i, j, t}) => ({
+  node: () => ({...player.log.nodeFacts(i, t), labels: ['<b>no</b>', 'yes'],
+         marginal: [0.25, 0.75], data: [0.3, 0.7]}),
+  edge: () => ({...player.log.edgeFacts(i, j ?? 0, t), labels: [['no', 'yes'], ['no', 'yes']],
+         weights: [[0.5, -0.5], [-0.25, 1]], attract: [['yes', 'yes', 1]],
+         repel: [['no', 'yes', -0.5]], tests: 3, words: 'because'}),
+  pair: () => ({t, names: ['a', 'b'], score: 0.0006, threshold: 0.001, violates: false, tests: 2,
+         last_test: {t: 1, score: 0.0007, verdict: 'did not violate'}, truth: false,
+         words: 'It is explained already.'}),
+}[kind]());"""
+
+
+def test_clicking_a_node_asks_at_the_shown_step(finished: Any, until: Any) -> None:
+    finished.evaluate(f"() => {{ {REPLY} }}")
+    finished.evaluate("player.seek(15)")
+    until(finished, AT_REST)
+    x, y = finished.evaluate("[player.graph.screen[6], player.graph.screen[7]]")
+    finished.locator(".gv-stage canvas").click(position={"x": x, "y": y})
+    until(finished, "server.asked.length > 0")
+    assert finished.evaluate("server.asked[0]") == {"kind": "node", "i": 3, "t": 15}
+    until(finished, "document.querySelector('.gv-inspected').innerText.includes('<b>no</b>')")
+    assert "0.750" in finished.inner_text(".gv-inspected")
+    # Scrubbing asks again, and what is shown meanwhile says which step it is from.
+    finished.evaluate("server.delay = 500, player.stepBy(-3)")
+    assert "as of step 15" in finished.inner_text(".gv-inspected")
+    until(finished, "server.asked.at(-1).t === 12")
+    until(finished, "!document.querySelector('.gv-inspected').innerText.includes('as of step')")
+
+
+def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: Any) -> None:
+    finished.evaluate(f"() => {{ {REPLY} }}")
+    finished.evaluate("player.seek(15)")
+    i, j = finished.evaluate("[player.log.sources[0], player.log.targets[0]]")
+    finished.fill(".gv-ask input >> nth=0", f"x{i + 1}")
+    finished.fill(".gv-ask input >> nth=1", f"x{j + 1}")
+    finished.click("text=Why (not)?")
+    until(finished, "document.querySelector('.gv-heat') !== null")
+    cells = finished.locator(".gv-heat td[title]")
+    assert cells.all_inner_texts() == ["0.50", "−0.50", "−0.25", "1.00"]
+    assert "yes with yes" in finished.inner_text(".gv-states >> nth=0")
+    # Before it was activated, the same two are a pair without an edge.
+    finished.evaluate("player.seek(0)")
+    until(
+        finished, "document.querySelector('.gv-inspected').innerText.includes('explained already')"
+    )
+    assert finished.evaluate("server.asked.at(-1).kind") == "pair"
+    assert finished.locator(".gv-score .gv-meter-tick").count() == 1
+
+
+def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: Any) -> None:
+    until(finished, AT_REST)
+    places = finished.evaluate(
+        "[0, 5].map(i => [player.graph.screen[2*i], player.graph.screen[2*i+1]])"
+    )
+    canvas = finished.locator(".gv-stage canvas")
+    canvas.click(position={"x": places[0][0], "y": places[0][1]})
+    canvas.click(position={"x": places[1][0], "y": places[1][1]}, modifiers=["Shift"])
+    assert finished.evaluate("player.selection") == {"kind": "pair", "i": 0, "j": 5}
+    finished.keyboard.press("Escape")
+    assert finished.evaluate("player.selection") is None
+
+
+def test_an_unknown_name_is_answered_with_a_sentence(finished: Any) -> None:
+    finished.fill(".gv-ask input >> nth=0", "nobody")
+    finished.click("text=Why (not)?")
+    assert "no variable called “nobody”" in finished.inner_text(".gv-message")
