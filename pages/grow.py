@@ -23,17 +23,18 @@ state.follow(
     is_history=bool(context is not None and context.is_history_navigation),
 )
 
+show_data_panel(state)
+toolbar = st.sidebar.container()
 with st.sidebar:
     show_choices(state)
 
-show_data_panel(state)
 if engine_is_ready(engine):
     is_new_run = state.refresh()
     show_messages(state)
     show_branch_bar(state)
     live_player(state, new_run=is_new_run)
     load_player()
-    with st.sidebar:
+    with toolbar:
         show_toolbar(state)
     if (link := state.link()) != st.query_params.to_dict():
         st.query_params.from_dict(link)

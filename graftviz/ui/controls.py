@@ -71,6 +71,7 @@ def show_options(
     *,
     prefix: str,
     disabled: Collection[str] = (),
+    more: str = "More options",
 ) -> None:
     """Show one control per option: sliders, fields, switches; advanced ones folded away.
 
@@ -85,6 +86,8 @@ def show_options(
         Keeps the keys of several groups of controls apart.
     disabled : collection of str
         Names of the options that cannot be changed now.
+    more : str
+        Title above the advanced options.
     """
 
     def show(spec: OptionSpec) -> None:
@@ -95,7 +98,7 @@ def show_options(
     _show_in_rows([spec for spec in ordered if not spec.advanced], show)
     advanced = [spec for spec in ordered if spec.advanced]
     if advanced:
-        with st.expander("More options"):
+        with st.expander(more):
             _show_in_rows(advanced, show)
 
 

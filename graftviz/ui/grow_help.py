@@ -29,7 +29,7 @@ step and lets new options apply from there on.
 """
 
 
-@st.dialog("How to read this", width="large")
+@st.dialog("How to read this", width="medium")
 def show_help() -> None:
     """Open the dialog."""
     for title, text in (

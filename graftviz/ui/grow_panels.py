@@ -40,6 +40,7 @@ def show_choices(state: GrowState) -> None:
         state.settings.data,
         state.choose_data,
         format_func=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
+        help=state.description(),
         disabled=is_branch,
     )
     learners = state.vocabulary.learners
@@ -107,13 +108,13 @@ def show_branch_bar(state: GrowState) -> None:
 def show_toolbar(state: GrowState) -> None:
     """Show downloads, link and help in one row."""
     with st.container(horizontal=True, gap="small"):
-        with st.popover("Download", key="download"):
+        with st.popover("Download", key="download", type="tertiary"):
             if state.run is not None:
                 show_downloads(state.run)
-        with st.popover("Link", key="link", on_change="rerun"):
+        with st.popover("Link", key="link", type="tertiary", on_change="rerun"):
             st.caption("Opens this run at this step, anywhere graftviz runs.")
             st.code(page_address(state), language=None, wrap_lines=True)
-        if st.button("Help", key="help"):
+        if st.button("Help", key="help", type="tertiary"):
             show_help()
 
 

@@ -165,6 +165,11 @@ class GrowState:
         cls: type[Learner] = self.vocabulary.learners[self.settings.learner]
         return cls
 
+    def description(self) -> str | None:
+        """Return what is worth knowing about the data; None when there is nothing to say."""
+        material = self._wanted_material()
+        return (material.description or None) if material else None
+
     def defaults(self) -> dict[str, Any]:
         """Return every option's value where nobody has chosen one."""
         material = self._wanted_material()

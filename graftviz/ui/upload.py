@@ -12,6 +12,7 @@ from graftviz.datasets import DataSet, positions_from_names, read_truth, suggest
 from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.table import read_table
+from graftviz.table.reading import MAX_BYTES
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow_state import GrowState
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
@@ -19,6 +20,7 @@ from graftviz.ui.url_state import UPLOAD, UploadOptions
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
+_LIMIT = MAX_BYTES // 1_000_000  # MB; the server's own limit is for requests that bypass the page
 _TABLE_KINDS = ["csv", "tsv", "txt", "data", "parquet", "pq"]
 
 
@@ -80,33 +82,43 @@ def read_upload(
 
 def show_upload(state: GrowState) -> None:
     """Show where to bring a file and what is wrong with it; the run on show goes on meanwhile."""
-    with st.container(border=True):
-        st.markdown("**Your own data** · one column a variable, one row a sample, any labels")
-        expected = "" if state.uploaded else state.settings.fingerprint
-        if expected:
-            st.info(
-                "This link shows a run on somebody's own data, which a link cannot carry. Bring "
-                f"the same table (fingerprint {expected[:FINGERPRINT_DIGITS]})."
-            )
-        left, right = st.columns(2)
-        file = left.file_uploader("Table (CSV or parquet)", _TABLE_KINDS, key="upload.table")
-        truth = right.file_uploader(
-            "True edges, if known (CSV: source, target)", ["csv"], key="upload.truth"
+    expected = "" if state.uploaded else state.settings.fingerprint
+    if expected:
+        st.info(
+            "This link shows a run on somebody's own data, which a link cannot carry. Bring the "
+            f"same table (fingerprint {expected[:FINGERPRINT_DIGITS]})."
         )
-        with st.expander("How to read it"):
-            reading = {**default_options(UploadOptions, {}), **state.settings.reading}
-            show_options(
-                option_specs(UploadOptions), reading, state.choose_reading, prefix="upload"
-            )
-        if file is None:
-            return
-        anyway = bool(expected) and st.checkbox("Use another table than the link's")
-        try:
-            upload = _read_cached(file, truth, reading, "" if anyway else expected)
-        except InputError as error:
-            st.error(str(error))
-            return
-        state.accept(upload, upload.fingerprint)
+    with st.expander("Your own data", expanded=state.uploaded is None):
+        st.caption(
+            "One column a variable, one row a sample, any labels. Nothing leaves this server."
+        )
+        left, right = st.columns(2)
+        file = left.file_uploader(
+            "Table (CSV or parquet)", _TABLE_KINDS, key="upload.table", max_upload_size=_LIMIT
+        )
+        truth = right.file_uploader(
+            "True edges, if known (CSV: source, target)",
+            ["csv"],
+            key="upload.truth",
+            max_upload_size=_LIMIT,
+        )
+        reading = {**default_options(UploadOptions, {}), **state.settings.reading}
+        show_options(
+            option_specs(UploadOptions),
+            reading,
+            state.choose_reading,
+            prefix="upload",
+            more="How to read it",
+        )
+        anyway = bool(expected and file) and st.checkbox("Use another table than the link's")
+    if file is None:
+        return
+    try:
+        upload = _read_cached(file, truth, reading, "" if anyway else expected)
+    except InputError as error:
+        st.error(str(error))
+        return
+    state.accept(upload, upload.fingerprint)
 
 
 def _read_cached(file: Any, truth: Any, options: Mapping[str, Any], expected: str) -> Upload:

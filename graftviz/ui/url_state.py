@@ -14,6 +14,7 @@ from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, format_value, option, option_specs, parse_options
+from graftviz.table.reading import BINS, MAX_STATES
 
 UPLOAD = "upload"
 MAX_SEED = 2**32 - 1
@@ -24,39 +25,44 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """How a file somebody brings is read."""
+    """How a file somebody brings is read; see :func:`graftviz.table.read_table`."""
 
     missing: str = option(
         "reject",
-        "What to do with empty cells.",
+        "Empty cells: refuse them, drop their rows, or make them a state of their own.",
         label="Missing values",
         choices=("reject", "drop", "state"),
+        advanced=True,
     )
     continuous: str = option(
         "reject",
-        "What to do with a column of many different numbers.",
+        "Columns of many different numbers: refuse them, or divide them into quantiles.",
         label="Continuous columns",
         choices=("reject", "bin"),
+        advanced=True,
     )
     bins: int = option(
-        4,
-        "How many quantile bins a continuous column gets.",
-        label="Bins",
+        BINS,
+        "How many quantiles.",
+        label="Quantiles",
         minimum=2,
         maximum=256,
+        advanced=True,
     )
     max_states: int = option(
-        32,
-        "A numeric column with more distinct values than this counts as continuous.",
+        MAX_STATES,
+        "A column with more different values counts as continuous.",
         label="Most states",
         minimum=2,
         maximum=65535,
+        advanced=True,
     )
     header: str = option(
         "auto",
         "Whether the first line of a text file holds the names of the columns.",
         label="Names in the first line",
         choices=("auto", "yes", "no"),
+        advanced=True,
     )
 
 
