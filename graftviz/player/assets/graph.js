@@ -93,12 +93,19 @@ class GraphView {
   /** The part of the plane to fit: given places keep their shape, a growing layout fills a square. */
   boxOfPlaces() {
     const places = this.log.header.positions;
-    if (!places || places.length === 0) return { x: 5000, y: 5000, w: 10000, h: 10000, stretch: 1.5 };
+    if (!places || places.length === 0) return { x: 5000, y: 5000, w: 10000, h: 10000, stretch: 1.5, gap: Infinity };
     const xs = places.map((p) => p[0]);
     const ys = places.map((p) => p[1]);
     const range = (v) => v.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
     const [[x0, x1], [y0, y1]] = [range(xs), range(ys)];
-    return { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1), stretch: 1 };
+    return { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1), stretch: 1, gap: this.gapOf(places) };
+  }
+
+  /** Typical distance to the nearest neighbour: on a crowded map nodes must not cover each other. */
+  gapOf(places) {
+    const some = places.filter((_, i) => i % Math.ceil(places.length / 400) === 0);
+    const gaps = some.map(([x, y]) => Math.min(...places.map(([a, b]) => Math.hypot(a - x, b - y) || Infinity)));
+    return gaps.sort((a, b) => a - b)[gaps.length >> 1] ?? Infinity;
   }
 
   project() {
@@ -111,6 +118,7 @@ class GraphView {
     sx = Math.min(sx, sy * box.stretch);
     sy = Math.min(sy, sx * box.stretch);
     const [cx, cy] = [width / 2 + x, height / 2 + y];
+    this.crowded = 0.4 * box.gap * sx * zoom;
     for (let i = 0; i < this.log.n; i++) {
       this.screen[2 * i] = cx + (this.world[2 * i] - box.x) * sx * zoom;
       this.screen[2 * i + 1] = cy + (this.world[2 * i + 1] - box.y) * sy * zoom;
@@ -199,7 +207,8 @@ class GraphView {
 
   scaleNodes() {
     const room = Math.min(this.surface.width, this.surface.height * 1.3) / 620;
-    const unit = clamp(66 / Math.sqrt(this.log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
+    const roomy = clamp(66 / Math.sqrt(this.log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
+    const unit = Math.min(roomy, Math.max(2.3, this.crowded));
     this.unit = unit;
     for (let i = 0; i < this.log.n; i++) this.radius[i] = unit * (0.5 + 0.4 * Math.sqrt(this.degreeOf(i)));
     this.topDegree = Math.max(8, lerp(this.then.topDegree, this.now.topDegree, this.part));
