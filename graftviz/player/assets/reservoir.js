@@ -108,7 +108,8 @@ class ReservoirPanel {
       this.work.textContent = `${plural(possible, "pair")} possible.`;
       return;
     }
-    const limit = record.test_limit === null ? "" : ` of at most ${integer(record.test_limit)}`;
+    const bounded = record.test_limit !== null && record.tests <= record.test_limit;
+    const limit = bounded ? ` of at most ${integer(record.test_limit)}` : "";
     replaceChildren(this.work,
       `${plural(record.tests, "test")}${limit} in this step, ${integer(record.tests_total)} so far. Counted `,
       h("b", {}, percent(record.tables, possible)),
