@@ -118,7 +118,7 @@ class GraphView {
     sx = Math.min(sx, sy * box.stretch);
     sy = Math.min(sy, sx * box.stretch);
     const [cx, cy] = [width / 2 + x, height / 2 + y];
-    this.crowded = 0.4 * box.gap * sx * zoom;
+    this.crowded = 0.24 * box.gap * sx * zoom;
     for (let i = 0; i < this.log.n; i++) {
       this.screen[2 * i] = cx + (this.world[2 * i] - box.x) * sx * zoom;
       this.screen[2 * i + 1] = cy + (this.world[2 * i + 1] - box.y) * sy * zoom;
