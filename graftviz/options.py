@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from graftviz.errors import InputError
 
@@ -19,6 +22,7 @@ Kind = Literal["int", "float", "bool", "choice"]
 _SPEC = "graftviz.option"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
+_LONGEST_SHOWN = 40  # characters of a refused value that a message repeats
 
 
 class OptionSpec(NamedTuple):
@@ -120,6 +124,11 @@ def check_options(instance: Any) -> None:
         _check_value(spec, getattr(instance, spec.name))
 
 
+def plain_value(value: Any) -> Any:
+    """Return an option's value as Python's own bool, int or float where it is numpy's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def parse_options(cls: type, texts: Mapping[str, str]) -> dict[str, Any]:
     """Turn ``{"alpha": "0.5"}`` (URL, command line) into checked, typed values.
 
@@ -143,12 +152,16 @@ def parse_options(cls: type, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def format_value(value: Any) -> str:
-    """Write an option's value as text that :func:`parse_options` reads back."""
+    """Write an option's value as text that :func:`parse_options` reads back, to the last bit."""
+    value = plain_value(value)
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.12g}"
+    return short if float(short) == value else repr(value)
 
 
 def _kind_of(annotation: Any, choices: tuple[str, ...]) -> Kind:
@@ -171,12 +184,12 @@ def _parse_value(spec: OptionSpec, text: str) -> Any:
     if spec.kind == "bool":
         if plain.lower() in _TRUE | _FALSE:
             return plain.lower() in _TRUE
-        raise InputError(f"Option {spec.name} must be true or false, not {text!r}.")
+        raise InputError(f"Option {spec.name} must be true or false, not {_shown(text)}.")
     try:
         return int(plain) if spec.kind == "int" else float(plain)
     except ValueError:
         wanted = "a whole number" if spec.kind == "int" else "a number"
-        raise InputError(f"Option {spec.name} must be {wanted}, not {text!r}.") from None
+        raise InputError(f"Option {spec.name} must be {wanted}, not {_shown(text)}.") from None
 
 
 def _check_value(spec: OptionSpec, value: Any) -> None:
@@ -185,34 +198,46 @@ def _check_value(spec: OptionSpec, value: Any) -> None:
             return
         raise InputError(f"Option {spec.name} needs a value.")
     if spec.kind == "choice":
-        if value not in spec.choices:
-            raise InputError(
-                f"Option {spec.name} must be one of {', '.join(spec.choices)}, not {value!r}."
-            )
+        if not isinstance(value, str) or value not in spec.choices:
+            choices = ", ".join(spec.choices)
+            raise InputError(f"Option {spec.name} must be one of {choices}, not {_shown(value)}.")
         return
     if spec.kind == "bool":
-        if not isinstance(value, bool):
-            raise InputError(f"Option {spec.name} must be true or false, not {value!r}.")
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"Option {spec.name} must be true or false, not {_shown(value)}.")
         return
-    # bool is an int in Python; numpy integers and floats are welcome through __index__ / __float__.
-    is_number = hasattr(value, "__index__" if spec.kind == "int" else "__float__")
-    if isinstance(value, bool | str) or not is_number:
+    # bool is an int in Python; numpy's integers and floats belong to these classes too.
+    is_number = isinstance(value, numbers.Integral if spec.kind == "int" else numbers.Real)
+    if isinstance(value, bool) or not is_number:
         wanted = "a whole number" if spec.kind == "int" else "a number"
-        raise InputError(f"Option {spec.name} must be {wanted}, not {value!r}.")
-    if not math.isfinite(value):
+        raise InputError(f"Option {spec.name} must be {wanted}, not {_shown(value)}.")
+    if isinstance(value, float | np.floating) and not math.isfinite(value):
         raise InputError(f"Option {spec.name} must be finite, not {value}.")
     too_low = spec.minimum is not None and value < spec.minimum
     too_low = too_low or (spec.above is not None and value <= spec.above)
     if too_low or (spec.maximum is not None and value > spec.maximum):
-        raise InputError(f"Option {spec.name} must be {_range_words(spec)}; got {value:g}.")
+        raise InputError(f"Option {spec.name} must be {_range_words(spec)}; got {_digits(value)}.")
 
 
 def _range_words(spec: OptionSpec) -> str:
     parts = []
     if spec.minimum is not None:
-        parts.append(f"at least {spec.minimum:g}")
+        parts.append(f"at least {_digits(spec.minimum)}")
     if spec.above is not None:
-        parts.append(f"greater than {spec.above:g}")
+        parts.append(f"greater than {_digits(spec.above)}")
     if spec.maximum is not None:
-        parts.append(f"at most {spec.maximum:g}")
+        parts.append(f"at most {_digits(spec.maximum)}")
     return " and ".join(parts)
+
+
+def _digits(value: Any) -> str:
+    """Write a number so that it can be told from a bound it just misses."""
+    if isinstance(value, int) and abs(value) >= 10**15:
+        return f"a number of about {value.bit_length() * math.log10(2):.0f} digits"
+    return f"{value:,}" if isinstance(value, int) else format_value(value)
+
+
+def _shown(value: Any) -> str:
+    """Repeat a refused value in a message, cut short if need be."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from graftviz.errors import InputError
-from graftviz.options import check_options
+from graftviz.options import check_options, option_specs, plain_value
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
@@ -46,6 +46,8 @@ class Learner(ABC):
 
     def __post_init__(self) -> None:
         check_options(self)
+        for spec in option_specs(self):
+            object.__setattr__(self, spec.name, plain_value(getattr(self, spec.name)))
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if `table` is too small, or the options ask too much of it."""
