@@ -75,13 +75,29 @@ class PairwiseMRF:
     def from_tables(
         cls, node_weights: list[Any], edge_weights: dict[tuple[int, int], Any], **naming: Any
     ) -> PairwiseMRF:
-        """Build a model from one vector per node and one matrix per edge (either orientation)."""
+        """Build a model from one vector per node and one matrix per edge (either orientation).
+
+        Raises
+        ------
+        InputError
+            When a matrix does not have a row per state of its first variable and a column per
+            state of its second, or an edge is given twice.
+        """
         nodes = [np.asarray(vector, dtype=np.float64).reshape(-1) for vector in node_weights]
-        turned = {
-            (min(i, j), max(i, j)): np.asarray(w, dtype=np.float64) if i < j else np.asarray(w).T
-            for (i, j), w in edge_weights.items()
-        }
-        flat = [*nodes, *(matrix.reshape(-1) for matrix in turned.values())]
+        turned: dict[tuple[int, int], np.ndarray] = {}
+        for (i, j), table in edge_weights.items():
+            matrix = np.asarray(table, dtype=np.float64)
+            if i == j or min(i, j) < 0 or max(i, j) >= len(nodes):
+                raise InputError(f"Edges must join two of the variables 0 … {len(nodes) - 1}.")
+            if matrix.shape != (len(nodes[i]), len(nodes[j])):
+                raise InputError(
+                    f"The weights of edge ({i}, {j}) need the shape "
+                    f"{(len(nodes[i]), len(nodes[j]))}; got {matrix.shape}."
+                )
+            if (min(i, j), max(i, j)) in turned:
+                raise InputError("An edge stands twice in the model.")
+            turned[min(i, j), max(i, j)] = matrix if i < j else matrix.T
+        flat = [np.zeros(0), *nodes, *(matrix.reshape(-1) for matrix in turned.values())]
         return cls(
             cardinalities=np.array([len(vector) for vector in nodes]),
             edges=np.array(list(turned), dtype=np.int64).reshape(-1, 2),
