@@ -35,19 +35,24 @@ def infer(
     method : {"bp"}
         "bp": loopy belief propagation; exact where the graph is a forest.
     tolerance : float
-        Largest message change (messages have mean one) that counts as converged.
+        Largest relative change of a message that counts as converged.
     max_sweeps : int
-        When reached, the result says ``converged=False``; its beliefs are those of the last sweep.
+        At least 1. When reached, the result says ``converged=False``; its beliefs are those of the
+        last sweep.
     damping : float
         Share of the old message kept in each update, 0 ≤ damping < 1.
 
     Raises
     ------
     InputError
-        For an unknown method or damping out of range.
+        For an unknown method, or a tolerance, number of sweeps or damping out of range.
     """
     if method not in _METHODS:
         raise InputError(f"Inference method must be one of {', '.join(_METHODS)}, not {method!r}.")
+    if not tolerance >= 0.0:
+        raise InputError(f"The tolerance must be at least 0; got {tolerance:g}.")
+    if max_sweeps < 1:
+        raise InputError(f"The number of sweeps must be at least 1; got {max_sweeps}.")
     if not 0.0 <= damping < 1.0:
         raise InputError(f"Damping must be at least 0 and less than 1; got {damping:g}.")
     graph = message_graph(model)

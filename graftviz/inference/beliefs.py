@@ -18,11 +18,12 @@ class Beliefs:
     edge : tuple of float64 arrays
         ``edge[e]`` has shape (s_i, s_j), in the order of the model's edges.
     log_partition : float
-        log Z, natural logarithm (for BP its Bethe approximation).
+        log Z, natural logarithm (for BP its Bethe approximation); -inf where no joint state has a
+        positive probability, and then the marginals mean nothing.
     converged : bool
     sweeps : int
     residual : float
-        Largest message change in the last sweep.
+        Largest relative change of a message in the last sweep.
     method : str
     """
 

@@ -18,6 +18,7 @@ from graftviz.model import PairwiseMRF
 # Below these a division b / m loses its meaning and the product is taken again, in logs.
 _SMALL_MESSAGE = 1e-60
 _SMALL_BELIEF = 1e-150
+_NO_MESSAGE = 1e-290  # messages below this one are equal: so near underflow digits are lost
 _REFRESH_EVERY = 8  # sweeps between recomputations of all beliefs, against rounding drift
 
 
@@ -182,7 +183,7 @@ def _send(beliefs, start, messages, at, states, message, damping):
     Returns
     -------
     change : float
-        Largest change of the message.
+        Largest relative change of the message, at most 1.
     safe : bool
         False: the belief must be recomputed from scratch.
     """
@@ -197,7 +198,8 @@ def _send(beliefs, start, messages, at, states, message, damping):
         old = messages[at + x]
         new = message[x] * scale if scale > 0.0 else 1.0
         new = (1.0 - damping) * new + damping * old
-        change = max(change, abs(new - old))
+        # Relative, because a tiny number decides the belief where the rest of the field opposes it.
+        change = max(change, abs(new - old) / max(new, old, _NO_MESSAGE))
         messages[at + x] = new
         if old < _SMALL_MESSAGE or new < _SMALL_MESSAGE:
             safe = False
@@ -227,7 +229,7 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
     -------
     sweeps : int
     residual : float
-        Largest message change in the last sweep (messages have mean one).
+        Largest relative change of a message in the last sweep.
     """
     incoming, outgoing = work[0], work[1]
     cavity_i, cavity_j, spare = work[2], work[3], work[4]
@@ -285,7 +287,8 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
 def pair_belief(graph, e, work, out):
     """Write the pair belief of edge e to `out` (row-major); return the log of its normaliser.
 
-    The normaliser is Σ cavity_i(x) ψ(x, y) cavity_j(y) with both cavities summing to one.
+    The normaliser is Σ cavity_i(x) ψ(x, y) cavity_j(y) with both cavities summing to one. Where it
+    is 0 no joint state has a positive probability, and the pair belief is uniform.
     """
     i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
     states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
@@ -299,11 +302,10 @@ def pair_belief(graph, e, work, out):
             value = work[2][x] * graph.potentials[at + x * states_j + y] * work[3][y]
             out[x * states_j + y] = value
             total += value
-    if total > 0.0:
-        for k in range(states_i * states_j):
-            out[k] /= total
-        return np.log(total)
-    return -np.inf
+    size = states_i * states_j
+    for k in range(size):
+        out[k] = out[k] / total if total > 0.0 else 1.0 / size
+    return np.log(total) if total > 0.0 else -np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -311,7 +313,8 @@ def bethe_log_partition(graph, n_nodes, n_edges, work):
     """Return the Bethe approximation of log Z at the current messages (stationary in them).
 
     log Z = Σ_i log Z_i + Σ_e log Z_e - Σ_(e, i) log Z_(e, i), with potentials as stored: whoever
-    shifted log-potentials adds the shifts.
+    shifted log-potentials adds the shifts. It is -inf where messages contradict each other, which
+    means that no joint state has a positive probability.
     """
     total = 0.0
     for i in range(n_nodes):
@@ -334,6 +337,8 @@ def bethe_log_partition(graph, n_nodes, n_edges, work):
             joint += work[2][x] * row
         for y in range(states_j):
             at_j += work[3][y] * graph.messages[into + states_i + y]
+        if not (joint > 0.0 and at_i > 0.0 and at_j > 0.0):
+            return -np.inf
         total += np.log(joint) - np.log(at_i) - np.log(at_j)
     return total
 

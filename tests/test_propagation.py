@@ -1,0 +1,248 @@
+"""Belief propagation: exact on forests, equal to its plain twin elsewhere, and never NaN."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.inference import infer
+from graftviz.model import PairwiseMRF
+
+
+def random_forest(seed: int, n: int, scale: float, *, zeros: float = 0.0, most_states: int = 4):
+    """A forest of one or more trees whose edges stand in no helpful order."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, most_states + 1, size=n)
+    names = rng.permutation(n)
+    parents = {k: rng.integers(k) for k in range(1, n) if rng.random() < 0.9}
+    tables = {}
+    for k in rng.permutation(list(parents)):
+        i, j = int(names[k]), int(names[parents[k]])
+        tables[i, j] = with_zeros(rng, rng.normal(0, scale, (sizes[i], sizes[j])), zeros)
+    nodes = [with_zeros(rng, rng.normal(0, scale, size), zeros / 3) for size in sizes]
+    return PairwiseMRF.from_tables(nodes, tables)
+
+
+def with_zeros(rng, weights, share):
+    weights[rng.random(weights.shape) < share] = -np.inf
+    return weights
+
+
+def random_loops(seed: int, n: int, scale: float, density: float = 0.5):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=n)
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < density]
+    return PairwiseMRF.from_tables(
+        [rng.normal(0, scale, size) for size in sizes],
+        {(i, j): rng.normal(0, scale, (sizes[i], sizes[j])) for i, j in pairs},
+    )
+
+
+def largest_gap(beliefs, nodes, edges) -> float:
+    gaps = [np.abs(a - b).max() for a, b in zip(beliefs.node, nodes, strict=True)]
+    gaps += [np.abs(a - b).max() for a, b in zip(beliefs.edge, edges, strict=True)]
+    return max(gaps)
+
+
+def assert_sound(beliefs) -> None:
+    """Finite, not negative, normalised, and edges agree with nothing to hide."""
+    for belief in (*beliefs.node, *beliefs.edge):
+        assert np.isfinite(belief).all()
+        assert (belief >= 0).all()
+        assert belief.sum() == pytest.approx(1.0, abs=1e-12)
+    assert not np.isnan(beliefs.log_partition)
+
+
+@pytest.mark.parametrize("scale", [0.3, 2.0, 8.0, 40.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_exact_on_forests_whatever_the_weights(seed, scale):
+    model = random_forest(seed, 6, scale)
+    beliefs = infer(model)
+    nodes, edges, log_partition = naive.marginals(model)
+    assert beliefs.converged
+    assert_sound(beliefs)
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+    assert beliefs.log_partition == pytest.approx(log_partition, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_zero_potentials_are_exact_on_forests_and_contradictions_are_told(seed):
+    model = random_forest(seed, 6, 2.0, zeros=0.3)
+    beliefs = infer(model)
+    assert_sound(beliefs)
+    with np.errstate(invalid="ignore"):  # of a contradiction, marginals are 0 / 0
+        nodes, edges, log_partition = naive.marginals(model)
+    if log_partition == -np.inf:
+        assert beliefs.log_partition == -np.inf
+    else:
+        assert largest_gap(beliefs, nodes, edges) < 1e-9
+        assert beliefs.log_partition == pytest.approx(log_partition, abs=1e-9)
+
+
+def test_both_kinds_of_zero_potentials_were_met():
+    impossible = [
+        infer(random_forest(seed, 6, 2.0, zeros=0.3)).log_partition == -np.inf for seed in range(40)
+    ]
+    assert 5 < sum(impossible) < 35
+
+
+COUPLING = np.array([[2.0, -2.0], [-2.0, 2.0]])
+WHISPER = np.array([[0.0, -26.0], [0.0, -24.5]])  # speaks of the left node in the 12th digit
+CHAIN = (((0, 1), COUPLING), ((1, 2), WHISPER), ((2, 3), COUPLING))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_tiny_number_that_decides_a_belief_counts_as_a_change(order):
+    """The message 1 → 2 moves in its 12th digit only, but the field at 2 is such that this matters.
+
+    Whoever measures changes absolutely stops before node 3 has heard of it.
+    """
+    fields = [[3.0, 0.0], [0.0, 0.0], [0.0, 26.0], [0.0, 0.0]]
+    model = PairwiseMRF.from_tables(fields, dict(CHAIN[k] for k in order))
+    beliefs = infer(model)
+    nodes, edges, _ = naive.marginals(model)
+    assert beliefs.converged
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_equals_the_plain_twin_on_loops(seed):
+    model = random_loops(seed, 6, 0.6)
+    beliefs = infer(model, tolerance=1e-13, max_sweeps=2000)
+    assert beliefs.converged
+    assert_sound(beliefs)
+    nodes, edges = naive.loopy_propagation(model, 400)
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+    log_partition = naive.bethe_log_partition(model, nodes, edges)
+    assert beliefs.log_partition == pytest.approx(log_partition, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_plain_twin_is_exact_on_forests(seed):
+    model = random_forest(seed, 6, 2.0)
+    nodes, edges = naive.loopy_propagation(model, 8)
+    exact_nodes, exact_edges, log_partition = naive.marginals(model)
+    assert all(np.allclose(a, b, atol=1e-12) for a, b in zip(nodes, exact_nodes, strict=True))
+    assert all(np.allclose(a, b, atol=1e-12) for a, b in zip(edges, exact_edges, strict=True))
+    assert naive.bethe_log_partition(model, nodes, edges) == pytest.approx(log_partition, abs=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.3, 0.9])
+@pytest.mark.parametrize("seed", range(3))
+def test_damping_leads_to_the_same_fixed_point(seed, damping):
+    model = random_loops(seed, 6, 0.6)
+    plain = infer(model, tolerance=1e-13, max_sweeps=2000)
+    damped = infer(model, tolerance=1e-13, max_sweeps=5000, damping=damping)
+    assert damped.converged
+    assert damped.sweeps > plain.sweeps
+    assert largest_gap(damped, plain.node, plain.edge) < 1e-9
+    assert damped.log_partition == pytest.approx(plain.log_partition, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hub_of_300_neighbours_does_not_underflow(seed, scale):
+    """The product of 300 messages leaves the range of a number; its logarithm does not."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=301)
+    sizes[0] = 4
+    # All neighbours say much the same: nothing cancels.
+    tables = {
+        (0, j): rng.normal(0, scale, (4, sizes[j])) + scale * np.arange(4)[:, None]
+        for j in rng.permutation(np.arange(1, 301)).tolist()
+    }
+    nodes = [rng.normal(0, scale, size) for size in sizes]
+    # Against them stands the hub's own field, so that more than one state stays possible.
+    heard = sum(naive.log_sum(w + nodes[j], 1) for (_, j), w in tables.items())
+    nodes[0] = rng.normal(0, 1, 4) - heard
+    model = PairwiseMRF.from_tables(nodes, tables)
+    beliefs = infer(model)
+    assert beliefs.converged
+    assert_sound(beliefs)
+    plain_nodes, plain_edges = naive.loopy_propagation(model, 4)
+    assert largest_gap(beliefs, plain_nodes, plain_edges) < 1e-9
+    assert beliefs.log_partition == pytest.approx(naive.log_sum(nodes[0] + heard, 0), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_constants_added_to_weights_move_log_z_by_as_much(seed):
+    model = random_loops(seed, 6, 0.5)
+    rng = np.random.default_rng(seed)
+    shifts = rng.normal(0, 50, model.n_variables + model.n_edges)
+    sizes = np.concatenate([model.cardinalities, model.cardinalities[model.edges].prod(axis=1)])
+    moved = PairwiseMRF(model.cardinalities, model.edges, model.weights + np.repeat(shifts, sizes))
+    before, after = infer(model, tolerance=1e-13), infer(moved, tolerance=1e-13)
+    assert largest_gap(after, before.node, before.edge) < 1e-10
+    assert after.log_partition - before.log_partition == pytest.approx(shifts.sum(), abs=1e-8)
+
+
+def test_huge_weights_do_not_overflow():
+    model = PairwiseMRF.from_tables([[0, 900], [-900, 0]], {(0, 1): [[2000, 0], [0, 1500]]})
+    beliefs = infer(model)
+    nodes, edges, log_partition = naive.marginals(model)
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+    assert beliefs.log_partition == pytest.approx(log_partition, rel=1e-12)
+
+
+def frustrated(strength: float, n: int = 7) -> PairwiseMRF:
+    """Every two of n binary variables want to differ: BP oscillates."""
+    pairs = itertools.combinations(range(n), 2)
+    table = [[0.0, strength], [strength, 0.0]]
+    return PairwiseMRF.from_tables([[0.1, 0.0]] * n, dict.fromkeys(pairs, table))
+
+
+def test_not_converging_is_reported_and_what_is_returned_is_sound():
+    beliefs = infer(frustrated(6.0), max_sweeps=30)
+    assert not beliefs.converged
+    assert beliefs.sweeps == 30
+    assert beliefs.residual > 1e-9
+    assert_sound(beliefs)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_strong_loops_with_zeros_stay_sound(seed):
+    rng = np.random.default_rng(seed)
+    model = random_loops(seed, 8, 15.0, density=0.8)
+    weights = with_zeros(rng, model.weights.copy(), 0.1)
+    beliefs = infer(PairwiseMRF(model.cardinalities, model.edges, weights), max_sweeps=50)
+    assert_sound(beliefs)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_without_edges_there_is_nothing_to_pass(n):
+    model = PairwiseMRF.from_tables([[0.0, 1.0, -np.inf]] * n, {})
+    beliefs = infer(model)
+    assert beliefs.converged
+    assert beliefs.edge == ()
+    assert np.allclose(beliefs.node, np.array([1, np.e, 0]) / (1 + np.e))
+    assert beliefs.log_partition == pytest.approx(n * np.log(1 + np.e))
+
+
+def test_results_cannot_be_changed_and_leave_the_model_alone():
+    model = random_loops(0, 5, 0.5)
+    weights = model.weights.copy()
+    beliefs = infer(model)
+    assert np.array_equal(model.weights, weights)
+    for array in (*beliefs.node, *beliefs.edge):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+
+
+REFUSED = {
+    "method": ({"method": "guess"}, "must be one of bp"),
+    "damping of one": ({"damping": 1.0}, "less than 1; got 1"),
+    "negative damping": ({"damping": -0.1}, "at least 0"),
+    "no sweeps": ({"max_sweeps": 0}, "at least 1; got 0"),
+    "negative tolerance": ({"tolerance": -1.0}, "at least 0; got -1"),
+    "no tolerance": ({"tolerance": np.nan}, "at least 0; got nan"),
+}
+
+
+@pytest.mark.parametrize(("options", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_settings_that_mean_nothing_are_refused(options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        infer(random_loops(0, 4, 0.5), **options)
