@@ -23,15 +23,18 @@ state.follow(
     is_history=bool(context is not None and context.is_history_navigation),
 )
 
-show_data_panel(state)
-toolbar = st.sidebar.container()
+# Places first: what appears above the player must not move it, or the browser starts it anew.
+toolbar, above = st.sidebar.container(), st.container()
+with above:
+    show_data_panel(state)
 with st.sidebar:
     show_choices(state)
 
 if engine_is_ready(engine):
     is_new_run = state.refresh()
-    show_messages(state)
-    show_branch_bar(state)
+    with above:
+        show_messages(state)
+        show_branch_bar(state)
     live_player(state, new_run=is_new_run)
     load_player()
     with toolbar:

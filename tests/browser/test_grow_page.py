@@ -1,0 +1,250 @@
+"""The Grow page in a real browser: it plays, scrubs, learns again, branches, survives a reload."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+KARATE = "?data=karate"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def grow(open_page: Any, address: str) -> Callable[..., Any]:
+    """Open the page with a query and wait until its player shows a run."""
+
+    def open_grow(query: str = KARATE, **page_options: Any) -> Any:
+        page = open_page(**page_options)
+        page.goto(address + query)
+        wait_for_player(page)
+        return page
+
+    return open_grow
+
+
+def wait_for_player(page: Any) -> None:
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
+
+
+def timeline(page: Any) -> Any:
+    return page.get_by_role("slider", name="Step", exact=True)
+
+
+def step(page: Any) -> int:
+    return int(timeline(page).get_attribute("aria-valuenow"))
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 10) -> Any:
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator(".gv-player").inner_text()
+        page.wait_for_timeout(40)
+    return value
+
+
+def step_in_address(page: Any) -> int:
+    found = re.search(r"[?&]step=(\d+)", page.evaluate("location.search"))
+    return int(found.group(1)) if found else 0
+
+
+def heading(page: Any) -> str:
+    return str(page.locator(".gv-head").inner_text())
+
+
+def to_the_end(page: Any) -> int:
+    press(page, "To the end")
+    eventually(page, lambda: re.search(r"converged|finished", position(page)))
+    return step(page)
+
+
+def position(page: Any) -> str:
+    return " ".join(page.locator(".gv-position").inner_text().split())
+
+
+def change_alpha(page: Any, key: str = "ArrowLeft") -> None:
+    page.get_by_role("slider", name=re.compile("^α")).first.press(key)
+
+
+def test_it_plays_and_pauses(grow: Any) -> None:
+    page = grow()
+    assert step(page) == 0
+    press(page, "Play")
+    eventually(page, lambda: step(page) >= 3)
+    press(page, "Pause")
+    shown = step(page)
+    page.wait_for_timeout(600)
+    assert step(page) == shown
+    eventually(page, lambda: step_in_address(page) == shown)
+
+
+def test_a_paused_page_sends_nothing(grow: Any) -> None:
+    page = grow("?data=karate&step=3")
+    eventually(page, lambda: step(page) == 3)
+    page.wait_for_timeout(1500)
+    page.evaluate(
+        "(() => { const send = WebSocket.prototype.send; globalThis.sent = 0;"
+        " WebSocket.prototype.send = function (data) { sent += 1; return send.call(this, data); };"
+        " })()"
+    )
+    page.wait_for_timeout(2000)
+    assert page.evaluate("sent") == 0
+
+
+def test_it_scrubs_back_and_forth(grow: Any) -> None:
+    page = grow()
+    last = to_the_end(page)
+    box = timeline(page).bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2)
+    eventually(page, lambda: 0 < step(page) < last / 2)
+    middle = step(page)
+    eventually(page, lambda: step_in_address(page) == middle)
+    page.keyboard.press("Home")
+    eventually(page, lambda: step(page) == 0)
+    assert " 0 edges" in position(page)
+    press(page, "Step forward")
+    eventually(page, lambda: step(page) == 1)
+    page.keyboard.press("End")
+    eventually(page, lambda: step(page) == last)
+
+
+def test_alpha_learns_the_run_again_beside_a_ghost(grow: Any) -> None:
+    page = grow()
+    to_the_end(page)
+    assert "α 0.75" in heading(page)
+    assert "previous run" not in page.locator(".gv-player").inner_text()
+    change_alpha(page)
+    eventually(page, lambda: "α 0.7 " in heading(page) + " ", seconds=5)
+    assert "alpha=0.7" in page.evaluate("location.search")
+    eventually(page, lambda: "previous run" in page.locator(".gv-player").inner_text())
+    eventually(page, lambda: re.search(r"converged|finished", position(page)))
+
+
+def test_alpha_can_be_changed_while_playing(grow: Any) -> None:
+    page = grow()
+    press(page, "Play")
+    eventually(page, lambda: step(page) >= 2)
+    change_alpha(page)
+    eventually(page, lambda: "α 0.7 " in heading(page) + " ")
+    at = step(page)
+    eventually(page, lambda: step(page) > at)
+
+
+def test_a_reload_shows_the_same_step(grow: Any) -> None:
+    page = grow("?data=karate&alpha=0.5&seed=2&step=7")
+    eventually(page, lambda: step(page) == 7)
+    press(page, "Step forward")
+    eventually(page, lambda: step_in_address(page) == 8)
+    before = (heading(page), position(page), page.locator(".gv-words").inner_text())
+    page.reload()
+    wait_for_player(page)
+    eventually(page, lambda: step(page) == 8)
+    after = (heading(page), position(page), page.locator(".gv-words").inner_text())
+    assert after == before
+    assert "α 0.5" in heading(page)
+
+
+def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
+    page = grow("?data=karate&step=4")
+    eventually(page, lambda: step(page) == 4)
+    player = page.locator(".gv-player")
+    player.evaluate("player => { player.marked = true; }")
+    press(page, "Branch here")
+    page.get_by_text("Branching from step 4").wait_for()
+    change_alpha(page, "Home")
+    eventually(page, lambda: "from step 4" in heading(page))
+    assert "branch=4" in page.evaluate("location.search")
+    assert step(page) == 4
+    assert player.evaluate("player => player.marked"), "the player was made anew"
+    page.reload()
+    wait_for_player(page)
+    eventually(page, lambda: "from step 4" in heading(page))
+    press(page, "Back to a fresh run")
+    eventually(page, lambda: "from step 4" not in heading(page))
+    eventually(page, lambda: "branch=" not in page.evaluate("location.search"))
+    page.go_back()
+    eventually(page, lambda: "from step 4" in heading(page))
+
+
+def test_a_question_is_answered(grow: Any) -> None:
+    page = grow("?data=karate&step=5")
+    eventually(page, lambda: step(page) == 5)
+    first, second = page.locator(".gv-player input").all()[:2]
+    first.fill("member 5")
+    second.fill("member 30")
+    press(page, "Why (not)?")
+    inspector = page.get_by_role("region", name="Inspector")
+    eventually(page, lambda: "λ" in inspector.inner_text())
+
+
+def test_a_bad_link_and_a_threshold_that_nothing_passes(grow: Any) -> None:
+    page = grow("?data=karate&lam=0.5&colour=red&alpha=7")
+    page.get_by_text("no setting 'colour'").wait_for()
+    page.get_by_text("Option alpha must be at least 0").wait_for()
+    eventually(page, lambda: "No pair violates" in page.locator(".gv-words").inner_text())
+    assert "step 0 of 0" in position(page)
+
+
+def test_uploads_are_refused_or_learned(grow: Any, tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
+    bad.write_text("a,b\n0,1\n1\n")
+    good.write_text("a,<b>,c\n" + "0,0,1\n1,1,0\n0,0,0\n1,1,1\n" * 30)
+    page = grow()
+    press(page, "Play")
+    page.get_by_role("combobox").first.click()
+    page.get_by_text("Your own data…").click()
+    table = page.locator("input[type=file]").first
+    table.set_input_files(bad)
+    page.get_by_text("bad.csv: line 3").wait_for()
+    at = step(page)
+    assert at > 0
+    eventually(page, lambda: step(page) > at)
+    table.set_input_files(good)
+    eventually(page, lambda: "good.csv" in heading(page))
+    assert "fingerprint=" in page.evaluate("location.search")
+    eventually(page, lambda: re.search(r"1 edge · (converged|finished)", position(page)))
+
+
+def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: Path) -> None:
+    page = grow()
+    press(page, "Download")
+    with page.expect_download() as download:
+        press(page, "Replay (opens offline)")
+    replay = tmp_path / "replay.html"
+    download.value.save_as(replay)
+    offline = open_page()
+    offline.context.set_offline(True)
+    offline.goto(replay.as_uri())
+    offline.locator(".gv-player .gv-body:not([hidden])").wait_for()
+    assert "Karate club" in heading(offline)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_a_phone(grow: Any, dark: bool) -> None:
+    page = grow(width=390, height=844, dark=dark, touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    press(page, "Play")
+    eventually(page, lambda: step(page) >= 2)
+    press(page, "Pause")
+    paper = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    brightness = sum(int(part) for part in re.findall(r"\d+", paper)[:3])
+    assert (brightness < 200) == dark
