@@ -57,7 +57,10 @@ def prepare(data: DataSet, seed: int) -> Material:
         train, test = table.split(test_fraction=data.test_fraction, seed=seed)
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     truth = data.truth
-    known = b"" if truth is None else np.ascontiguousarray(truth).tobytes()
+    known = b"|".join(
+        b"" if array is None else np.ascontiguousarray(array).tobytes()
+        for array in (truth, data.positions)
+    )
     return Material(
         identity=f"{data.key}:{fingerprint}:{hashlib.sha256(known).hexdigest()}:{seed}",
         title=data.title,

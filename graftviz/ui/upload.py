@@ -8,7 +8,13 @@ from typing import Any, BinaryIO
 
 import streamlit as st
 
-from graftviz.datasets import DataSet, positions_from_names, read_truth, suggest_lam
+from graftviz.datasets import (
+    DataSet,
+    positions_from_names,
+    read_positions,
+    read_truth,
+    suggest_lam,
+)
 from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.table import read_table
@@ -37,13 +43,17 @@ class Upload:
 
 
 def read_upload(
-    file: BinaryIO, truth: BinaryIO | None, options: Mapping[str, Any], expected: str = ""
+    file: BinaryIO,
+    truth: BinaryIO | None,
+    places: BinaryIO | None,
+    options: Mapping[str, Any],
+    expected: str = "",
 ) -> Upload:
-    """Read a table and perhaps its true edges.
+    """Read a table and perhaps its true edges and the places of its variables.
 
     Parameters
     ----------
-    file, truth : binary file with a ``name``
+    file, truth, places : binary file with a ``name``
     options : mapping
         Of :class:`UploadOptions`.
     expected : str
@@ -66,13 +76,17 @@ def read_upload(
     if truth is not None:
         truth.seek(0)
         edges = read_truth(truth, table.names)
+    positions = positions_from_names(table.names)
+    if places is not None:
+        places.seek(0)
+        positions = read_positions(places, table.names)
     holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
     data = DataSet(
         key=UPLOAD,
         title=f"{_name(file)} · {table.n_variables} variables, {table.n_rows:,} rows",
         table=table,
         truth=edges,
-        positions=positions_from_names(table.names),
+        positions=positions,
         description="",
         suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if holds_out else 0.0,
@@ -92,14 +106,20 @@ def show_upload(state: GrowState) -> None:
         st.caption(
             "One column a variable, one row a sample, any labels. Nothing leaves this server."
         )
-        left, right = st.columns(2)
+        left, middle, right = st.columns(3)
         file = left.file_uploader(
             "Table (CSV or parquet)", _TABLE_KINDS, key="upload.table", max_upload_size=_LIMIT
         )
-        truth = right.file_uploader(
+        truth = middle.file_uploader(
             "True edges, if known (CSV: source, target)",
             ["csv"],
             key="upload.truth",
+            max_upload_size=_LIMIT,
+        )
+        places = right.file_uploader(
+            "Places on a map, if any (CSV: name, lon, lat or x, y)",
+            ["csv"],
+            key="upload.places",
             max_upload_size=_LIMIT,
         )
         reading = {**default_options(UploadOptions, {}), **state.settings.reading}
@@ -114,19 +134,22 @@ def show_upload(state: GrowState) -> None:
     if file is None:
         return
     try:
-        upload = _read_cached(file, truth, reading, "" if anyway else expected)
+        upload = _read_cached(file, truth, places, reading, "" if anyway else expected)
     except InputError as error:
         st.error(str(error))
         return
     state.accept(upload, upload.fingerprint)
 
 
-def _read_cached(file: Any, truth: Any, options: Mapping[str, Any], expected: str) -> Upload:
+def _read_cached(
+    file: Any, truth: Any, places: Any, options: Mapping[str, Any], expected: str
+) -> Upload:
     """Read the files again only when they or the way to read them have changed."""
-    parts = (file.file_id, truth.file_id if truth else None, *options.items(), expected)
+    brought = tuple(part.file_id if part else None for part in (file, truth, places))
+    parts = (*brought, *options.items(), expected)
     remembered = st.session_state.get("upload.read")
     if remembered is None or remembered[0] != parts:
-        remembered = (parts, read_upload(file, truth, options, expected))
+        remembered = (parts, read_upload(file, truth, places, options, expected))
         st.session_state["upload.read"] = remembered
     upload: Upload = remembered[1]
     return upload
