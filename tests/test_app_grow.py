@@ -266,6 +266,22 @@ def test_missing_values_are_read_when_it_is_said_how() -> None:
     assert state_of(app).run is not None
 
 
+def test_places_of_the_variables_put_them_on_a_map() -> None:
+    app = open_app(data="upload")
+    upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
+    names = state_of(app).material.train.names
+    assert state_of(app).material.positions is None
+    places = "".join(f"{name},{i},{i * i}\n" for i, name in enumerate(names))
+    upload_of(app, "upload.places").upload("places.csv", b"name,lon,lat\n" + places.encode()).run()
+    assert sentences(app) == ""
+    positions = state_of(app).material.positions
+    assert (np.diff(positions[:, 0]) > 0).all()
+    assert (np.diff(positions[:, 1]) < 0).all()  # north is on top
+    upload_of(app, "upload.places").upload("places.csv", b"name,lon,lat\na,1,2\n").run()
+    assert "gives no place for" in sentences(app)
+    assert state_of(app).material.positions is positions
+
+
 def test_truth_that_names_strangers_costs_a_sentence() -> None:
     app = open_app(data="upload")
     upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
