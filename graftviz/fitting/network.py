@@ -83,6 +83,7 @@ class ActiveNetwork:
         self.n_edges = 0
         offsets = counts.packed.node_offsets
         targets = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_TARGET)
+        targets /= np.repeat(np.add.reduceat(targets, offsets[:-1]), counts.cardinalities)
         largest = int(counts.cardinalities.max())
         self._work = np.empty((10, largest * largest))
         self._sizes = counts.cardinalities
@@ -126,7 +127,7 @@ class ActiveNetwork:
         state.edge_offsets[e + 1], state.message_offsets[e + 1] = cells.stop, into.stop
         state.edge_weights[cells] = 0.0
         state.potentials[cells] = 1.0
-        state.edge_targets[cells] = self.counts.table(i, j).reshape(-1) / self.counts.n_rows
+        state.edge_targets[cells] = self._pair_target(i, j).reshape(-1)
         state.messages[into] = 1.0
         for side, node in ((0, i), (1, j)):
             state.following[2 * e + side] = state.first[node]
@@ -149,14 +150,14 @@ class ActiveNetwork:
 
     def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
         """Fit every node on its own; needed at the start, and when the penalty has changed."""
-        for i in range(self.n_nodes):
-            moved = solve_node(self.state, i, penalty, tolerance, self._work)
-            self.state.drift[i] += moved
-            self.state.touched_nodes[i] = True
+        self._fit_alone(np.arange(self.n_nodes), penalty, tolerance)
         self.state.seen_drift[: self.n_edges] = -1.0
 
     def polish(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
         """Fit tightly, every edge at least once."""
+        if penalty.nodes:
+            # Free weights of a node without edges are exact from the start.
+            self._fit_alone(np.flatnonzero(self.state.first < 0), penalty, 0.1 * tolerance)
         self.state.seen_drift[: self.n_edges] = -1.0
         return self.fit(penalty, tolerance=tolerance)
 
@@ -203,6 +204,25 @@ class ActiveNetwork:
         )
         propagate(cold, self.n_nodes, self.n_edges, max_sweeps, tolerance, 0.0, self._work)
         return float(np.abs(cold.node_beliefs - state.node_beliefs).max())
+
+    def _fit_alone(self, nodes: np.ndarray, penalty: Penalty, tolerance: float) -> None:
+        for i in nodes:
+            self.state.drift[i] += solve_node(self.state, i, penalty, tolerance, self._work)
+        self.state.touched_nodes[nodes] = True
+
+    def _pair_target(self, i: int, j: int) -> np.ndarray:
+        """Return p_D(i, j), shape (s_i, s_j), with the margins that are the targets of the nodes.
+
+        They differ from the data's where a state never occurs; what they differ by is spread as
+        if i and j were independent.
+        """
+        shares = self.counts.table(i, j) / self.counts.n_rows
+        offsets, targets = self.state.node_offsets, self.state.node_targets
+        margin_i = targets[offsets[i] : offsets[i + 1]]
+        margin_j = targets[offsets[j] : offsets[j + 1]]
+        rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+        spread = np.outer(margin_i - rows, columns) + np.outer(margin_i, margin_j - columns)
+        return np.asarray(shares + spread)
 
     def _make_room(self) -> None:
         state, e = self.state, self.n_edges

@@ -98,11 +98,15 @@ def solve_block(network, e, penalty, tolerance, work):
             step = min(max(weights[k] - kept[k], -2.0), 2.0)
             weights[k] = min(max(kept[k] + step, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
         if penalty.nodes:
+            _take_out_mean(weights, size)
             _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, row)
         else:
             _centre(weights, states_i, states_j, row, column)
         for k in range(size):
             potentials[k] = np.exp(weights[k])
+    if worst > wanted:
+        # Out of patience after an update: the margins of the new weights are not known yet.
+        _margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
     moved_i, moved_j = _commit(network, e, alpha, beta, base_i, base_j, row, column, penalty)
     return moved_i, moved_j, worst <= tolerance
 
@@ -176,8 +180,19 @@ def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
             curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
             factor[x] *= np.exp(-weight)
         proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
+        _take_out_mean(network.node_weights[at:], states)
         for x in range(states):
             factor[x] *= np.exp(network.node_weights[at + x])
+
+
+@njit(cache=True, nogil=True)
+def _take_out_mean(values, size):
+    """Take the mean out of a group: the constant means nothing to p, but costs in the norm."""
+    mean = 0.0
+    for k in range(size):
+        mean += values[k] / size
+    for k in range(size):
+        values[k] -= mean
 
 
 @njit(cache=True, nogil=True)
@@ -307,10 +322,13 @@ def solve_node(network, i, penalty, tolerance, work):
                 gradient[x] += 2.0 * penalty.lam2 * network.node_weights[at + x]
                 curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
             proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
+            _take_out_mean(network.node_weights[at:], states)
         else:
             for x in range(states):
                 ratio = network.node_targets[at + x] / max(margin[x], 1e-300)
                 network.node_weights[at + x] += np.log(ratio)
+    else:
+        refresh_belief(network, i, margin)
     moved = 0.0
     for x in range(states):
         moved += (network.node_beliefs[at + x] - before[x]) ** 2
