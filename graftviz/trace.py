@@ -307,7 +307,9 @@ class Outcome:
     bp_restart_gap : float or None
         Largest difference between tracked node beliefs and those of BP started cold on the final
         model; large means the model sits on an unstable fixed point.
-    tests, tables_counted, tables_possible : int
+    tests : int
+        All edge tests, those after the last step included.
+    tables_counted, tables_possible : int
     seconds : Seconds
     history : History
         Its last entry is the final polish.

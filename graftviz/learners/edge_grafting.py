@@ -73,6 +73,7 @@ class EdgeGrafting(GraftingOptions):
                 slot, score = search.best(run.beliefs, drift, run.options.threshold)
             if slot < 0 or score <= run.options.lam:
                 if polished:
+                    run.tests += run.inactive
                     break
                 # Only polished weights can prove that nothing violates.
                 run.polish()

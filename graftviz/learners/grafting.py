@@ -211,7 +211,9 @@ class GraftingRun:
             self.network.fit_nodes(options.penalty, tolerance=self._tolerance)
             self.evaluation = self.network.evaluate(options.penalty)
         self._previous_objective = self.evaluation.objective
-        self.history = History(self.network.model(), self.beliefs.copy())
+        start_beliefs = self.beliefs.copy()
+        start_beliefs.flags.writeable = False
+        self.history = History(self.network.model(), start_beliefs)
 
     @property
     def _tolerance(self) -> float:

@@ -77,6 +77,7 @@ def stream_steps(
             stopped_by = budget_reason(run.budget) if run.inactive else ""
             break
         if not stream.find():
+            run.tests += stream.search.tests_logged  # the tests that found nothing were tests too
             stopped_by = ""
             break
         sent = yield run.step(stream.activate())
