@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,12 @@ def state_of(app: AppTest) -> Any:
 
 
 def sentences(app: AppTest) -> str:
-    return "\n".join(element.value for element in (*app.error, *app.warning))
+    """Return what the page complains about, as it is read on the screen."""
+    return "\n".join(read(element.value) for element in (*app.error, *app.warning))
+
+
+def read(markdown: str) -> str:
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
 def finished(app: AppTest) -> dict[str, Any]:
@@ -170,6 +176,12 @@ def test_a_bad_link_costs_a_sentence(query: dict[str, str], sentence: str) -> No
         assert state_of(app).run is not None
 
 
+def test_what_a_link_says_is_shown_as_text() -> None:
+    app = open_app(data="![a](http://example.com/a.png) $x$ :red[b]")
+    assert "![a](http://example.com/a.png) $x$ :red[b]" in sentences(app)
+    assert "\\!\\[a\\]\\(http\\:" in app.warning[0].value
+
+
 def test_more_edges_than_there_are_keeps_the_run_on_show() -> None:
     app = open_app(data="karate")
     before = state_of(app).run
@@ -249,8 +261,8 @@ def test_a_bad_file_costs_a_sentence_and_the_run_stays(content: bytes, fragment:
     upload_of(app, "upload.table").upload("bad.csv", content).run()
     assert not app.exception
     assert len(app.error) == 1
-    assert fragment in app.error[0].value
-    assert "Traceback" not in app.error[0].value
+    assert fragment in sentences(app)
+    assert "Traceback" not in sentences(app)
     assert state_of(app).run is before
 
 

@@ -15,6 +15,7 @@ from graftviz.ui.controls import show_options
 from graftviz.ui.downloads import show_downloads
 from graftviz.ui.grow_help import show_help
 from graftviz.ui.grow_state import GrowState
+from graftviz.ui.plain import plain
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
 from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp, compiled_share
@@ -73,10 +74,10 @@ def own_options_first(cls: type) -> list[OptionSpec]:
 def show_messages(state: GrowState) -> None:
     """Say what could not be used of the link, and why the run does not follow the controls."""
     if state.complaints:
-        st.warning("\n\n".join(state.complaints))
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
     if state.problem:
         kept = " The run below is the one from before." if state.run is not None else ""
-        st.error(state.problem + kept)
+        st.error(plain(state.problem + kept))
 
 
 def show_data_panel(state: GrowState) -> None:

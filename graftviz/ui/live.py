@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.ui.grow_state import GrowState
+from graftviz.ui.plain import plain
 from graftviz.ui.player_component import player_message, show_player
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
@@ -49,7 +50,7 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
         on_branch=lambda wish: _branch(state, mail, wish),
     )
     if run.failure:
-        st.error(run.failure)
+        st.error(plain(run.failure))
     mail.need = mail.question = None
     mail.sent = run.token
     if mail.wants_page:

@@ -22,6 +22,7 @@ from graftviz.table.reading import MAX_BYTES
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow_state import GrowState
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
+from graftviz.ui.plain import plain
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 
 TEST_FRACTION = 0.1
@@ -136,7 +137,7 @@ def show_upload(state: GrowState) -> None:
     try:
         upload = _read_cached(file, truth, places, reading, "" if anyway else expected)
     except InputError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return
     state.accept(upload, upload.fingerprint)
 

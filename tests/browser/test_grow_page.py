@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,13 @@ def test_a_bad_link_and_a_threshold_that_nothing_passes(grow: Any) -> None:
     page.get_by_text("Option alpha must be at least 0").wait_for()
     eventually(page, lambda: "No pair violates" in page.locator(".gv-words").inner_text())
     assert "step 0 of 0" in position(page)
+
+
+def test_text_from_a_link_is_shown_and_nothing_else(grow: Any) -> None:
+    evil = "![a](http://example.com/a)<img src=//example.com/b>"
+    page = grow(f"?data={urllib.parse.quote(evil)}")
+    page.get_by_text("no data set '![a](http://example.com/a)<img").wait_for()
+    page.wait_for_timeout(300)
 
 
 def test_uploads_are_refused_or_learned(grow: Any, tmp_path: Path) -> None:
