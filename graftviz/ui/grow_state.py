@@ -206,11 +206,6 @@ class GrowState:
         self.shown = self.settings
         return False
 
-    def grant(self, target: int = EVERYTHING) -> None:
-        """Allow the run on show to go on to step `target`."""
-        if self.run is not None:
-            self.run.grant(target)
-
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
         for run in self._runs.values():

@@ -1,0 +1,154 @@
+"""The Grow page's own record: links, options, branches, and runs that follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graftviz.datasets import DataSet
+from graftviz.learners.registry import learner_class
+from graftviz.table import DiscreteTable
+from graftviz.ui.grow_state import KEPT_RUNS, GrowState
+from graftviz.ui.material import Material, prepare
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import EVERYTHING
+from graftviz.ui.url_state import BranchPoint, Vocabulary
+
+VOCABULARY = Vocabulary(
+    ("first", "second"),
+    {name: learner_class(name) for name in ("best-choice", "edge-grafting")},
+    "first",
+    "best-choice",
+)
+
+
+def load(key: str, seed: int) -> Material:
+    rng = np.random.default_rng(len(key))
+    codes = rng.integers(0, 2, size=(200, 6))
+    codes[:, 1] = codes[:, 0]
+    codes[:, 3] = codes[:, 2] ^ (rng.random(200) < 0.1)
+    suggested: dict[str, Any] = {"lam": 0.02} if key == "first" else {"lam": 0.03, "alpha": 0.5}
+    table = DiscreteTable.from_codes(codes)
+    return prepare(DataSet(key, key, table, None, None, "", suggested), seed)
+
+
+@pytest.fixture
+def state() -> Iterator[GrowState]:
+    pool = Scheduler(threads=1)
+    yield GrowState(VOCABULARY, load, pool)
+    pool.close()
+
+
+def test_suggestions_are_defaults_and_choices_override_them(state: GrowState) -> None:
+    assert state.options()["lam"] == 0.02
+    state.choose_option("alpha", 0.25)
+    state.choose_data("second")
+    assert state.options()["lam"] == 0.03
+    assert state.options()["alpha"] == 0.25
+    state.choose_option("alpha", 0.5)
+    assert state.settings.options == {}, "the suggested value is no choice"
+
+
+def test_another_learner_keeps_the_options_it_knows(state: GrowState) -> None:
+    state.choose_option("alpha", 0.25)
+    state.choose_option("lam2", 0.1)
+    state.choose_learner("edge-grafting")
+    assert state.settings.options == {"lam2": 0.1}
+    assert state.refresh()
+
+
+def test_the_same_settings_are_the_same_run(state: GrowState) -> None:
+    assert state.refresh()
+    run = state.run
+    assert not state.refresh()
+    state.choose_option("alpha", 0.0)
+    assert state.refresh()
+    assert state.run is not run
+    assert state.ghost is run
+    state.choose_option("alpha", 0.75)
+    assert state.refresh()
+    assert state.run is run
+
+
+def test_a_stale_address_does_not_undo_a_change_but_the_history_does(state: GrowState) -> None:
+    state.follow({})
+    state.refresh()
+    before = state.link()
+    state.choose_option("alpha", 0.25)
+    state.refresh()
+    state.link()
+    state.follow({**before, "step": "3"})
+    assert state.options()["alpha"] == 0.25
+    assert state.settings.step == 3
+    state.follow(before, is_history=True)
+    assert state.options()["alpha"] == 0.75
+    state.follow({"alpha": "0.1"})
+    assert state.options()["alpha"] == 0.1
+
+
+def test_complaints_about_a_link_last_until_something_is_chosen(state: GrowState) -> None:
+    state.follow({"alpha": "7"})
+    assert len(state.complaints) == 1
+    state.refresh()
+    state.follow({**state.link(), "step": "2"})
+    assert len(state.complaints) == 1
+    state.choose_option("alpha", 0.5)
+    assert state.complaints == []
+
+
+def test_refused_settings_leave_run_and_address_alone(state: GrowState) -> None:
+    state.refresh()
+    run, link = state.run, state.link()
+    state.choose_option("max_edges", 1000)
+    assert not state.refresh()
+    assert "1,000 edges" in state.problem
+    assert state.run is run
+    assert state.link() == link
+    state.choose_option("max_edges", 3)
+    assert state.refresh()
+    assert state.problem == ""
+
+
+def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowState) -> None:
+    state.refresh()
+    base = state.run
+    state.begin_branch(1)
+    assert not state.refresh(), "nothing has changed yet"
+    state.choose_option("alpha", 0.0)
+    assert state.settings.branch == BranchPoint(1, {"alpha": 0.0})
+    assert state.options()["alpha"] == 0.75
+    assert state.shown_options()["alpha"] == 0.0
+    assert state.refresh()
+    assert state.ghost is base
+    state.choose_option("alpha", 0.5)
+    assert state.refresh()
+    assert state.ghost is base
+    assert state.run is not None
+    state.run.grant()
+    assert state.run.wait(EVERYTHING, 30)
+    assert state.link()["branch"] == "1:alpha=0.5"
+    state.end_branch()
+    assert state.refresh()
+    assert state.run is base
+
+
+def test_old_runs_are_let_go(state: GrowState) -> None:
+    for k in range(3 * KEPT_RUNS):
+        state.choose_seed(k)
+        assert state.refresh()
+    assert len(state._runs) == KEPT_RUNS
+    assert state.run in state._runs.values()
+
+
+def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) -> None:
+    state.refresh()
+    state.revoke()
+    run = state.run
+    assert run is not None
+    assert not run.has_credit
+    run.grant()
+    assert run.wait(EVERYTHING, 30)
+    assert run.ended
