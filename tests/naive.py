@@ -1,4 +1,4 @@
-"""Plain twins: the formulas as they stand in the papers, slow and obvious, for tests to compare with."""
+"""Plain twins: the formulas of the papers, slow and obvious, for tests to compare with."""
 
 from __future__ import annotations
 

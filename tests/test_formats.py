@@ -220,7 +220,7 @@ def test_edges_csv_has_every_edge_with_its_names_and_its_step():
 
 
 def test_trace_csv_has_exactly_the_promised_columns_and_a_row_per_step():
-    frame = pd.read_csv(io.StringIO(trace_csv(RESULT)))
+    frame = pd.read_csv(io.StringIO(trace_csv(RESULT)), float_precision="round_trip")
     assert ",".join(frame.columns) == (
         "step,edges,activated,objective,kkt_residual,recall,precision,nlpl_test,tests,"
         "tables_counted,reservoir_size,reservoir_mean,tau,reservoir_max,queue,frozen,unseen,hubs,"
