@@ -142,6 +142,7 @@ def _show_compiling(engine: WarmUp) -> None:
         f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
         f"{engine.seconds:.0f} s so far",
     )
+    st.caption("The page opens by itself. Later starts take seconds.")
 
 
 def _choose(
