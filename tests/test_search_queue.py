@@ -14,7 +14,15 @@ from search_cases import all_scores, random_beliefs, table_of
 from graftviz.counts import PairCounts, pack_table
 from graftviz.search.queue import random_below, random_word
 from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch, Threshold
-from graftviz.search.state import ACTIVE, FROZEN, QUEUED, RESERVED, new_search_state
+from graftviz.search.state import (
+    ACTIVE,
+    FROZEN,
+    N_HUBS,
+    QUEUED,
+    REMAINDER_SIZE,
+    RESERVED,
+    new_search_state,
+)
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
 VERDICTS = {
@@ -163,16 +171,17 @@ class Shadow:
 @pytest.mark.parametrize("hubs", ["none", "cumulative", "once"])
 @pytest.mark.parametrize("full_queue", [False, True])
 def test_every_edge_taken_has_the_least_priority_of_all(lam, hubs, full_queue):
-    for seed in range(12):
+    for seed in range(14):
         shadow = Shadow(seed, lam=lam, full_queue=full_queue)
-        for _ in range(8):
+        patient = seed % 2  # so that hubs come and go long before all pairs are drawn
+        for _ in range(10):
             shadow.round += 1
             if hubs != "none":
                 shadow.boost(hubs == "cumulative")
-            ended = shadow.test(int(shadow.rng.choice([1, 3, 10, 100])))
-            if ended == LIMIT and shadow.rng.random() < 0.5:
+            ended = shadow.test(int(shadow.rng.choice([1, 4, 9] if patient else [2, 10, 100])))
+            if ended == LIMIT and not patient and shadow.rng.random() < 0.5:
                 shadow.test(None, until=shadow.search.reservoir_size + 1)
-            elif shadow.rng.random() < 0.5:
+            elif not patient and shadow.rng.random() < 0.5:
                 shadow.test(None)
             shadow.activate(0.4)
 
@@ -224,6 +233,25 @@ def test_all_pairs_of_forty_variables_are_drawn_once(hubs, batch):
     assert search.test(beliefs, threshold, round_number=1, limit=batch) == EXHAUSTED
 
 
+def test_hubs_that_appear_when_the_remainder_is_known():
+    """What a late hub draws is not drawn again from the list of the remainder."""
+    table = random_table(1, 40, 30)
+    beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
+    threshold = Threshold(10.0, False)
+    for seed in range(5):
+        search = ReservoirSearch(PairCounts(table), capacity=3, seed=seed)
+        search.test(beliefs, threshold, round_number=1, limit=760)
+        listed = 0
+        while search.test(beliefs, threshold, round_number=1, limit=1) == LIMIT:
+            before, listed = listed, search.state.sizes[REMAINDER_SIZE]
+            if listed % 4 == 3 and listed != before:
+                hub = np.argmax(search.state.undrawn * (search.state.boosts == 0))
+                search.boost(np.arange(40) == hub, cumulative=False, threshold=threshold)
+            places(search)
+        assert search.state.sizes[N_HUBS] > 0
+        assert len(search.log()[0].edges) == search.frozen_size == 780
+
+
 def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
     table = random_table(3, 12, 40)
     beliefs = random_beliefs(np.random.default_rng(0), table.cardinalities)
@@ -238,46 +266,46 @@ def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
     assert not any({4, 9} & set(edge) for edge in edges[21:])
 
 
-def first_pairs(n, draws, hub=None, before=0, full_queue=False):
-    """Count which pair is tested first (after some others), over many seeds."""
-    table = random_table(5, n, 10)
-    packed = pack_table(table)
-    beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
-    found = collections.Counter()
-    for seed in range(draws):
-        counts = PairCounts(table, packed)
-        search = ReservoirSearch(counts, capacity=1, seed=seed, full_queue=full_queue)
-        threshold = Threshold(10.0, False)
-        if before:
-            search.test(beliefs, threshold, round_number=1, limit=before)
-        if hub is not None:
-            search.boost(np.arange(n) == hub, cumulative=False, threshold=threshold)
-        search.begin_step()
-        search.test(beliefs, threshold, round_number=1, limit=1)
-        found[tuple(search.log()[0].edges[0].tolist())] += 1
-    return found
+def rank_of_next(seed, table, packed, beliefs, *, hub, before, full_queue):
+    """Draw some pairs; return how many might come next, and which of them (by rank) does."""
+    counts, threshold = PairCounts(table, packed), Threshold(10.0, False)
+    n = table.n_variables
+    search = ReservoirSearch(counts, capacity=1, seed=seed, full_queue=full_queue)
+    if hub is not None:
+        search.boost(np.arange(n) == hub, cumulative=False, threshold=threshold)
+    search.test(beliefs, threshold, round_number=1, limit=before)
+    drawn = {tuple(edge) for edge in search.log()[0].edges.tolist()}
+    left = [p for p in itertools.combinations(range(n), 2) if hub is None or hub in p]
+    left = [pair for pair in left if pair not in drawn]
+    search.begin_step()
+    search.test(beliefs, threshold, round_number=1, limit=1)
+    return len(left), left.index(tuple(search.log()[0].edges[0].tolist()))
 
 
 @pytest.mark.parametrize(
-    ("options", "cells"),
+    ("n", "hub", "before", "full_queue"),
     [
-        ({}, 15),
-        ({"full_queue": True}, 15),
-        ({"hub": 2}, 5),
-        ({"before": 11}, 15),
-        ({"hub": 2, "before": 8}, 15),
+        (6, None, 0, False),
+        (6, None, 0, True),
+        (6, None, 9, False),
+        (30, None, 431, False),
+        (6, 2, 0, False),
+        (90, 2, 87, False),
     ],
-    ids=["drawn", "full queue", "at a hub", "when few are left", "at a hub, later"],
+    ids=["drawn", "full queue", "some left", "few left", "at a hub", "few left at a hub"],
 )
-def test_equal_priorities_come_in_uniform_order(options, cells):
-    found = first_pairs(6, 3000, **options)
-    assert len(found) == cells
-    if "hub" in options:  # once all its pairs are drawn, others come too; its own are compared
-        found = {pair: count for pair, count in found.items() if options["hub"] in pair}
-    expected = sum(found.values()) / len(found)
-    statistic = sum((count - expected) ** 2 / expected for count in found.values())
-    degrees = len(found) - 1
-    assert statistic < degrees + 4 * (2 * degrees) ** 0.5
+def test_equal_priorities_come_in_uniform_order(n, hub, before, full_queue):
+    """By guessing, and where that gets slow, from a list of what is left."""
+    table = random_table(5, n, 10)
+    packed = pack_table(table)
+    beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
+    options = {"hub": hub, "before": before, "full_queue": full_queue}
+    draws = [rank_of_next(seed, table, packed, beliefs, **options) for seed in range(600)]
+    (cells,) = {count for count, _ in draws}
+    found = np.bincount([rank for _, rank in draws], minlength=cells)
+    expected = len(draws) / cells
+    statistic = ((found - expected) ** 2 / expected).sum()
+    assert statistic < cells - 1 + 4 * (2 * (cells - 1)) ** 0.5
 
 
 def test_same_seed_same_order_other_seed_another():

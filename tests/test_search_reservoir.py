@@ -204,6 +204,16 @@ def test_rescoring_drops_exactly_what_no_longer_violates(square_root):
     assert set(held(search)) == before - left
 
 
+def test_a_score_equal_to_lambda_does_not_violate():
+    search, _, beliefs = started(3, capacity=36)
+    score = sorted(held(search).values())[20]
+    at_lam = Threshold(score, False)
+    assert score not in held(started(3, capacity=36, threshold=at_lam)[0]).values()
+    search.rescore(beliefs, at_lam)
+    assert sorted(held(search).values())[0] > score
+    assert search.reservoir_size == 36 - 21
+
+
 def test_a_smaller_reservoir_lets_the_weakest_go():
     search, _, beliefs = started(5, capacity=20)
     before = held(search)
