@@ -230,11 +230,12 @@ class _Stream:
         return ended
 
     def _lines(self, verdicts: np.ndarray, choice: Choice) -> tuple[str, ...]:
-        """Name the pseudo-code lines that ran."""
+        """Name the learner's pseudo-code lines that ran."""
+        known = {line.key for line in self.run.options.pseudocode}
         ran = {
             "reorganise": bool(self._hubs.any()),
             "fill": self._round == 1,
-            "loop": self._round > 1,
+            "loop": self._round > 1 or "fill" not in known,
             "refill": self.search.refills > self._refills_before,
             "extract": len(verdicts) > 0,
             "count": len(verdicts) > 0,
@@ -247,4 +248,4 @@ class _Stream:
             "refit": True,
             "update": True,
         }
-        return tuple(key for key, happened in ran.items() if happened)
+        return tuple(key for key, happened in ran.items() if happened and key in known)

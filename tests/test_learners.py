@@ -1,0 +1,442 @@
+"""What every learner of the registry promises, whatever it does."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from learner_cases import (
+    CASES,
+    assert_optimal,
+    drain,
+    final_beliefs,
+    fingerprint,
+    inactive_scores,
+    make,
+    mixed_table,
+    picks,
+    recorded,
+)
+
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
+from graftviz.learners.grafting import GraftingOptions
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.options import option_specs
+from graftviz.table import DiscreteTable
+from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
+
+NAMES = learner_names()
+every_run = pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name in NAMES for case in CASES]
+)
+every_learner = pytest.mark.parametrize("name", NAMES)
+GRAFTING = [name for name in NAMES if issubclass(learner_class(name), GraftingOptions)]
+every_grafting_learner = pytest.mark.parametrize("name", GRAFTING)
+every_grafting_run = pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name in GRAFTING for case in CASES]
+)
+
+
+def test_the_registry_finds_the_learners_and_names_them_when_asked_for_another():
+    assert {"best-choice", "edge-grafting", "first-hit"} <= set(NAMES)
+    assert list(NAMES) == sorted(NAMES)
+    with pytest.raises(InputError, match=f"'guess'; the learners are {', '.join(NAMES)}"):
+        learner_class("guess")
+
+
+@every_learner
+def test_a_learner_says_what_it_is(name):
+    cls = learner_class(name)
+    assert issubclass(cls, Learner)
+    assert cls.name == name
+    assert cls.title
+    assert cls.idea.endswith(".")
+    assert cls.source
+    keys = [line.key for line in cls.pseudocode]
+    assert keys
+    assert len(set(keys)) == len(keys)
+    assert all(line.text and line.indent >= 0 for line in cls.pseudocode)
+
+
+@every_learner
+def test_options_are_checked_and_frozen(name):
+    learner = learner_class(name)()
+    for spec in option_specs(learner):
+        with pytest.raises(InputError, match=f"Option {spec.name} "):
+            dataclasses.replace(learner, **{spec.name: [1]})
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(learner, spec.name, spec.default)
+    assert hash(learner) == hash(learner_class(name)())
+
+
+def arrays_of(value):
+    """All arrays of a step or outcome, however deep."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from arrays_of(getattr(value, field.name))
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from arrays_of(part)
+
+
+@every_run
+def test_steps_and_outcome_are_immutable(name, case):
+    run = recorded(name, case)
+    for report in (*run.steps, run.outcome):
+        assert all(not array.flags.writeable for array in arrays_of(report))
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            report.objective = 0.0
+
+
+@every_run
+def test_a_run_yields_steps_and_returns_an_outcome(name, case):
+    run = recorded(name, case)
+    assert all(type(step) is Step for step in run.steps)
+    assert type(run.outcome) is Outcome
+    assert [step.index for step in run.steps] == list(range(1, len(run.steps) + 1))
+
+
+@every_run
+def test_edges_only_join_and_add_up(name, case):
+    run = recorded(name, case)
+    n = run.table.n_variables
+    budget = CASES[case][1].get("max_edges", n * (n - 1) // 2)
+    before: list[tuple[int, int]] = []
+    for step in run.steps:
+        new = [tuple(edge[:2]) for edge in step.activated]
+        assert new
+        assert all(0 <= i < j < n for i, j in new)
+        assert not set(new) & set(before)
+        assert len(set(new)) == len(new)
+        scores = [edge.score for edge in step.activated]
+        assert scores == sorted(scores, reverse=True)
+        before += new
+        assert step.edges == len(before) <= budget
+        assert [tuple(edge) for edge in step.active_edges().tolist()] == before
+        assert step.degrees().sum() == 2 * step.edges
+    assert [tuple(edge) for edge in run.outcome.model().edges.tolist()] == before
+
+
+@every_run
+def test_objectives_are_finite_and_every_step_has_its_violations_in_hand(name, case):
+    run = recorded(name, case)
+    for step in run.steps:
+        assert np.isfinite([step.objective, step.previous_objective]).all()
+        assert 0 <= step.kkt_residual < 1e-3
+    assert run.outcome.kkt_residual <= 1e-6
+
+
+@every_grafting_run
+def test_the_objective_never_rises(name, case):
+    """Free nodes keep the margins of the data, so what an edge gains does not depend on others.
+
+    Penalised nodes tie edges together, and a step stops a little short of the optimum.
+    """
+    run = recorded(name, case)
+    slack = 1e-6 if run.learner.penalise_nodes else 1e-12
+    for step in run.steps:
+        assert step.objective <= step.previous_objective + slack
+    for before, after in zip(run.steps, run.steps[1:], strict=False):
+        assert after.previous_objective <= before.objective + slack
+    assert run.outcome.objective <= run.steps[-1].objective + slack
+
+
+@every_run
+def test_seconds_run_forward_and_their_parts_add_up(name, case):
+    run = recorded(name, case)
+    times = [step.seconds for step in run.steps] + [run.outcome.seconds]
+    for seconds in times:
+        parts = (seconds.statistics, seconds.scoring, seconds.fitting, seconds.other)
+        assert min(parts) >= 0
+        assert seconds.total == pytest.approx(sum(parts), rel=1e-9)
+    totals = [seconds.total for seconds in times]
+    assert totals[0] > 0
+    assert totals == sorted(totals)
+
+
+@every_run
+def test_tests_and_tables_add_up(name, case):
+    run = recorded(name, case)
+    n = run.table.n_variables
+    total = 0
+    counted = [step.tables_counted for step in run.steps] + [run.outcome.tables_counted]
+    for step in run.steps:
+        total += step.tests
+        assert step.tests_total == total
+        assert step.tables_possible == n * (n - 1) // 2
+        if len(step.tested.scores):
+            assert len(step.tested.scores) == step.tests
+    assert counted == sorted(counted)
+    assert counted[-1] <= n * (n - 1) // 2
+    assert counted[0] > 0
+    assert run.outcome.tests >= total
+
+
+@every_run
+def test_an_edge_is_tested_once_a_round_and_judged_by_its_score(name, case):
+    """A step may hold a second round: after everything was tested in vain and the fit polished."""
+    run = recorded(name, case)
+    for step in run.steps:
+        inactive = step.tables_possible - step.edges + len(step.activated)
+        pairs = Counter(map(tuple, step.tested.edges.tolist()))
+        if pairs:
+            assert len(pairs) == min(step.tests, inactive)
+        violates = step.tested.scores > CASES[case][1]["lam"]
+        assert np.array_equal(violates, step.tested.verdicts != PASSED)
+        displaced = np.count_nonzero(step.tested.verdicts == DISPLACED_MINIMUM)
+        assert displaced == len(step.replaced)
+        assert set(step.tested.verdicts) <= {ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, PASSED}
+
+
+@every_run
+def test_the_reservoir_shows_what_was_chosen_from(name, case):
+    run = recorded(name, case)
+    lam = CASES[case][1]["lam"]
+    for step in run.steps:
+        view = step.reservoir
+        if view is None:
+            continue
+        assert 1 <= len(view.scores) == len(view.edges) <= view.capacity
+        assert (np.diff(view.scores) <= 0).all()
+        assert (view.scores > lam).all()
+        alpha = getattr(run.learner, "alpha", 1.0)
+        assert view.maximum == view.scores[0]
+        assert view.mean == pytest.approx(view.scores.mean(), rel=1e-12)
+        assert view.tau == pytest.approx((1 - alpha) * view.mean + alpha * view.maximum, rel=1e-12)
+        place = {tuple(edge): k for k, edge in enumerate(view.edges.tolist())}
+        taken = [tuple(edge[:2]) for edge in step.activated]
+        assert taken[0] == tuple(view.edges[0])
+        for edge in step.activated:
+            assert edge.score == view.scores[place[edge[:2]]] >= view.tau
+        nodes = [node for pair in taken for node in pair]
+        assert len(set(nodes)) == len(nodes)
+        for pair in map(tuple, step.skipped_adjacent.tolist()):
+            assert view.scores[place[pair]] >= view.tau
+            assert set(pair) & set(nodes)
+
+
+@every_run
+def test_every_pair_is_in_one_place(name, case):
+    """Active, queued, frozen, unseen, or in the reservoir, as it is after the refit."""
+    run = recorded(name, case)
+    for step, following in zip(run.steps, run.steps[1:], strict=False):
+        if step.reservoir is None:
+            continue
+        left = len(step.reservoir.scores) - len(step.activated) - len(following.dropped)
+        assert step.edges + step.queue + step.frozen + step.unseen + left == step.tables_possible
+
+
+@every_run
+def test_lines_are_those_of_the_pseudocode_and_notes_are_sentences(name, case):
+    run = recorded(name, case)
+    keys = [line.key for line in run.learner.pseudocode]
+    for step in run.steps:
+        assert step.lines
+        assert [key for key in keys if key in step.lines] == list(step.lines)
+        assert all(note.endswith(".") for note in step.notes)
+        assert set(step.hubs.tolist()) <= set(range(run.table.n_variables))
+
+
+@every_run
+def test_a_step_keeps_its_model_whatever_comes_later(name, case):
+    run = recorded(name, case)
+    sizes = run.table.cardinalities
+    flat = dict.fromkeys(range(len(sizes)))
+    start = run.steps[0].history.start
+    nodes = [start.node_weights(i) for i in flat]
+    edges: list[np.ndarray] = []
+    for step, seen in zip(run.steps, run.models, strict=True):
+        model = step.model()
+        assert np.array_equal(model.weights, seen.weights)
+        assert np.array_equal(model.edges, seen.edges)
+        assert model.names == run.table.names
+        assert model.labels == run.table.labels
+        # Replayed by hand: what a step changed replaces what was there.
+        edges += [np.zeros(sizes[i] * sizes[j]) for i, j, _ in step.activated]
+        at_nodes = np.cumsum(sizes[step.changes.nodes])[:-1]
+        for i, new in zip(
+            step.changes.nodes, np.split(step.changes.node_weights, at_nodes), strict=False
+        ):
+            nodes[i] = new
+        cells = [edges[e].size for e in step.changes.edges]
+        at_edges = np.cumsum(cells)[:-1]
+        for e, new in zip(
+            step.changes.edges, np.split(step.changes.edge_weights, at_edges), strict=False
+        ):
+            edges[e] = new
+        assert np.array_equal(model.weights, np.concatenate([*nodes, *edges]))
+
+
+@every_run
+def test_the_end_is_told_in_a_sentence_and_convergence_is_proved(name, case):
+    outcome = recorded(name, case).outcome
+    assert outcome.stop_reason.endswith(".")
+    if outcome.converged:
+        assert outcome.certificate.proves_optimality
+    assert outcome.certificate.possible == outcome.tables_possible - len(outcome.history.active)
+    assert outcome.certificate.scored <= outcome.certificate.possible
+
+
+@every_grafting_run
+def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
+    run = recorded(name, case)
+    scores = inactive_scores(run, run.learner.group_weight == "sqrt")
+    certificate = run.outcome.certificate
+    assert certificate.possible == len(scores)
+    if certificate.scored == len(scores):
+        assert certificate.worst_score == pytest.approx(max(scores.values()), rel=1e-9)
+        assert scores[certificate.worst_edge] == pytest.approx(max(scores.values()), rel=1e-9)
+    elif certificate.scored:
+        assert certificate.worst_score <= max(scores.values()) * (1 + 1e-9)
+    else:
+        assert certificate.worst_score is certificate.worst_edge is None
+    if run.outcome.converged:
+        assert max(scores.values()) <= run.learner.lam * (1 + 1e-9)
+    else:
+        assert run.outcome.stop_reason.startswith("The edge budget of")
+    assert run.outcome.converged == (case not in ("budget", "everything passes"))
+
+
+@every_grafting_run
+def test_the_final_fit_is_optimal_by_other_inference(name, case):
+    run = recorded(name, case)
+    assert run.outcome.bp_restart_gap < 1e-5
+    assert_optimal(run)
+
+
+@every_grafting_run
+def test_free_nodes_keep_the_margins_of_the_data(name, case):
+    run = recorded(name, case)
+    if not run.learner.penalise_nodes:
+        for codes, belief in zip(run.table.codes, final_beliefs(run), strict=True):
+            shares = np.bincount(codes, minlength=len(belief)) / run.table.n_rows
+            assert np.allclose(belief, shares, atol=1e-9)
+
+
+# What cannot be learned from, and what hardly can.
+
+
+@every_learner
+def test_tables_that_are_too_small_are_refused(name):
+    rng = np.random.default_rng(0)
+    learner = learner_class(name)()
+    for shape, word in (((1, 4), "row"), ((9, 1), "variable")):
+        table = DiscreteTable.from_codes(
+            rng.integers(0, 1, size=shape), cardinalities=[2] * shape[1]
+        )
+        with pytest.raises(InputError, match=f"only one {word}"):
+            learner.check(table)
+        with pytest.raises(InputError, match=f"only one {word}"):
+            next(learner.steps(table, seed=0))
+
+
+@every_grafting_learner
+def test_more_edges_than_there_are_pairs_are_refused(name):
+    table = mixed_table()
+    for refused in (
+        make(name, max_edges=46).check,
+        lambda t: next(make(name, max_edges=46).steps(t)),
+    ):
+        with pytest.raises(
+            InputError, match="46 edges were asked for, but 10 variables have only 45"
+        ):
+            refused(table)
+    make(name, max_edges=45).check(table)
+
+
+@every_grafting_learner
+def test_a_threshold_that_nothing_passes_is_told_with_the_largest_score(name):
+    run = drain(mixed_table(), make(name, lam=0.9))
+    assert run.steps == []
+    assert run.outcome.converged
+    worst = max(inactive_scores(run, False).values())
+    assert f"{worst:.3g}" in run.outcome.stop_reason
+    assert "Lower λ" in run.outcome.stop_reason
+    assert run.outcome.tables_counted == run.outcome.tables_possible == 45
+    assert run.outcome.tests >= 45
+    assert run.outcome.bp_restart_gap == 0.0
+    model = run.outcome.model()
+    assert model.n_edges == 0
+    shares = [np.bincount(codes) / run.table.n_rows for codes in run.table.codes]
+    weights = model.node_weights(1)
+    assert np.allclose(np.exp(weights) / np.exp(weights).sum(), shares[1])
+
+
+@every_grafting_learner
+@pytest.mark.parametrize("states", [1, 3])
+@pytest.mark.parametrize("nodes", [False, True])
+def test_constant_columns_have_nothing_to_tell(name, states, nodes):
+    table = DiscreteTable.from_codes(np.zeros((20, 4), dtype=int), cardinalities=[states] * 4)
+    run = drain(table, make(name, lam=0.5, penalise_nodes=nodes))
+    assert run.steps == []
+    assert run.outcome.converged
+    assert np.isfinite(run.outcome.model().weights).all()
+
+
+@every_grafting_learner
+@pytest.mark.parametrize("nodes", [False, True])
+def test_two_identical_columns_become_one_strong_edge(name, nodes):
+    column = np.random.default_rng(3).integers(0, 3, size=200)
+    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
+    run = drain(table, make(name, penalise_nodes=nodes))
+    assert picks(run) == [(0, 1)]
+    assert run.outcome.converged
+    assert run.outcome.stop_reason == "Every pair of variables is active."
+    assert run.outcome.certificate.worst_score is None
+    weights = run.outcome.model().edge_weights(0)
+    assert (np.argmax(weights, axis=0) == np.arange(3)).all()
+    assert_optimal(run)
+
+
+@every_grafting_learner
+def test_two_rows_are_enough_to_start(name):
+    table = DiscreteTable.from_codes(np.array([[0, 0, 1], [1, 1, 0]]))
+    run = drain(table, make(name))
+    assert len(picks(run)) == 3
+    assert run.outcome.kkt_residual <= 1e-6
+
+
+# The same seed, the same run.
+
+
+@every_learner
+def test_the_same_seed_gives_the_same_run(name):
+    learner, table = make(name, **CASES["mixed"][1]), mixed_table()
+    assert fingerprint(drain(table, learner, 0)) == fingerprint(recorded(name, "mixed"))
+
+
+@pytest.mark.parametrize("name", ["best-choice", "first-hit"])
+def test_another_seed_gives_another_run(name):
+    assert picks(recorded(name, "scale-free", 1)) != picks(recorded(name, "scale-free", 0))
+    assert set(picks(recorded(name, "scale-free", 1))) == set(
+        picks(recorded(name, "scale-free", 0))
+    )
+
+
+def test_the_same_seed_gives_the_same_run_in_another_process():
+    wanted = [fingerprint(recorded(name, case)) for name in NAMES for case in CASES]
+    script = (
+        "from learner_cases import CASES, fingerprint, recorded\n"
+        "from graftviz.learners.registry import learner_names\n"
+        "for name in learner_names():\n"
+        "    for case in CASES:\n"
+        "        print(fingerprint(recorded(name, case)))\n"
+    )
+    here = Path(__file__).resolve().parent
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(here), str(here.parent)]),
+        "PYTHONHASHSEED": "77",
+    }
+    other = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert other.stdout.split() == wanted
