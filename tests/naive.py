@@ -53,7 +53,7 @@ def anneal_layout(positions, hops, rates, orders):  # type: ignore[no-untyped-de
 
 
 def settle_layout(positions, hops, unit, sweeps):  # type: ignore[no-untyped-def]
-    """Put each node in turn at the mean of x_j + unit · h (x_i − x_j) / |x_i − x_j|, weights h⁻²."""
+    """Put each node in turn at the weighted mean of x_j + unit · h (x_i − x_j) / |x_i − x_j|."""
     positions = positions.copy()
     n = len(positions)
     for sweep in range(sweeps):
