@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from graftviz.errors import InputError
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
 from graftviz.table import DiscreteTable
 
@@ -271,7 +272,14 @@ class PairCounts:
         -------
         int64 array, shape (s_i, s_j)
             ``out[a, b]`` rows have x_i = a and x_j = b.
+
+        Raises
+        ------
+        InputError
+            When i and j are the same variable.
         """
+        if i == j:
+            raise InputError(f"A pair table needs two variables; variable {i} was given twice.")
         slot = self.slot(i, j)
         low, high = min(i, j), max(i, j)
         shape = (int(self.cardinalities[low]), int(self.cardinalities[high]))

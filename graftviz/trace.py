@@ -195,7 +195,7 @@ class Step:
         edges pushed out of the full reservoir by a better one; edges that ceased to violate after
         the *previous* refit.
     queue, frozen, unseen : int
-        Sizes: stored queue entries, frozen list L, pairs never tested.
+        Sizes: stored queue entries, frozen list L, pairs drawn never and stored nowhere.
     tests, tests_total : int
         Edge tests in this step, and so far.
     test_limit : int or None

@@ -12,6 +12,8 @@ from fakes import random_table
 from search_cases import table_of
 
 from graftviz.counts import PairCounts, count_pair, pack_table
+from graftviz.errors import InputError
+from graftviz.table import DiscreteTable
 
 
 def expected(table, i, j):
@@ -134,3 +136,10 @@ def test_two_runs_may_share_the_packed_table():
     one.count_all()
     assert (one.tables_counted, other.tables_counted) == (10, 0)
     np.testing.assert_array_equal(one.table(3, 1), other.table(3, 1))
+
+
+def test_a_variable_makes_no_pair_with_itself():
+    counts = PairCounts(DiscreteTable.from_codes(np.array([[0, 1], [1, 0]])))
+    with pytest.raises(InputError, match="given twice"):
+        counts.table(1, 1)
+    assert counts.tables_counted == 0
