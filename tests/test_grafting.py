@@ -1,0 +1,380 @@
+"""How the grafting learners relate: reductions, branches, presets, the hub rule, plain twins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from learner_cases import (
+    Recorded,
+    assert_optimal,
+    drain,
+    fingerprint,
+    inactive_scores,
+    make,
+    mixed_table,
+    picks,
+    scale_free_table,
+)
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.network import ActiveNetwork
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.first_hit import FirstHit
+from graftviz.learners.streaming import hub_mask
+
+ALL_PAIRS = 10**6
+
+
+def unlimited(n: int, **options) -> BestChoice:
+    """Best-choice without any of its limits."""
+    pairs = n * (n - 1) // 2
+    return BestChoice(
+        reservoir=pairs, t_max=pairs, first_tests=pairs, alpha=1.0, hubs=False, **options
+    )
+
+
+# Best-choice becomes edge grafting, or first hit.
+
+
+@pytest.mark.parametrize("group_weight", ["count", "sqrt"])
+@pytest.mark.parametrize("nodes", [False, True])
+@pytest.mark.parametrize("table", ["scale-free", "mixed"])
+def test_unlimited_best_choice_picks_the_edges_of_edge_grafting(table, nodes, group_weight):
+    data = mixed_table() if table == "mixed" else scale_free_table(15, 3, 1000)
+    options = {
+        "lam": 3e-3 if group_weight == "count" else 1e-2,
+        "group_weight": group_weight,
+        "penalise_nodes": nodes,
+    }
+    reference = drain(data, EdgeGrafting(**options))
+    reduced = drain(data, unlimited(data.n_variables, **options), seed=5)
+    assert len(reference.steps) > 5
+    assert picks(reduced) == picks(reference)
+    assert reduced.outcome.objective == pytest.approx(reference.outcome.objective, abs=1e-12)
+    for ours, theirs in zip(reduced.steps, reference.steps, strict=True):
+        assert ours.activated[0].score == pytest.approx(theirs.activated[0].score, rel=1e-9)
+        assert ours.objective == pytest.approx(theirs.objective, abs=1e-9)
+
+
+def one_place_one_test(**options) -> BestChoice:
+    return BestChoice(reservoir=1, t_max=1, alpha=1.0, hubs=False, **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_best_choice_with_one_place_and_one_test_is_first_hit(seed):
+    """With free nodes one pass over the pairs is enough, so nothing ever returns to the queue."""
+    data = scale_free_table(20, 5, 2000)
+    hits = drain(data, FirstHit(lam=3e-3), seed)
+    assert not any("refill" in step.lines for step in hits.steps)
+    assert fingerprint(drain(data, one_place_one_test(lam=3e-3), seed)) == fingerprint(hits)
+
+
+def test_with_free_nodes_edge_grafting_goes_down_the_list_of_first_scores():
+    """Margins are met at every step, so scores never change: the score's ceiling."""
+    data = scale_free_table(15, 3, 1000)
+    nothing = drain(data, EdgeGrafting(lam=0.9))
+    scores = inactive_scores(nothing, False)
+    ranked = sorted((pair for pair in scores if scores[pair] > 5e-3), key=lambda p: -scores[p])
+    assert picks(drain(data, EdgeGrafting(lam=5e-3))) == ranked
+
+
+@pytest.mark.parametrize("n", [20, 50])
+@pytest.mark.parametrize("nodes", [False, True])
+def test_all_reach_the_same_objective_at_full_convergence(n, nodes):
+    data = scale_free_table(n, 5, 2000)
+    lam = 7e-3 if nodes else 3e-3
+    learners = [
+        EdgeGrafting(lam=lam, penalise_nodes=nodes),
+        FirstHit(lam=lam, penalise_nodes=nodes),
+        BestChoice(lam=lam, penalise_nodes=nodes),
+        BestChoice(lam=lam, penalise_nodes=nodes, alpha=0.0, reservoir=3, t_max=2),
+    ]
+    runs = [drain(data, learner, seed=n) for learner in learners]
+    assert all(run.outcome.converged for run in runs)
+    reference = runs[0].outcome.objective
+    for run in runs:
+        assert run.outcome.objective == pytest.approx(reference, rel=1e-10)
+        assert run.outcome.kkt_residual <= 1e-7
+        scores = inactive_scores(run, False)
+        assert max(scores.values()) <= lam
+        if not nodes:
+            assert set(picks(run)) == set(picks(runs[0]))
+
+
+@pytest.mark.parametrize("nodes", [False, True])
+def test_edge_grafting_is_not_led_astray_by_the_scores_it_does_not_compute(nodes):
+    """Its picks are those of a twin that scores every pair in every step."""
+    data = mixed_table(12, 600)
+    learner = EdgeGrafting(lam=4e-3, penalise_nodes=nodes, max_edges=30)
+    counts = PairCounts(data)
+    network = ActiveNetwork(counts, data.names, data.labels)
+    network.fit_nodes(learner.penalty, tolerance=1e-10)
+
+    def refit(edges):
+        if edges:
+            network.add_edge(*edges[-1])
+            network.polish(learner.penalty, tolerance=1e-9)
+        return np.split(network.state.node_beliefs, network.state.node_offsets[1:-1])
+
+    wanted = naive.edge_grafting(
+        counts.table, data.cardinalities.tolist(), refit, learner.lam, learner.max_edges
+    )
+    run = drain(data, learner)
+    assert len(wanted) > 10
+    assert picks(run) == wanted
+
+
+# Options.
+
+
+@pytest.mark.parametrize("n", [5, 30, 101])
+def test_presets_fill_in_what_was_left_open(n):
+    pairs = n * (n - 1) // 2
+    resolved = {
+        name: (BestChoice(preset=name).plan(n), BestChoice(preset=name).edge_budget(n))
+        for name in ("default", "paper", "authors")
+    }
+    assert resolved["default"][0].limit == math.ceil(n / 2)
+    assert resolved["paper"][0].limit == math.ceil(n / 4)
+    assert resolved["authors"][0].limit == math.isqrt(n)
+    assert [budget for _, budget in resolved.values()] == [pairs, *[min(3 * n, pairs)] * 2]
+    assert {plan.capacity for plan, _ in resolved.values()} == {min(n, pairs)}
+    assert {plan.first_limit for plan, _ in resolved.values()} == {2 * min(n, pairs)}
+    assert [(plan.hubs_once, plan.hubs_after) for plan, _ in resolved.values()] == [
+        (False, 0),
+        (False, 0),
+        (True, 15),
+    ]
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "authors"])
+def test_explicit_options_override_a_preset(preset):
+    learner = BestChoice(
+        preset=preset, t_max=9, max_edges=11, reservoir=4, first_tests=6, hub_threshold=0.25
+    )
+    plan = learner.plan(30)
+    assert (plan.limit, plan.capacity, plan.first_limit) == (9, 4, 6)
+    assert plan.hub_centrality == 0.25
+    assert learner.edge_budget(30) == 11
+
+
+def test_a_reservoir_is_never_larger_than_the_pairs_there_are():
+    assert BestChoice(reservoir=ALL_PAIRS).plan(6).capacity == 15
+    assert BestChoice().plan(2).capacity == 1
+
+
+def test_presets_are_run_as_they_are_planned():
+    data = scale_free_table(20, 5, 2000)
+    run = drain(data, BestChoice(preset="paper", lam=2e-3))
+    assert run.steps[-1].edges == 60
+    assert run.outcome.stop_reason == "The edge budget of 60 edges is used up."
+    assert {step.test_limit for step in run.steps[1:]} == {5}
+    assert run.steps[0].test_limit == 40
+    full = [step for step in run.steps[1:] if not step.notes]
+    assert full
+    assert all(step.tests <= 5 for step in full)
+
+
+def test_hubs_are_the_nodes_above_the_mean_or_above_a_number():
+    degrees = np.array([0, 1, 1, 2, 4, 0])
+    assert hub_mask(degrees, None).tolist() == [False, False, False, True, True, False]
+    assert hub_mask(degrees, 0.4).tolist() == [False, False, False, False, True, False]
+    assert not hub_mask(degrees, 0.8).any()
+    assert not hub_mask(np.full(4, 2), None).any()
+
+
+def test_the_hub_rule_changes_the_order_of_tests_and_nothing_else():
+    data = scale_free_table(20, 5, 2000)
+    options = {"lam": 3e-3, "alpha": 0.0, "t_max": 10, "reservoir": 10}
+    runs = [drain(data, BestChoice(hubs=hubs, **options)) for hubs in (True, False)]
+    ruled, plain = runs
+    assert ruled.steps[0].activated == plain.steps[0].activated
+    assert not any(len(step.hubs) for step in plain.steps)
+    assert not any("reorganise" in step.lines for step in plain.steps)
+    assert ruled.steps[1].tested.edges.tolist() != plain.steps[1].tested.edges.tolist()
+    assert set(picks(ruled)) == set(picks(plain))
+    assert ruled.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-12)
+    for before, step in zip(ruled.steps, ruled.steps[1:], strict=False):
+        degrees = before.degrees()
+        assert step.hubs.tolist() == np.flatnonzero(degrees > degrees.mean()).tolist()
+    # While there are unseen pairs at hubs, nothing else is tested.
+    hubs = set(ruled.steps[1].hubs.tolist())
+    assert all(set(pair) & hubs for pair in ruled.steps[1].tested.edges.tolist())
+    assert not all(set(pair) & hubs for pair in plain.steps[1].tested.edges.tolist())
+
+
+def test_a_hub_threshold_above_every_centrality_is_as_good_as_no_rule():
+    data = scale_free_table(20, 5, 2000)
+    off = drain(data, BestChoice(hubs=False, lam=4e-3))
+    never = drain(data, BestChoice(hub_threshold=1.0, lam=4e-3))
+    assert fingerprint(off) == fingerprint(never)
+
+
+def test_a_full_queue_costs_memory_and_finds_the_same():
+    data = scale_free_table(20, 5, 2000)
+    run = drain(data, BestChoice(full_queue=True, lam=3e-3))
+    assert run.outcome.converged
+    assert all(step.unseen == 0 for step in run.steps)
+    assert run.steps[0].queue == 190 - run.steps[0].tests
+    lazy = drain(data, BestChoice(lam=3e-3))
+    assert set(picks(run)) == set(picks(lazy))
+    assert run.outcome.objective == pytest.approx(lazy.outcome.objective, rel=1e-12)
+
+
+def test_numbers_of_numpy_give_the_run_of_the_same_numbers_of_python():
+    data = mixed_table()
+    plain = drain(data, BestChoice(lam=0.00390625, alpha=0.625, reservoir=6, t_max=5))
+    numpys = BestChoice(
+        lam=np.float32(0.00390625), alpha=np.float16(0.625), reservoir=np.int8(6), t_max=np.int64(5)
+    )
+    assert fingerprint(drain(data, numpys)) == fingerprint(plain)
+
+
+# Branches.
+
+
+def branched(data, learner, at: int, other, seed: int = 0) -> Recorded:
+    """Drain a run that is sent `other` after step `at`."""
+    generator = learner.steps(data, seed=seed)
+    steps, models = [next(generator)], []
+    while True:
+        models.append(steps[-1].model())
+        try:
+            steps.append(generator.send(other if len(steps) == at else None))
+        except StopIteration as stop:
+            return Recorded(data, other, steps, models, stop.value)
+
+
+@pytest.mark.parametrize("at", [1, 4])
+def test_a_branch_follows_its_own_options_and_leaves_the_past_alone(at):
+    data = scale_free_table(20, 5, 2000)
+    learner = BestChoice(lam=3e-3, alpha=0.75)
+    plain = drain(data, learner)
+    greedy = branched(data, learner, at, replace(learner, alpha=0.0))
+    for ours, theirs in zip(greedy.steps[:at], plain.steps[:at], strict=True):
+        assert ours.activated == theirs.activated
+        assert ours.objective == theirs.objective
+        assert np.array_equal(ours.tested.scores, theirs.tested.scores)
+        assert np.array_equal(ours.model().weights, theirs.model().weights)
+    assert len(greedy.steps[at].activated) > 1
+    for step in greedy.steps[at:]:
+        assert step.reservoir.tau == pytest.approx(step.reservoir.mean, rel=1e-12)
+    assert len(greedy.steps) < len(plain.steps)
+    assert greedy.outcome.converged
+    assert set(picks(greedy)) == set(picks(plain))
+
+
+def test_a_branch_to_the_same_options_is_no_branch():
+    data = scale_free_table(20, 5, 2000)
+    learner = BestChoice(lam=3e-3)
+    assert fingerprint(branched(data, learner, 3, replace(learner))) == (
+        fingerprint(drain(data, learner))
+    )
+
+
+def test_a_learner_of_another_kind_is_not_followed():
+    data = scale_free_table(20, 5, 2000)
+    learner = BestChoice(lam=3e-3)
+    assert fingerprint(branched(data, learner, 2, FirstHit(lam=1e-4))) == (
+        fingerprint(drain(data, learner))
+    )
+
+
+CHANGES = {
+    "higher λ": {"lam": 6e-3},
+    "lower λ": {"lam": 2e-3},
+    "λ₂": {"lam2": 0.2},
+    "group weight": {"group_weight": "sqrt", "lam": 2e-2},
+    "penalised nodes": {"penalise_nodes": True},
+    "smaller reservoir": {"reservoir": 2},
+    "larger reservoir": {"reservoir": 60, "t_max": 100},
+}
+
+
+@pytest.mark.parametrize("name", ["best-choice", "edge-grafting", "first-hit"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_after_any_branch_the_run_ends_where_its_options_lead(name, change):
+    data = mixed_table()
+    learner = make(name, lam=4e-3)
+    other = replace(learner, **{k: v for k, v in CHANGES[change].items() if hasattr(learner, k)})
+    run = branched(data, learner, 3, other)
+    assert run.outcome.converged
+    assert run.outcome.certificate.threshold == other.lam
+    assert max(inactive_scores(run, other.group_weight == "sqrt").values()) <= other.lam * (
+        1 + 1e-9
+    )
+    assert run.outcome.kkt_residual <= 1e-7
+    assert_optimal(run)
+    for step, seen in zip(run.steps, run.models, strict=True):
+        assert np.array_equal(step.model().weights, seen.weights)
+
+
+@pytest.mark.parametrize("nodes", [False, True])
+def test_a_branch_from_and_to_penalised_nodes_forgets_where_it_came_from(nodes):
+    """Convex as it is here, the end depends on the options in force, not on the way."""
+    data = mixed_table()
+    learner = EdgeGrafting(lam=4e-3, penalise_nodes=nodes)
+    there = replace(learner, penalise_nodes=not nodes, lam=3e-3)
+    run, straight = branched(data, learner, 4, there), drain(data, there)
+    assert run.outcome.objective == pytest.approx(straight.outcome.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_edges_return_first_hit_and_its_likeness_part(seed):
+    """A lower λ makes frozen edges violate: best-choice takes the best, first hit any of them."""
+    data, at = scale_free_table(20, 5, 2000), 20
+    runs = [
+        branched(data, learner(lam=5e-3), at, learner(lam=2e-3), seed)
+        for learner in (FirstHit, one_place_one_test)
+    ]
+    hits, reduced = runs
+    until = next(k for k, step in enumerate(hits.steps) if "refill" in step.lines)
+    assert until > at
+    for ours, theirs in zip(reduced.steps[:until], hits.steps[:until], strict=True):
+        assert ours.activated == theirs.activated
+        assert np.array_equal(ours.tested.edges, theirs.tested.edges)
+        assert ours.objective == theirs.objective
+        assert "refill" not in ours.lines
+    assert "refill" in reduced.steps[until].lines
+    assert picks(reduced) != picks(hits)
+    assert set(picks(reduced)) == set(picks(hits))
+
+
+def test_a_smaller_budget_ends_a_branch_at_once():
+    data = scale_free_table(20, 5, 2000)
+    run = branched(data, BestChoice(lam=3e-3), 4, BestChoice(lam=3e-3, max_edges=2))
+    assert len(run.steps) == 4
+    assert run.outcome.stop_reason == "The edge budget of 2 edges is used up."
+    assert not run.outcome.converged
+    assert run.outcome.kkt_residual <= 1e-7
+
+
+def test_dragging_alpha_to_one_takes_one_edge_a_step():
+    data = scale_free_table(20, 5, 2000)
+    steps = drain(data, BestChoice(lam=3e-3, alpha=1.0)).steps
+    assert {len(step.activated) for step in steps} == {1}
+    greedy = drain(data, BestChoice(lam=3e-3, alpha=0.0)).steps
+    assert max(len(step.activated) for step in greedy) > 2
+    assert any(len(step.skipped_adjacent) for step in greedy)
+
+
+# The paper's size, for the record.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100])
+def test_the_same_objective_at_full_convergence_for_a_hundred_variables(n):
+    data = scale_free_table(n, 5, 5000)
+    runs = [
+        drain(data, learner, seed=1)
+        for learner in (EdgeGrafting(lam=1.5e-3), FirstHit(lam=1.5e-3), BestChoice(lam=1.5e-3))
+    ]
+    assert len({frozenset(picks(run)) for run in runs}) == 1
+    for run in runs:
+        assert run.outcome.converged
+        assert run.outcome.objective == pytest.approx(runs[0].outcome.objective, rel=1e-10)

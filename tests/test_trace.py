@@ -1,0 +1,140 @@
+"""Steps and their history: what was recorded can be looked up, and stays as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from fakes import ScriptedLearner, random_table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftviz.model import PairwiseMRF
+from graftviz.trace import (
+    ADMITTED,
+    DISPLACED_MINIMUM,
+    PASSED,
+    TOO_WEAK,
+    VERDICT_WORDS,
+    Certificate,
+    Changes,
+    History,
+    Trace,
+    flat_positions,
+)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.data())
+def test_flat_positions_are_those_of_a_plain_concatenation(sizes, data):
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    groups = data.draw(st.lists(st.integers(0, len(sizes) - 1), max_size=8))
+    wanted = [k for g in groups for k in range(offsets[g], offsets[g + 1])]
+    assert flat_positions(offsets, np.array(groups, dtype=np.int64)).tolist() == wanted
+
+
+def start_model(sizes) -> PairwiseMRF:
+    rng = np.random.default_rng(0)
+    return PairwiseMRF(
+        sizes, np.zeros((0, 2)), rng.normal(size=sum(sizes)), tuple("abcde"[: len(sizes)])
+    )
+
+
+def random_history(seed: int):
+    """A history of random changes beside a plain record of the weights after each of them."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, size=5)
+    start = start_model(sizes)
+    history = History(start, np.exp(start.weights))
+    nodes = [start.node_weights(i).copy() for i in range(5)]
+    beliefs = [np.exp(weights) for weights in nodes]
+    edges: dict[tuple[int, int], np.ndarray] = {}
+    unused = [(i, j) for j in range(5) for i in range(j)]
+    records = [([w.copy() for w in nodes], [b.copy() for b in beliefs], dict(edges))]
+    for count in (2, 0, 1, 3, 0):
+        new = [unused.pop(int(rng.integers(len(unused)))) for _ in range(count)]
+        for i, j in new:
+            edges[i, j] = np.zeros((sizes[i], sizes[j]))
+        changed_nodes = np.flatnonzero(rng.random(5) < 0.5)
+        changed_edges = np.flatnonzero(rng.random(len(edges)) < 0.7)
+        for i in changed_nodes:
+            nodes[i], beliefs[i] = rng.normal(size=sizes[i]), rng.random(sizes[i])
+        for e in changed_edges:
+            pair = list(edges)[e]
+            edges[pair] = rng.normal(size=edges[pair].shape)
+        history.append(
+            new,
+            Changes(
+                changed_nodes,
+                changed_edges,
+                joined([nodes[i] for i in changed_nodes]),
+                joined([beliefs[i] for i in changed_nodes]),
+                joined([edges[list(edges)[e]] for e in changed_edges]),
+            ),
+        )
+        records.append(([w.copy() for w in nodes], [b.copy() for b in beliefs], dict(edges)))
+    return history, records
+
+
+def joined(arrays) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *(np.ravel(array) for array in arrays)])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_history_gives_back_every_state_it_recorded(seed):
+    history, records = random_history(seed)
+    for step, (nodes, beliefs, edges) in enumerate(records):
+        state = history.state_at(step)
+        assert [tuple(edge) for edge in history.edges_at(step).tolist()] == list(edges)
+        assert np.array_equal(state.model.edges.reshape(-1, 2), history.edges_at(step))
+        assert np.array_equal(state.model.weights, joined([*nodes, *edges.values()]))
+        assert np.array_equal(state.node_beliefs, joined(beliefs))
+        assert not state.node_beliefs.flags.writeable
+        assert state.model.names == history.start.names
+        assert state.model.labels == history.start.labels
+
+
+def test_the_start_of_a_history_is_not_touched_by_what_follows():
+    history, records = random_history(0)
+    assert np.array_equal(history.start.weights, joined(records[0][0]))
+    assert np.array_equal(history.state_at(0).model.weights, history.start.weights)
+    assert history.edges_at(0).shape == (0, 2)
+
+
+def all_steps():
+    return list(ScriptedLearner().steps(random_table(5, 9, 120)))
+
+
+def test_a_step_looks_up_its_own_model_edges_and_degrees():
+    steps = all_steps()
+    for step in steps:
+        assert step.model().n_edges == step.edges == len(step.active_edges())
+        assert step.degrees().tolist() == step.model().degrees().tolist()
+        assert [edge[:2] for edge in step.activated] == [
+            tuple(edge) for edge in step.active_edges()[-len(step.activated) :].tolist()
+        ]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        steps[0].edges = 3
+
+
+def test_a_trace_is_a_sequence_of_steps():
+    steps = all_steps()
+    trace = Trace(tuple(steps), None)
+    assert len(trace) == len(steps)
+    assert list(trace) == steps
+    assert trace[0] is steps[0]
+    assert trace[-1] is steps[-1]
+
+
+@pytest.mark.parametrize(
+    ("scored", "worst", "proved"),
+    [(10, 0.001, True), (10, 0.0011, False), (9, 0.0, False), (10, None, True), (0, None, False)],
+)
+def test_optimality_is_proved_by_scoring_all_and_finding_none(scored, worst, proved):
+    certificate = Certificate(scored, 10, worst, None, 0.001, "belief", "Bethe likelihood")
+    assert certificate.proves_optimality is proved
+
+
+def test_every_verdict_has_words():
+    assert set(VERDICT_WORDS) == {ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, PASSED}
+    assert len(set(VERDICT_WORDS.values())) == 4
