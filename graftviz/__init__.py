@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from graftviz.counts import PairCounts
     from graftviz.datasets import load_dataset
     from graftviz.errors import InputError
+    from graftviz.inference import Beliefs, infer
     from graftviz.learners.best_choice import BestChoice
     from graftviz.learners.edge_grafting import EdgeGrafting
     from graftviz.learners.first_hit import FirstHit
     from graftviz.model import PairwiseMRF
-    from graftviz.runs import Result, Run, learn
+    from graftviz.runs import Branch, Result, Run, learn
     from graftviz.table import DiscreteTable, read_table
     from graftviz.trace import Step, Trace
 
 __all__ = [
+    "Beliefs",
     "BestChoice",
+    "Branch",
     "DiscreteTable",
     "EdgeGrafting",
     "FirstHit",
@@ -40,6 +43,7 @@ __all__ = [
     "Step",
     "Trace",
     "__version__",
+    "infer",
     "learn",
     "load_dataset",
     "read_table",
@@ -48,7 +52,9 @@ __all__ = [
 # Public names are fetched when they are first used: `python -m graftviz --help` and the app's
 # first second should not wait for numba and pandas.
 _HOME = {
+    "Beliefs": "graftviz.inference",
     "BestChoice": "graftviz.learners.best_choice",
+    "Branch": "graftviz.runs",
     "DiscreteTable": "graftviz.table",
     "EdgeGrafting": "graftviz.learners.edge_grafting",
     "FirstHit": "graftviz.learners.first_hit",
@@ -59,6 +65,7 @@ _HOME = {
     "Run": "graftviz.runs",
     "Step": "graftviz.trace",
     "Trace": "graftviz.trace",
+    "infer": "graftviz.inference",
     "learn": "graftviz.runs",
     "load_dataset": "graftviz.datasets",
     "read_table": "graftviz.table",
