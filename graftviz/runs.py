@@ -6,7 +6,6 @@ above the learners, which know neither.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.learners.base import Learner
+from graftviz.learners.base import Learner, checked_seed
 from graftviz.metrics import MetricsObserver, StepMetrics, negative_log_pseudo_likelihood
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
@@ -154,7 +153,7 @@ class Run:
             branch.learner.check(table)
         self.table = table
         self.learner = learner
-        self.seed = _checked_seed(seed)
+        self.seed = checked_seed(seed)
         self.test = test
         self.truth = None if truth is None else checked_edges(truth, table.n_variables)
         self.branch = branch
@@ -307,16 +306,6 @@ def _check_branch(learner: Learner, branch: Branch) -> None:
             f"A run of {learner.title} can only go on as {learner.title} with other options, "
             f"not as {branch.learner.title}."
         )
-
-
-def _checked_seed(seed: int) -> int:
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        raise InputError(f"The seed must be a whole number, not {seed!r}.") from None
-    if number < 0:
-        raise InputError(f"The seed must be at least 0; got {number}.")
-    return number
 
 
 def _result(run: Run) -> Result:

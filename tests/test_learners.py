@@ -440,3 +440,10 @@ def test_the_same_seed_gives_the_same_run_in_another_process():
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
     assert other.stdout.split() == wanted
+
+
+@pytest.mark.parametrize("name", ["best-choice", "first-hit"])
+def test_a_seed_that_is_none_costs_a_sentence(name):
+    table = DiscreteTable.from_codes(np.array([[0, 1], [1, 0], [1, 1]]))
+    with pytest.raises(InputError, match="seed must be at least 0"):
+        next(learner_class(name)().steps(table, seed=-1))

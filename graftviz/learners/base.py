@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -67,3 +68,14 @@ class Learner(ABC):
         A learner of the same class that is *sent* into the generator replaces the options from the
         next step on; that is how a run branches.
         """
+
+
+def checked_seed(seed: int) -> int:
+    """Return the seed as a plain integer; :class:`InputError` when it is none, or negative."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise InputError(f"The seed must be a whole number, not {seed!r}.") from None
+    if number < 0:
+        raise InputError(f"The seed must be at least 0; got {number}.")
+    return number

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.learners.base import Learner
+from graftviz.learners.base import Learner, checked_seed
 from graftviz.learners.grafting import GraftingRun, Search, budget_reason, scored_edges
 from graftviz.search.reservoir import EXHAUSTED, REACHED, Choice, ReservoirSearch
 from graftviz.table import DiscreteTable
@@ -107,7 +107,7 @@ class _Stream:
         self.search = ReservoirSearch(
             self.run.counts,
             capacity=self.plan.capacity,
-            seed=seed,
+            seed=checked_seed(seed),
             history=self.plan.by_history,
             full_queue=self.plan.full_queue,
         )
