@@ -221,7 +221,12 @@ def test_help_tells_every_option_of_every_learner(capsys):
 
 def start(*arguments: object, **streams: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "graftviz", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload, no-any-return]
+    # A shell in the background ignores SIGINT, and so would everything it starts.
+    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload, no-any-return]
+    finally:
+        signal.signal(signal.SIGINT, ignored)
 
 
 def test_a_process_says_no_with_2_and_without_a_traceback(tmp_path):

@@ -80,9 +80,11 @@ def test_a_stale_address_does_not_undo_a_change_but_the_history_does(state: Grow
     state.choose_option("alpha", 0.25)
     state.refresh()
     state.link()
-    state.follow({**before, "step": "3"})
+    state.look_at(3)
+    state.follow({**before, "step": "1"})
     assert state.options()["alpha"] == 0.25
     assert state.settings.step == 3
+    assert state.link()["step"] == "3"
     state.follow(before, is_history=True)
     assert state.options()["alpha"] == 0.75
     state.follow({"alpha": "0.1"})

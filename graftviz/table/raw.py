@@ -123,10 +123,8 @@ def check_shape(table: RawTable, least_rows: int) -> None:
         had = f"only one column ({table.names[0]!r})" if table.names else "no columns"
         raise InputError(f"{table.title}: there is {had}; a network needs at least two.")
     if table.n_rows < least_rows:
-        had = "no rows" if table.n_rows == 0 else f"only {table.n_rows} row"
-        raise InputError(
-            f"{table.title}: there is {had} of data; at least {least_rows} are needed."
-        )
+        had = "are no rows" if table.n_rows == 0 else f"is only {table.n_rows} row"
+        raise InputError(f"{table.title}: there {had} of data; at least {least_rows} are needed.")
 
 
 def check_names(title: str, names: Sequence[str], advice: str = "") -> None:

@@ -88,13 +88,13 @@ class GrowState:
         """Take settings from the address, unless it is one we wrote ourselves.
 
         A message from the browser may carry an address that is a moment old; that must not undo
-        what has been changed meanwhile. Going back in the history (`is_history`) may.
+        what has been changed meanwhile, the shown step least of all: the player itself says where
+        it is (`look_at`). Going back in the history (`is_history`) may.
         """
         link = {name: text for name, text in query.items() if name != "step"}
-        parsed = parse(query, self.vocabulary)
         if link in self._links and not is_history:
-            self._set(step=parsed.settings.step)
             return
+        parsed = parse(query, self.vocabulary)
         self.settings = parsed.settings
         self.complaints = list(parsed.complaints)
         self._remember(link)
@@ -105,6 +105,10 @@ class GrowState:
         query = write(shown, self.vocabulary)
         self._remember({name: text for name, text in query.items() if name != "step"})
         return query
+
+    def look_at(self, step: int) -> None:
+        """Note which step the visitor is looking at."""
+        self._set(step=step)
 
     def _remember(self, link: dict[str, str]) -> None:
         if link in self._links:

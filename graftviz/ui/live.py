@@ -48,6 +48,7 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
         on_need=lambda need: setattr(mail, "need", need),
         on_ask=lambda question: setattr(mail, "question", question),
         on_branch=lambda wish: _branch(state, mail, wish),
+        on_moved=lambda place: _moved(state, place),
     )
     if run.failure:
         st.error(plain(run.failure))
@@ -117,6 +118,11 @@ def _branch(state: GrowState, mail: Mailbox, wish: Mapping[str, Any]) -> None:
     if state.run is not None and wish.get("run") == state.run.token:
         state.begin_branch(_whole(wish.get("t"), 0))
         mail.wants_page = True
+
+
+def _moved(state: GrowState, place: Mapping[str, Any]) -> None:
+    if state.run is not None and place.get("run") == state.run.token:
+        state.look_at(_whole(place.get("t"), 0))
 
 
 def _whole(value: object, default: int) -> int:

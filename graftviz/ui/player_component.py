@@ -42,7 +42,13 @@ def load_player() -> None:
 
 
 def show_player(
-    message: str, *, on_need: Trigger, on_ask: Trigger, on_branch: Trigger, key: str = _KEY
+    message: str,
+    *,
+    on_need: Trigger,
+    on_ask: Trigger,
+    on_branch: Trigger,
+    on_moved: Trigger,
+    key: str = _KEY,
 ) -> None:
     """Show the player and hand it a message.
 
@@ -50,10 +56,10 @@ def show_player(
     ----------
     message : str
         JSON, see :func:`player_message`.
-    on_need, on_ask, on_branch : callable
+    on_need, on_ask, on_branch, on_moved : callable
         Called, before the fragment that shows the player runs again, with what the browser sent:
         ``{run, from, count}`` (and ``header`` when it does not know the run), a question with its
-        ``run``, and ``{run, t}``.
+        ``run``, and ``{run, t}`` (to branch at step t; to say that step t is on show).
     key : str
     """
 
@@ -72,6 +78,7 @@ def show_player(
         on_need_change=passed_on("need", on_need),
         on_ask_change=passed_on("ask", on_ask),
         on_branch_change=passed_on("branch", on_branch),
+        on_moved_change=passed_on("moved", on_moved),
     )
 
 

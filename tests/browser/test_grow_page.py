@@ -164,6 +164,34 @@ def test_a_reload_shows_the_same_step(grow: Any) -> None:
     assert "α 0.5" in heading(page)
 
 
+def test_link_and_address_keep_the_shown_step_when_options_change(grow: Any) -> None:
+    page = grow("?data=karate&seed=2&step=7")
+    eventually(page, lambda: step(page) == 7)
+    for _ in range(3):
+        press(page, "Step forward")
+    eventually(page, lambda: step_in_address(page) == 10)
+    page.wait_for_timeout(600)  # the player tells the server where it is once it rests
+    press(page, "Link")
+    page.get_by_test_id("stPopoverBody").get_by_text("step=10").wait_for()
+    page.keyboard.press("Escape")
+    change_alpha(page, "ArrowLeft")
+    eventually(page, lambda: "alpha=" in page.evaluate("location.search"))
+    page.wait_for_timeout(1000)
+    assert step(page) == step_in_address(page) == 10
+    page.reload()
+    wait_for_player(page)
+    eventually(page, lambda: step(page) == 10)
+
+
+def test_keys_work_on_a_fresh_page(grow: Any) -> None:
+    page = grow(KARATE)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: step(page) == 1)
+    page.keyboard.press("End")
+    eventually(page, lambda: step(page) > 1)
+
+
 def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     page = grow("?data=karate&step=4")
     eventually(page, lambda: step(page) == 4)

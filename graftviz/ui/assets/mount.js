@@ -9,7 +9,7 @@ const SUPERSEDED = 100; // ms in which the successor of a cleaned-up render may 
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
-/** Put the shown step into the address without asking the server or adding to the history. */
+/** Put the shown step into the address at once, without adding to the history. */
 const writeStep = (t) => {
   const url = new URL(location.href);
   if (t > 0) url.searchParams.set("step", String(t));
@@ -50,7 +50,10 @@ class Host {
       need: (from, count) => this.trigger("need", { from, count }),
       ask: (question) => this.trigger("ask", question),
       branch: (t) => this.trigger("branch", { t }),
-      moved: writeStep,
+      moved: (t) => {
+        writeStep(t);
+        this.trigger("moved", { t });
+      },
     });
     return true;
   }
