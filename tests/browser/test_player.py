@@ -69,11 +69,14 @@ def test_keys_are_left_alone_elsewhere(finished: Any) -> None:
     finished.keyboard.press("Space")
     finished.keyboard.press("End")
     assert finished.evaluate("[player.shown, player.playing]") == [0, False]
+
+
+def test_keys_act_when_nothing_else_has_the_focus(finished: Any) -> None:
     finished.evaluate("document.activeElement.blur()")
     finished.mouse.move(700, 5)
     finished.evaluate("player.transport.over = false")
     finished.keyboard.press("ArrowRight")
-    assert finished.evaluate("player.shown") == 0
+    assert finished.evaluate("player.shown") == 1
 
 
 def test_a_button_reached_by_tab_keeps_its_space_bar(finished: Any) -> None:
