@@ -13,20 +13,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table_cases import refusal
 
 from graftviz.errors import InputError
 from graftviz.table import MISSING_TOKENS, DiscreteTable, read_table
 from graftviz.table.labels import plain_label
-
-
-def refusal(source, **options) -> str:
-    """Return the sentence with which a source is refused."""
-    with pytest.raises(InputError) as caught:
-        read_table(source, **options)
-    sentence = str(caught.value)
-    assert sentence.endswith(".")
-    assert "\n" not in sentence
-    return sentence
 
 
 def frame(**columns) -> pd.DataFrame:

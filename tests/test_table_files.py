@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import table_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from graftviz.errors import InputError
 from graftviz.table import DiscreteTable, read_table
 
 SMALL = "a,b\nx,1\ny,2\n"
@@ -35,12 +35,7 @@ def read(text: str | bytes, **options) -> DiscreteTable:
 def refusal(source, **options) -> str:
     """Return the sentence with which a file, or its text, is refused."""
     source = upload(source) if isinstance(source, (str, bytes)) else source
-    with pytest.raises(InputError) as caught:
-        read_table(source, **options)
-    sentence = str(caught.value)
-    assert sentence.endswith(".")
-    assert "\n" not in sentence
-    return sentence
+    return table_cases.refusal(source, **options)
 
 
 class TestDelimited:

@@ -1,0 +1,20 @@
+"""What the tests of tables share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.table import read_table
+
+
+def refusal(source: Any, **options: Any) -> str:
+    """Return the sentence with which a source is refused."""
+    with pytest.raises(InputError) as caught:
+        read_table(source, **options)
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    return sentence
