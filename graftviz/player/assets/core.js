@@ -158,6 +158,23 @@ function parseColour(text, context) {
 }
 
 const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
+
+/** Horizontal grid lines at some values, each with its text left of the plot, kept where `inside` allows. */
+function drawGrid(context, palette, plot, values, y, text, inside = (at) => at) {
+  context.lineWidth = 1;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const value of values) {
+    const at = Math.round(y(value)) + 0.5;
+    context.strokeStyle = css(palette.hairline);
+    context.beginPath();
+    context.moveTo(plot.left, at);
+    context.lineTo(plot.right, at);
+    context.stroke();
+    context.fillStyle = css(palette.muted);
+    context.fillText(text(value), plot.left - 6, inside(at));
+  }
+}
 const mix = (a, b, f) => [0, 1, 2].map((k) => Math.round(lerp(a[k], b[k], f)));
 const luminance = (c) => {
   const [r, g, b] = c.map((v) => (v / 255 <= 0.04045 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));

@@ -173,19 +173,8 @@ class CurvesPanel {
 
   drawAxes(context, palette, plot, x, y, across, up, last) {
     context.font = this.app.font(11.5);
-    context.lineWidth = 1;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    for (const value of ticks(up.low, up.high, 3)) {
-      const at = Math.round(y(value)) + 0.5;
-      context.strokeStyle = css(palette.hairline);
-      context.beginPath();
-      context.moveTo(plot.left, at);
-      context.lineTo(plot.right, at);
-      context.stroke();
-      context.fillStyle = css(palette.muted);
-      context.fillText(axisText(value), plot.left - 6, clamp(at, plot.top + 2, plot.bottom - 2));
-    }
+    const inside = (at) => clamp(at, plot.top + 2, plot.bottom - 2);
+    drawGrid(context, palette, plot, ticks(up.low, up.high, 3), y, axisText, inside);
     if (!last) return;
     context.textBaseline = "alphabetic";
     context.fillStyle = css(palette.muted);

@@ -170,19 +170,7 @@ class ReservoirPanel {
 
   axes(context, palette, plot, x, y, capacity) {
     context.font = this.app.font(11.5);
-    context.lineWidth = 1;
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    for (const value of ticks(0, this.top, 3)) {
-      const at = Math.round(y(value)) + 0.5;
-      context.strokeStyle = css(palette.hairline);
-      context.beginPath();
-      context.moveTo(plot.left, at);
-      context.lineTo(plot.right, at);
-      context.stroke();
-      context.fillStyle = css(palette.muted);
-      context.fillText(format(value), plot.left - 6, at);
-    }
+    drawGrid(context, palette, plot, ticks(0, this.top, 3), y, format);
     context.textBaseline = "alphabetic";
     context.textAlign = "center";
     context.fillStyle = css(palette.muted);
