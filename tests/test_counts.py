@@ -37,7 +37,10 @@ def test_tables_equal_pandas_crosstab(rows):
 
 @pytest.mark.parametrize(
     ("cardinalities", "rows"),
-    [([300, 2, 3], 700), ([256, 257], 64), ([1, 1, 1], 3), ([1, 2], 100), ([4] * 9, 517)],
+    [
+        *(([300, 2, 3], 700), ([256, 257], 64), ([1, 1, 1], 3), ([1, 2], 100), ([4] * 9, 517)),
+        *(([3, 5], 4096), ([2, 4, 6], 4097), ([5, 5, 3], 20_000), ([2, 300], 9_000)),
+    ],
 )
 def test_kernel_equals_a_bincount_and_fills_every_cell(cardinalities, rows):
     table = table_of(8, cardinalities, rows)
@@ -48,12 +51,13 @@ def test_kernel_equals_a_bincount_and_fills_every_cell(cardinalities, rows):
         np.testing.assert_array_equal(cells, expected(table, i, j).reshape(-1))
 
 
-@pytest.mark.parametrize("rows", [1, 63, 64, 65, 130])
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 130, 4095, 4096, 4097, 8300])
 def test_planes_hold_the_rows_and_nothing_past_the_last(rows):
     table = random_table(rows, 6, rows)
     packed = pack_table(table)
     assert packed.rows == rows
-    assert packed.planes.shape == ((table.cardinalities - 1).sum(), -(-rows // 64))
+    # 64 words of 64 bits are one block; planes have whole blocks.
+    assert packed.planes.shape == ((table.cardinalities - 1).sum(), 64 * -(-rows // 4096))
     for i, states in enumerate(table.cardinalities):
         for k in range(states - 1):
             plane = packed.planes[packed.plane_offsets[i] + k]

@@ -63,7 +63,8 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
     kept = _without_missing(raw, rules, least_rows=2)
     columns = _reduce(raw, kept)
     _refuse_infinite(raw, kept, columns)
-    wide = [column for column in columns if _n_values(column, rules.max_states) > rules.max_states]
+    most = rules.max_states
+    wide = [column for column in columns if n_values(column.values, column.numbers, most) > most]
     _check_wide(raw.title, wide, rules)
     wide_names = [column.name for column in wide]
     notes = list(kept.notes)
@@ -152,23 +153,33 @@ def _without_missing(raw: RawTable, rules: Rules, least_rows: int) -> _Kept:
         return _Kept(None, ())
     if rules.missing == "reject":
         row, i = min((int(rows[0]), i) for i, rows in enumerate(gaps) if len(rows))
-        are = "values are missing, the first" if total > 1 else "value is missing,"
-        raise InputError(
-            f"{raw.title}: {total} {are} in {raw.place(row)}, column {raw.names[i]!r}; fill it in, "
-            'or drop such rows (missing="drop"), or make missing a state of its own '
-            '(missing="state").'
-        )
+        raise missing_refused(raw.title, total, raw.place(row), raw.names[i])
     complete = np.ones(raw.n_rows, dtype=bool)
     for rows in gaps:
         complete[rows] = False
-    left = int(complete.sum())
-    dropped = f"{raw.n_rows - left} of {raw.n_rows} rows"
+    note = dropped_note(raw.title, int(complete.sum()), raw.n_rows, least_rows)
+    return _Kept(np.flatnonzero(complete), (note,))
+
+
+def missing_refused(title: str, total: int, place: str, name: str) -> InputError:
+    """Return the refusal of `total` missing values, the first in `place`, column `name`."""
+    are = "values are missing, the first" if total > 1 else "value is missing,"
+    return InputError(
+        f"{title}: {total} {are} in {place}, column {name!r}; fill it in, "
+        'or drop such rows (missing="drop"), or make missing a state of its own '
+        '(missing="state").'
+    )
+
+
+def dropped_note(title: str, left: int, rows: int, least_rows: int) -> str:
+    """Say how many of the rows were dropped; raise :class:`InputError` if too few are left."""
+    dropped = f"{rows - left} of {rows} rows"
     if left < least_rows:
         raise InputError(
-            f"{raw.title}: dropping the {dropped} that lack a value leaves {left}, too few to "
+            f"{title}: dropping the {dropped} that lack a value leaves {left}, too few to "
             'learn from; make missing a state of its own (missing="state").'
         )
-    return _Kept(np.flatnonzero(complete), (f"{raw.title}: dropped {dropped} that lack a value.",))
+    return f"{title}: dropped {dropped} that lack a value."
 
 
 def _reduce(raw: RawTable, kept: _Kept) -> list[_Column]:
@@ -193,10 +204,14 @@ def _refuse_infinite(raw: RawTable, kept: _Kept, columns: Sequence[_Column]) -> 
     for column in columns:
         if column.numbers is not None and np.isinf(column.numbers).any():
             row = int(np.argmax(np.append(np.isinf(column.numbers), False)[column.codes]))
-            raise InputError(
-                f"{_place(raw, kept, row)}, column {column.name!r} holds an infinite number; "
-                "replace it or leave it empty."
-            )
+            raise infinite_refused(_place(raw, kept, row), column.name)
+
+
+def infinite_refused(place: str, name: str) -> InputError:
+    """Return the refusal of an infinite number in `place` (source and row), column `name`."""
+    return InputError(
+        f"{place}, column {name!r} holds an infinite number; replace it or leave it empty."
+    )
 
 
 def _place(raw: RawTable, kept: _Kept, row: int) -> str:
@@ -204,18 +219,20 @@ def _place(raw: RawTable, kept: _Kept, row: int) -> str:
     return f"{raw.title}: {raw.place(row if kept.rows is None else int(kept.rows[row]))}"
 
 
-def _n_values(column: _Column, enough: int) -> int:
-    """Count different values; text such as 1 and 1.0 is one number."""
-    numbers = column.numbers
-    if numbers is None or column.values.dtype != object or len(numbers) <= enough:
-        return len(column.values)
+def n_values(values: np.ndarray, numbers: np.ndarray | None, enough: int) -> int:
+    """Count different values, exactly if there are more than `enough`.
+
+    Text such as 1 and 1.0 is one number.
+    """
+    if numbers is None or values.dtype != object or len(numbers) <= enough:
+        return len(values)
     return len(np.unique(numbers)) if np.abs(numbers).max() < EXACT else len(numbers)
 
 
 def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
     """Refuse columns of too many values, unless they can and shall be binned."""
     for column in wide:
-        count = f"{_n_values(column, 0)} different"
+        count = f"{n_values(column.values, column.numbers, 0)} different"
         limit = f"more than max_states = {rules.max_states}"
         if column.numbers is None or len(np.unique(column.numbers)) < 2:
             advice = "leave it out if it is an identifier, or raise max_states"

@@ -37,6 +37,45 @@ class Record(NamedTuple):
     fields: list[str]
 
 
+class Text(NamedTuple):
+    """A piece of a delimited file.
+
+    Attributes
+    ----------
+    data : bytes
+    title : str
+        What messages call the file.
+    first_line : int
+        The line of the file in which the piece starts, counted from 1.
+    """
+
+    data: bytes
+    title: str
+    first_line: int = 1
+
+
+class Shape(NamedTuple):
+    """What the start of a file tells about all of it.
+
+    Attributes
+    ----------
+    delimiter : str
+    width : int
+        Fields a record.
+    line : int
+        Line of the first record.
+    names : tuple of str
+    named : bool
+        Whether the first record holds the names.
+    """
+
+    delimiter: str
+    width: int
+    line: int
+    names: tuple[str, ...]
+    named: bool
+
+
 def read_delimited(
     data: bytes, title: str, header: bool | None, expected: tuple[str, ...] | None
 ) -> RawTable:
@@ -58,11 +97,22 @@ def read_delimited(
         For an empty file, a wrong encoding, NUL bytes, ragged rows (each with its line), or a
         first line that could be names as well as values.
     """
-    data = data.removeprefix(_BYTE_ORDER_MARK)
-    _check_text(data, title)
-    delimiter = _find_delimiter(data, title)
-    first = next(_records(data, delimiter, title))
-    columns = _parse(data, delimiter, title, width=len(first.fields))
+    return read_start(Text(data, title), header, expected)[0]
+
+
+def read_start(
+    text: Text, header: bool | None, expected: tuple[str, ...] | None
+) -> tuple[RawTable, Shape]:
+    """Read the first piece of a file, or all of it; :func:`read_more` reads what follows.
+
+    Parameters and errors are those of :func:`read_delimited`.
+    """
+    text = text._replace(data=text.data.removeprefix(_BYTE_ORDER_MARK))
+    _check_text(text)
+    delimiter = _find_delimiter(text)
+    title = text.title
+    first = next(_records(text, delimiter))
+    columns = _parse(text, delimiter, len(first.fields), first.line)
     fields = tuple(field.strip() for field in first.fields)
     if header is None:
         below = (bool((column.codes[1:] == column.codes[0]).any()) for column in columns)
@@ -75,18 +125,38 @@ def read_delimited(
         f"{title}: line {first.line} was read as values, not as names; the columns are called "
         f"x0 to x{len(fields) - 1}."
     )
-    return RawTable(
+    names = fields if header else default_names(len(fields))
+    raw = RawTable(
         title,
-        fields if header else default_names(len(fields)),
+        names,
         tuple(RawColumn(column.codes[skip:], column.values) for column in columns),
         len(columns[0].codes) - skip,
-        lambda row: f"line {_line_of(data, delimiter, title, row + skip)}",
+        lambda row: f"line {_line_of(text, delimiter, row + skip)}",
         named=header,
         notes=() if header else (note,),
     )
+    return raw, Shape(delimiter, len(fields), first.line, names, header)
 
 
-def _check_text(data: bytes, title: str) -> None:
+def read_more(text: Text, shape: Shape) -> RawTable:
+    """Read a further piece of the file whose start had `shape`; the piece may hold no record."""
+    if not text.data.strip():
+        columns = tuple(RawColumn(np.zeros(0, np.int32), np.array([])) for _ in shape.names)
+    else:
+        _check_text(text)
+        columns = _parse(text, shape.delimiter, shape.width, shape.line)
+    return RawTable(
+        text.title,
+        shape.names,
+        columns,
+        len(columns[0].codes),
+        lambda row: f"line {_line_of(text, shape.delimiter, row)}",
+        named=shape.named,
+    )
+
+
+def _check_text(text: Text) -> None:
+    data, title = text.data, text.title
     if not data.strip():
         raise InputError(f"{title}: the file is empty.")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -94,7 +164,7 @@ def _check_text(data: bytes, title: str) -> None:
     nul = data.find(b"\0")
     if nul >= 0:
         raise InputError(
-            f"{title}: line {_line_at(data, nul)} holds a NUL byte, so this is no text file; save "
+            f"{title}: line {_line_at(text, nul)} holds a NUL byte, so this is no text file; save "
             "the table as CSV (UTF-8)."
         )
     if data.isascii():
@@ -104,50 +174,50 @@ def _check_text(data: bytes, title: str) -> None:
     except UnicodeDecodeError as problem:
         start = max(data.rfind(b"\n", 0, problem.start), data.rfind(b"\r", 0, problem.start)) + 1
         raise InputError(
-            f"{title}: byte {problem.start - start + 1} of line {_line_at(data, problem.start)} "
+            f"{title}: byte {problem.start - start + 1} of line {_line_at(text, problem.start)} "
             f"(0x{data[problem.start]:02x}) is no UTF-8; save the file with the encoding UTF-8."
         ) from None
 
 
-def _line_at(data: bytes, position: int) -> int:
-    return len(data[: position + 1].splitlines())
+def _line_at(text: Text, position: int) -> int:
+    return len(text.data[: position + 1].splitlines()) + text.first_line - 1
 
 
-def _records(data: bytes, delimiter: str, title: str, strict: bool = False) -> Iterator[Record]:
+def _records(text: Text, delimiter: str, strict: bool = False) -> Iterator[Record]:
     """Yield the records that are not blank lines, one by one."""
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=delimiter, strict=strict)
-    line = 1
+    stream = io.TextIOWrapper(io.BytesIO(text.data), encoding="utf-8", newline="")
+    reader = csv.reader(stream, delimiter=delimiter, strict=strict)
+    line = text.first_line
     try:
         for fields in reader:
             if fields:
                 yield Record(line, fields)
-            line = reader.line_num + 1
+            line = reader.line_num + text.first_line
     except csv.Error as problem:
         raise InputError(
-            f"{title}: the record that starts in line {line} cannot be read ({problem}); look for "
-            "a quotation mark that is never closed."
+            f"{text.title}: the record that starts in line {line} cannot be read "
+            f"({problem}); look for a quotation mark that is never closed."
         ) from None
 
 
-def _line_of(data: bytes, delimiter: str, title: str, row: int) -> int:
-    return next(islice(_records(data, delimiter, title), row, None)).line
+def _line_of(text: Text, delimiter: str, row: int) -> int:
+    return next(islice(_records(text, delimiter), row, None)).line
 
 
-def _find_delimiter(data: bytes, title: str) -> str:
+def _find_delimiter(text: Text) -> str:
     """Return the delimiter on whose number the first lines agree.
 
     Tab and semicolon are asked before the comma, which stands in text and in decimals too. When
     the lines agree on none, the file is ragged, and what divides the first line most is taken.
     """
-    line = _FIRST_LINE.search(data)
+    line = _FIRST_LINE.search(text.data)
     widths = {}
     for delimiter in _DELIMITERS:
         widths[delimiter] = line[0].count(delimiter.encode()) + 1 if line else 1
         if widths[delimiter] > MAX_COLUMNS:
-            raise InputError(f"{title}: there are more than {MAX_COLUMNS} columns; use fewer.")
+            raise InputError(f"{text.title}: there are more than {MAX_COLUMNS} columns; use fewer.")
         try:
-            sample = list(islice(_records(data, delimiter, title), _SAMPLE))
+            sample = list(islice(_records(text, delimiter), _SAMPLE))
         except InputError:
             continue  # wrong only if this is the delimiter, and then parsing says so
         counts = [len(record.fields) for record in sample]
@@ -156,27 +226,31 @@ def _find_delimiter(data: bytes, title: str) -> str:
     return max(reversed(widths), key=lambda delimiter: widths[delimiter])
 
 
-def _parse(data: bytes, delimiter: str, title: str, width: int) -> tuple[RawColumn, ...]:
-    """Parse all records, the first included, into columns of text."""
+def _parse(text: Text, delimiter: str, width: int, wanted: int) -> tuple[RawColumn, ...]:
+    """Parse all records, the first included, into columns of text.
+
+    `width` is the number of fields of the record in line `wanted`, and should be that of all.
+    """
+    data = text.data
     quoted = b'"' in data
     if quoted and data.count(b'"') % 2:
-        _explain(data, delimiter, title, width, strict=True)
+        _explain(text, delimiter, width, wanted, strict=True)
     names = [str(i) for i in range(width)]
     # Dictionaries keep each different text once, so all that follows works on few values.
-    text = pa.dictionary(pa.int32(), pa.string())
+    kind = pa.dictionary(pa.int32(), pa.string())
     try:
         table = arrow_csv.read_csv(
             io.BytesIO(data),
             read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, text), null_values=[], check_utf8=False
+                column_types=dict.fromkeys(names, kind), null_values=[], check_utf8=False
             ),
         ).unify_dictionaries()
     except pa.ArrowInvalid as problem:
-        _explain(data, delimiter, title, width)
+        _explain(text, delimiter, width, wanted)
         reason = str(problem).splitlines()[0]
-        raise InputError(f"{title}: the file cannot be read as CSV ({reason}).") from None
+        raise InputError(f"{text.title}: the file cannot be read as CSV ({reason}).") from None
     return tuple(_text_column(column) for column in table.columns)
 
 
@@ -185,15 +259,12 @@ def _text_column(column: pa.ChunkedArray) -> RawColumn:
     return text_column(np.concatenate(codes), column.chunk(0).dictionary.to_pylist())
 
 
-def _explain(data: bytes, delimiter: str, title: str, width: int, strict: bool = False) -> None:
-    """Raise for the first record that is not as wide as the first one, if there is one."""
-    wanted = 1
-    for k, record in enumerate(_records(data, delimiter, title, strict)):
-        if k == 0:
-            wanted = record.line
+def _explain(text: Text, delimiter: str, width: int, wanted: int, strict: bool = False) -> None:
+    """Raise for the first record that is not as wide as the one in line `wanted`, if any."""
+    for record in _records(text, delimiter, strict):
         if len(record.fields) != width:
             count = len(record.fields)
             raise InputError(
-                f"{title}: line {record.line} has {count} field{'s' * (count != 1)}, but line "
+                f"{text.title}: line {record.line} has {count} field{'s' * (count != 1)}, but line "
                 f"{wanted} has {width} (the delimiter is a {_DELIMITERS[delimiter]})."
             )

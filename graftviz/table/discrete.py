@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ class DiscreteTable:
     names: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...] = ()
+
+    has_rows: ClassVar[bool] = True  # False where the rows stay in a file
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -166,10 +168,9 @@ class DiscreteTable:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of names, labels and codes in hexadecimal; the same in every process."""
-        digest = hashlib.sha256()
-        digest.update(json.dumps([self.n_rows, self.names, self.labels]).encode("ascii"))
-        digest.update(self.codes.astype(self.codes.dtype.newbyteorder("<"), copy=False).data)
-        return digest.hexdigest()
+        prints = Fingerprint(self.names, self.labels)
+        prints.add(self)
+        return prints.text()
 
     def rows(self, index: Any) -> DiscreteTable:
         """Return the rows picked by an index array, mask or slice; names and labels stay.
@@ -199,18 +200,12 @@ class DiscreteTable:
         InputError
             When the fraction is not between 0 and 1, or a part would be left without a row.
         """
-        if not 0 < test_fraction < 1:
-            raise InputError(f"The test fraction must lie between 0 and 1; got {test_fraction:g}.")
-        n_test = round(self.n_rows * test_fraction)
-        if not 1 <= n_test <= self.n_rows - 1:
-            part = "test" if n_test < 1 else "training"
-            raise InputError(
-                f"A test fraction of {test_fraction:g} of {self.n_rows} rows leaves no {part} row; "
-                "use more rows or another fraction."
-            )
-        in_test = np.zeros(self.n_rows, dtype=bool)
-        in_test[np.random.default_rng(seed).permutation(self.n_rows)[:n_test]] = True
+        in_test = held_out_rows(self.n_rows, test_fraction, seed)
         return self.rows(~in_test), self.rows(in_test)
+
+    def chunks(self) -> Iterator[DiscreteTable]:
+        """Yield the rows in pieces that are small enough to work on: here, all at once."""
+        yield self
 
     def to_frame(self) -> pd.DataFrame:
         """Return the labels as a DataFrame of categorical columns, states in code order."""
@@ -219,6 +214,54 @@ class DiscreteTable:
             for i, name in enumerate(self.names)
         }
         return pd.DataFrame(columns)
+
+
+def held_out_rows(n_rows: int, test_fraction: float, seed: int) -> np.ndarray:
+    """Return which rows :meth:`DiscreteTable.split` holds out, bool, shape (n_rows,).
+
+    Raises
+    ------
+    InputError
+        When the fraction is not between 0 and 1, or a part would be left without a row.
+    """
+    if not 0 < test_fraction < 1:
+        raise InputError(f"The test fraction must lie between 0 and 1; got {test_fraction:g}.")
+    n_test = round(n_rows * test_fraction)
+    if not 1 <= n_test <= n_rows - 1:
+        part = "test" if n_test < 1 else "training"
+        raise InputError(
+            f"A test fraction of {test_fraction:g} of {n_rows} rows leaves no {part} row; "
+            "use more rows or another fraction."
+        )
+    in_test = np.zeros(n_rows, dtype=bool)
+    in_test[np.random.default_rng(seed).permutation(n_rows)[:n_test]] = True
+    return in_test
+
+
+class Fingerprint:
+    """SHA-256 of a table given in pieces, in hexadecimal; how it is cut is no matter.
+
+    Every variable is hashed on its own, since its codes come in pieces, and then all together.
+    """
+
+    def __init__(self, names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -> None:
+        self._naming = (names, labels)
+        self._columns = [hashlib.sha256() for _ in names]
+        self._rows = 0
+
+    def add(self, piece: DiscreteTable) -> None:
+        """Take the next rows in."""
+        codes = piece.codes.astype(piece.codes.dtype.newbyteorder("<"), copy=False)
+        for column, values in zip(self._columns, codes, strict=True):
+            column.update(values.data)
+        self._rows += piece.n_rows
+
+    def text(self) -> str:
+        """Return the digest of what was taken in."""
+        digest = hashlib.sha256(json.dumps([self._rows, *self._naming]).encode("ascii"))
+        for column in self._columns:
+            digest.update(column.digest())
+        return digest.hexdigest()
 
 
 def default_names(n: int) -> tuple[str, ...]:

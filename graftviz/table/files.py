@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -16,8 +18,9 @@ from graftviz.table.delimited import MAX_COLUMNS, read_delimited
 from graftviz.table.raw import RawTable, from_frame
 
 _DELIMITED = (".csv", ".tsv", ".txt", ".data")
-_PARQUET = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
+_MEANT = 2**31
 
 
 class _Content(NamedTuple):
@@ -44,30 +47,47 @@ def read_file(
         content = _from_path(Path(source), name, max_bytes)
     else:
         content = _from_upload(source, name, max_bytes)
-    if content.suffix in _PARQUET:
+    if content.suffix in PARQUET:
         return _read_parquet(content, max_bytes)
     return read_delimited(content.data, content.title, header, expected)
 
 
-def _from_path(path: Path, name: str | None, max_bytes: int) -> _Content:
-    title = name or path.name
-    try:
+def measured(path: Path, title: str) -> tuple[str, int]:
+    """Return suffix and size of a file.
+
+    Raises
+    ------
+    InputError
+        For a file that is missing, no file, or of an unknown kind.
+    """
+    with refusing(path):
         facts = path.stat()
         if not stat.S_ISREG(facts.st_mode):
             kind = "a folder" if stat.S_ISDIR(facts.st_mode) else "no ordinary file"
             raise InputError(f"{path} is {kind}; give a CSV or parquet file.")
-        suffix = _known_suffix(title)
-        _check_size(title, facts.st_size, max_bytes)
-        with path.open("rb") as file:
-            data = _read_at_most(file, title, max_bytes)
-    except InputError:
-        raise
+        return _known_suffix(title), facts.st_size
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Say in words what the system says about a path that cannot be read."""
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"There is no file {path}.") from None
+    except (InputError, pa.ArrowException):
+        raise
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise InputError(f"{str(path)!r} cannot be read: {reason}.") from None
-    return _Content(title, suffix, data)
+
+
+def _from_path(path: Path, name: str | None, max_bytes: int) -> _Content:
+    title = name or path.name
+    suffix, size = measured(path, title)
+    _check_size(title, size, max_bytes)
+    with refusing(path), path.open("rb") as file:
+        return _Content(title, suffix, _read_at_most(file, title, max_bytes))
 
 
 def _from_upload(file: BinaryIO, name: str | None, max_bytes: int) -> _Content:
@@ -84,12 +104,13 @@ def _from_upload(file: BinaryIO, name: str | None, max_bytes: int) -> _Content:
         raise InputError(f"{title} cannot be read: {problem}.") from None
     if isinstance(told, str):
         return _Content(title, _known_suffix(title), data)
-    kinds = _PARQUET if data.startswith(_PARQUET_MAGIC) else _DELIMITED
+    kinds = PARQUET if data.startswith(_PARQUET_MAGIC) else _DELIMITED
     return _Content(title, kinds[0], data)
 
 
 def _read_at_most(file: BinaryIO, title: str, max_bytes: int) -> bytes:
-    data: Any = file.read(max_bytes + 1)
+    # Python sets aside as much memory as a read asks for: a limit without meaning is not passed on.
+    data: Any = file.read(max_bytes + 1 if max_bytes < _MEANT else -1)
     if not isinstance(data, bytes):
         raise InputError(f"{title} is open as text; open it in binary mode.")
     # It may have grown since it was measured, or could not be measured.
@@ -107,7 +128,7 @@ def _check_size(title: str, size: int, max_bytes: int) -> None:
 
 def _known_suffix(title: str) -> str:
     suffix = Path(title).suffix.lower()
-    if suffix not in _DELIMITED + _PARQUET:
+    if suffix not in _DELIMITED + PARQUET:
         kind = f"of the unknown kind {suffix!r}" if suffix else "without a suffix"
         raise InputError(
             f"{title} is a file {kind}; save the table as CSV (.csv) or parquet (.parquet)."
@@ -130,26 +151,33 @@ def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
                 f"{title} has {facts.num_rows} rows of {facts.num_columns} columns, above the "
                 f"limit of {max_bytes} cells; use fewer, or raise max_bytes."
             )
-        schema = facts.schema
-        names = [schema.column(i).path for i in range(facts.num_columns)]
-        texts = [
-            names[i] for i in range(len(names)) if schema.column(i).physical_type == "BYTE_ARRAY"
-        ]
-        # Text as dictionaries: what repeats is kept once.
+        texts = text_columns(facts.schema)
         file = parquet.ParquetFile(io.BytesIO(content.data), read_dictionary=texts)
         table = file.read()
         # Only the index is taken from what pandas noted about itself: the rest may be anything.
-        frame = table.drop_columns(_index_columns(table)).to_pandas(ignore_metadata=True)
+        frame = table.drop_columns(index_columns(table.schema)).to_pandas(ignore_metadata=True)
     except InputError:
         raise
     except (pa.ArrowException, OSError, TypeError, KeyError, ValueError) as problem:
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise InputError(f"{title} cannot be read as parquet: {reason.rstrip('.')}.") from None
+        raise unreadable_parquet(title, problem) from None
     return from_frame(frame, title)
 
 
-def _index_columns(table: pa.Table) -> list[str]:
-    noted = table.schema.pandas_metadata
+def unreadable_parquet(title: str, problem: Exception) -> InputError:
+    """Return the refusal of a damaged parquet file."""
+    reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+    return InputError(f"{title} cannot be read as parquet: {reason.rstrip('.')}.")
+
+
+def text_columns(schema: parquet.ParquetSchema) -> list[str]:
+    """Return the columns of text, to be read as dictionaries: what repeats is kept once."""
+    columns = [schema.column(i) for i in range(len(schema))]
+    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+
+
+def index_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns that pandas noted to be its index."""
+    noted = schema.pandas_metadata
     listed = noted.get("index_columns") if isinstance(noted, dict) else None
     names = listed if isinstance(listed, list) else []
-    return [name for name in table.column_names if name in names]
+    return [name for name in schema.names if name in names]

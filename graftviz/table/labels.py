@@ -33,6 +33,7 @@ _INFINITE = r"[+-]?[iI]nf(inity)?"
 _ALL_NUMBERS = rf"^({_NUMBER}|{_INFINITE})$"
 _WHOLE_TEXT = re.compile(_WHOLE, re.ASCII)
 _NUMBER_TEXT = re.compile(_NUMBER, re.ASCII)
+_INFINITE_TEXT = re.compile(_INFINITE, re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _BIN_TEXT = re.compile(
     rf"< (?P<below>{_NUMBER})|\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\)|>= (?P<above>{_NUMBER})",
@@ -44,6 +45,13 @@ EXACT = 2.0**53  # beyond, not every whole number is a double
 def is_number(text: str) -> bool:
     """Return whether `text` is a finite number as a label would be."""
     return _NUMBER_TEXT.fullmatch(text) is not None
+
+
+def is_infinite(value: Any) -> bool:
+    """Return whether `value`, a number or text, is infinite as a number."""
+    if isinstance(value, str):
+        return _INFINITE_TEXT.fullmatch(value) is not None
+    return isinstance(value, float) and value in (np.inf, -np.inf)
 
 
 def is_whole_number(text: str) -> bool:

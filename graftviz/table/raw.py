@@ -37,7 +37,7 @@ class RawTable(NamedTuple):
     title : str
         What messages call the source, e.g. its file name.
     names : tuple of str
-    columns : tuple of RawColumn
+    columns : sequence of RawColumn
     n_rows : int
     place : callable
         Turns a row index into what people see: ``"line 17"`` of a file, ``"row 16"`` of a frame.
@@ -49,7 +49,7 @@ class RawTable(NamedTuple):
 
     title: str
     names: tuple[str, ...]
-    columns: tuple[RawColumn, ...]
+    columns: Sequence[RawColumn]
     n_rows: int
     place: Callable[[int], str]
     named: bool
@@ -81,7 +81,7 @@ def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
     columns = []
     for i, name in enumerate(names):
         try:
-            columns.append(_series_column(frame.iloc[:, i]))
+            columns.append(series_column(frame.iloc[:, i]))
         except UnicodeError:
             raise InputError(
                 f"{title}: column {name!r} holds text that is no valid Unicode, or bytes that are "
@@ -143,7 +143,8 @@ def check_names(title: str, names: Sequence[str], advice: str = "") -> None:
         first[name] = i
 
 
-def _series_column(series: Any) -> RawColumn:
+def series_column(series: Any) -> RawColumn:
+    """Take a series of a data frame."""
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if series.dtype == object:

@@ -1,50 +1,29 @@
-"""Pair counts on demand, from bit-packed one-hot planes.
+"""Pair counts on demand: each pair is counted once and kept, up to a memory bound.
 
-Each variable with s states is stored as s - 1 bit planes of N bits. The number of rows in state
-(a, b) is the population count of the AND of two planes; only (s_i - 1)(s_j - 1) cells are counted,
-the rest follow from the margins. A pair is counted once and kept, up to a memory bound; beyond it
-tables are counted again whenever they are asked for, which costs about a microsecond.
+Beyond the bound tables are counted again whenever they are asked for, which costs about a
+microsecond.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
+from graftviz.counts.packed import PackedTable, count_block, count_pair, pack_table
 from graftviz.errors import InputError
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
 from graftviz.table import DiscreteTable
 
 NOT_KEPT = -1  # the cache was full when the table was counted
 NEVER_COUNTED = -2
+_ROWS_AT_ONCE = 16  # their planes should fit into a near cache
 DEFAULT_CACHE_BYTES = 1 << 30
-
-
-class PackedTable(NamedTuple):
-    """Read-only, kernel-side form of a table.
-
-    Attributes
-    ----------
-    planes : uint64 array, shape (P, W)
-        W = ⌈N / 64⌉ words a plane; bits past the last row are zero.
-    plane_offsets : int64 array, shape (n + 1,)
-        Variable i owns planes ``plane_offsets[i]`` … (s_i - 1 of them).
-    margins : int32 array, flat
-        Counts of each state of each variable.
-    node_offsets : int64 array, shape (n + 1,)
-        Variable i owns ``margins[node_offsets[i]:node_offsets[i + 1]]``.
-    rows : int
-    """
-
-    planes: np.ndarray
-    plane_offsets: np.ndarray
-    margins: np.ndarray
-    node_offsets: np.ndarray
-    rows: int
+_CACHE_BYTES: ContextVar[int] = ContextVar("bound of the pair cache", default=DEFAULT_CACHE_BYTES)
 
 
 class TableStore(NamedTuple):
@@ -64,59 +43,6 @@ class TableStore(NamedTuple):
     cell_offsets: np.ndarray
     cells: np.ndarray
     used: np.ndarray
-
-
-def _popcount_instruction(_typing_context: Any, _word: Any) -> Any:
-    """Generate the processor's own population count of a 64-bit word."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        function = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
-        return builder.call(function, arguments)
-
-    return types.uint64(types.uint64), generate
-
-
-_popcount: Any = intrinsic(_popcount_instruction)
-
-
-@njit(cache=True, nogil=True)
-def _pack_variable(codes, states, planes):
-    """Set bit r of plane k where ``codes[r] == k``, for k < states - 1, a word at a time."""
-    rows = len(codes)
-    words = np.zeros(states, dtype=np.uint64)
-    for w in range(planes.shape[1]):
-        words[:] = 0
-        start = 64 * w
-        for bit in range(min(64, rows - start)):
-            words[codes[start + bit]] |= np.uint64(1) << np.uint64(bit)
-        for k in range(states - 1):
-            planes[k, w] = words[k]
-
-
-@njit(cache=True, nogil=True)
-def count_pair(packed, i, j, out):
-    """Write the counts of pair (i, j) into `out`, row-major, s_i · s_j cells."""
-    margin_i, margin_j = packed.node_offsets[i], packed.node_offsets[j]
-    states_i = packed.node_offsets[i + 1] - margin_i
-    states_j = packed.node_offsets[j + 1] - margin_j
-    planes_i, planes_j = packed.plane_offsets[i], packed.plane_offsets[j]
-    words = packed.planes.shape[1]
-    for b in range(states_j):
-        out[(states_i - 1) * states_j + b] = packed.margins[margin_j + b]
-    for a in range(states_i - 1):
-        plane_a = packed.planes[planes_i + a]
-        rest = packed.margins[margin_i + a]
-        for b in range(states_j - 1):
-            plane_b = packed.planes[planes_j + b]
-            total = np.uint64(0)
-            for w in range(words):
-                total += _popcount(plane_a[w] & plane_b[w])
-            count = np.int32(total)
-            out[a * states_j + b] = count
-            rest -= count
-            out[(states_i - 1) * states_j + b] -= count
-        out[a * states_j + states_j - 1] = rest
-        out[(states_i - 1) * states_j + states_j - 1] -= rest
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -159,32 +85,45 @@ def add_pair(store, i, j):
 
 
 @njit(cache=True, nogil=True)
-def _count_all(packed, store, row, scratch):
-    """Count every pair (row, j), j > row."""
-    for j in range(row + 1, store.pairs.n):
-        slot = find_slot(store.pairs, row, j)
-        if slot < 0:
-            slot = add_pair(store, row, j)
-        if store.cell_offsets[slot] == NEVER_COUNTED:
-            _count_slot(packed, store, slot, scratch)
+def _place_rows(packed, store, first, starts):
+    """Give all pairs of rows `first` … slots, and those not counted yet places in the cache.
+
+    The places are written to `starts`; -1 where nothing is to be counted.
+    """
+    pairs, cell_offsets, used = store.pairs, store.cell_offsets, store.used
+    offsets, room = packed.node_offsets, len(store.cells)
+    rows, n = starts.shape
+    starts[:] = NOT_KEPT
+    for k in range(rows):
+        i = first + k
+        for j in range(i + 1, n):
+            slot = find_slot(pairs, i, j)
+            if slot < 0:
+                slot = insert_pair(pairs, i, j)
+                cell_offsets[slot] = NEVER_COUNTED
+            if cell_offsets[slot] != NEVER_COUNTED:
+                continue
+            used[1] += 1
+            size = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
+            cell_offsets[slot] = NOT_KEPT
+            if used[0] + size <= room:
+                cell_offsets[slot] = used[0]
+                starts[k, j] = used[0]
+                used[0] += size
 
 
-def pack_table(table: DiscreteTable) -> PackedTable:
-    """Bit-pack a table; costs about a nanosecond per entry."""
-    cardinalities = table.cardinalities
-    plane_offsets = np.concatenate([[0], np.cumsum(cardinalities - 1)])
-    node_offsets = np.concatenate([[0], np.cumsum(cardinalities)])
-    words = (table.n_rows + 63) // 64
-    planes = np.zeros((int(plane_offsets[-1]), words), dtype=np.uint64)
-    margins = np.zeros(int(node_offsets[-1]), dtype=np.int32)
-    for i, states in enumerate(cardinalities):
-        codes = table.codes[i]
-        if states > 1:
-            _pack_variable(codes, int(states), planes[plane_offsets[i] : plane_offsets[i + 1]])
-        margins[node_offsets[i] : node_offsets[i + 1]] = np.bincount(codes, minlength=states)
-    for array in (planes, plane_offsets, margins, node_offsets):
-        array.flags.writeable = False
-    return PackedTable(planes, plane_offsets, margins, node_offsets, table.n_rows)
+@contextmanager
+def cache_bound(max_bytes: int) -> Iterator[None]:
+    """Bound the cache of every :class:`PairCounts` made inside by `max_bytes`.
+
+    So a bound reaches the counts without passing through the learner that makes them. It holds
+    for the thread (or task) that opened it, as context variables do.
+    """
+    token = _CACHE_BYTES.set(max_bytes)
+    try:
+        yield
+    finally:
+        _CACHE_BYTES.reset(token)
 
 
 class PairCounts:
@@ -195,10 +134,17 @@ class PairCounts:
     Parameters
     ----------
     table : DiscreteTable
+        Also one that is read in chunks: it is packed chunk by chunk, or, if there is no memory
+        for that, all its pairs are counted right now.
     packed : PackedTable, optional
         The packed form of the same table, if at hand.
-    max_bytes : int
-        Bound on the cached cells.
+    max_bytes : int, optional
+        Bound on the cached cells; default: that of :func:`cache_bound`, or 1 GiB.
+
+    Raises
+    ------
+    InputError
+        See :func:`graftviz.counts.packed.counting_plan`.
     """
 
     def __init__(
@@ -206,7 +152,7 @@ class PairCounts:
         table: DiscreteTable,
         packed: PackedTable | None = None,
         *,
-        max_bytes: int = DEFAULT_CACHE_BYTES,
+        max_bytes: int | None = None,
     ) -> None:
         self.packed = pack_table(table) if packed is None else packed
         self.cardinalities = table.cardinalities
@@ -214,7 +160,10 @@ class PairCounts:
         self.n_rows = table.n_rows
         largest = int(self.cardinalities.max())
         self._scratch = np.zeros(largest * largest, dtype=np.int32)
-        self._max_cells = max_bytes // 4
+        bound = _CACHE_BYTES.get() if max_bytes is None else max_bytes
+        self._counted = len(self.packed.pair_starts) > 0
+        # What has been counted beforehand is looked up where it lies: no need to keep it twice.
+        self._max_cells = 0 if self._counted else bound // 4
         self._mean_cells = float(self.cardinalities.mean()) ** 2
         self.store = TableStore(
             pairs=new_pair_map(self.n_variables),
@@ -231,12 +180,12 @@ class PairCounts:
     @property
     def tables_counted(self) -> int:
         """Number of different pairs counted so far."""
-        return int(self.store.used[1])
+        return self.tables_possible if self._counted else int(self.store.used[1])
 
     @property
     def tables_recounted(self) -> int:
         """How often a table was counted again because the cache was full."""
-        return int(self.store.used[2])
+        return 0 if self._counted else int(self.store.used[2])
 
     @property
     def scratch(self) -> np.ndarray:
@@ -297,11 +246,24 @@ class PairCounts:
 
     def count_row(self, i: int) -> None:
         """Count all pairs (i, j) with j > i."""
-        self.reserve(self.n_variables - 1 - i)
-        _count_all(self.packed, self.store, i, self._scratch)
+        self.count_rows(i, i + 1)
+
+    def count_rows(self, first: int, last: int) -> None:
+        """Count all pairs (i, j) with first <= i < last and j > i.
+
+        Several rows at once take less time than one after the other, since the planes of all
+        partners are fetched once for all of them. Pairs for which the cache has no room get a slot
+        and are counted when they are asked for.
+        """
+        n = self.n_variables
+        last = min(last, n - 1)
+        self.reserve((last - first) * (n - 1) - (first + last - 1) * (last - first) // 2)
+        for row in range(first, last, _ROWS_AT_ONCE):
+            starts = np.empty((min(_ROWS_AT_ONCE, last - row), n), dtype=np.int64)
+            _place_rows(self.packed, self.store, row, starts)
+            count_block(self.packed, row, starts, self.store.cells)
 
     def count_all(self) -> None:
         """Count all pairs, as edge grafting needs them."""
         self.reserve(self.tables_possible - int(self.store.pairs.size[0]))
-        for i in range(self.n_variables - 1):
-            _count_all(self.packed, self.store, i, self._scratch)
+        self.count_rows(0, self.n_variables - 1)

@@ -1,0 +1,41 @@
+"""Pair counts of a table, from bit-packed columns, on demand, within a memory bound."""
+
+from graftviz.counts.packed import (
+    MAX_ROWS,
+    CountingPlan,
+    PackedTable,
+    count_pair,
+    counting_plan,
+    pack_table,
+    pairs_bytes,
+    planes_bytes,
+)
+from graftviz.counts.pair_counts import (
+    DEFAULT_CACHE_BYTES,
+    NEVER_COUNTED,
+    NOT_KEPT,
+    PairCounts,
+    TableStore,
+    add_pair,
+    cache_bound,
+    table_cells,
+)
+
+__all__ = [
+    "DEFAULT_CACHE_BYTES",
+    "MAX_ROWS",
+    "NEVER_COUNTED",
+    "NOT_KEPT",
+    "CountingPlan",
+    "PackedTable",
+    "PairCounts",
+    "TableStore",
+    "add_pair",
+    "cache_bound",
+    "count_pair",
+    "counting_plan",
+    "pack_table",
+    "pairs_bytes",
+    "planes_bytes",
+    "table_cells",
+]

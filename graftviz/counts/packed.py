@@ -1,0 +1,309 @@
+"""Tables as bit-packed one-hot planes, and the counting of one pair from them.
+
+Each variable with s states is stored as s - 1 bit planes of N bits. The number of rows in state
+(a, b) is the population count of the AND of two planes; only (s_i - 1)(s_j - 1) cells are counted,
+the rest follow from the margins.
+
+Planes of a table that is read in chunks are put together chunk by chunk. Where even they exceed
+the memory allowed, and there are few enough pairs, all pairs are counted while the chunks go by,
+and these sums take the place of the planes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts.bits import BLOCK_WORDS, WORD_BITS, and_count, equal_mask
+from graftviz.errors import InputError
+from graftviz.memory import size_text
+from graftviz.table import ChunkedTable, DiscreteTable
+
+MAX_ROWS = 2**31 - 1  # a count must fit a signed 32-bit integer
+
+
+class PackedTable(NamedTuple):
+    """Read-only, kernel-side form of a table.
+
+    Attributes
+    ----------
+    planes : uint64 array, shape (P, W)
+        W words a plane, ⌈N / 64⌉ rounded up to whole blocks of 64; bits past the last row are
+        zero. W = 0 where `pair_cells` holds all there is to know.
+    plane_offsets : int64 array, shape (n + 1,)
+        Variable i owns planes ``plane_offsets[i]`` … (s_i - 1 of them).
+    margins : int32 array, flat
+        Counts of each state of each variable.
+    node_offsets : int64 array, shape (n + 1,)
+        Variable i owns ``margins[node_offsets[i]:node_offsets[i + 1]]``.
+    rows : int
+    pair_cells : int32 array
+        The counts of all pairs in lexicographic order, if they were counted beforehand.
+    pair_starts : int64 array
+        Where the pairs (i, i + 1), (i, i + 2), … begin in `pair_cells`; empty if there are none.
+    """
+
+    planes: np.ndarray
+    plane_offsets: np.ndarray
+    margins: np.ndarray
+    node_offsets: np.ndarray
+    rows: int
+    pair_cells: np.ndarray
+    pair_starts: np.ndarray
+
+
+class CountingPlan(NamedTuple):
+    """How a table is going to be counted.
+
+    Attributes
+    ----------
+    by_planes : bool
+        From bit planes on demand; otherwise all pairs in one pass over the rows.
+    planes_bytes, pairs_bytes : int
+        What planes, or the counts of all pairs, take.
+    """
+
+    by_planes: bool
+    planes_bytes: int
+    pairs_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """What the chosen way takes."""
+        return self.planes_bytes if self.by_planes else self.pairs_bytes
+
+
+@njit(cache=True, nogil=True)
+def _pack_variable(codes, states, planes, first_word, margins):
+    """Set bit r of plane k where ``codes[r] == k``, for k < states - 1, and add up the margins.
+
+    The rows of `codes` begin at bit 0 of word `first_word`.
+    """
+    rows = len(codes)
+    whole = rows // WORD_BITS
+    for k in range(states - 1):
+        for w in range(whole):
+            planes[k, first_word + w] = equal_mask(codes, WORD_BITS * w, k)
+    for r in range(WORD_BITS * whole, rows):
+        if codes[r] < states - 1:
+            planes[codes[r], first_word + whole] |= np.uint64(1) << np.uint64(r % WORD_BITS)
+    last = first_word + (rows + WORD_BITS - 1) // WORD_BITS
+    rest = rows
+    for k in range(states - 1):
+        count = _count_bits(planes, k, first_word, last)
+        margins[k] += count
+        rest -= count
+    margins[states - 1] += rest
+
+
+@njit(cache=True, nogil=True)
+def _count_bits(planes, k, first_word, last_word):
+    """Count the bits of words `first_word` … of plane k, a few at a time."""
+    total = np.int64(0)
+    for w in range(first_word, last_word):
+        word = planes[k, w]
+        word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+        word = (word & np.uint64(0x3333333333333333)) + (
+            (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+        )
+        word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        total += np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def count_pair(packed, i, j, out):
+    """Write the counts of pair (i, j) into `out`, row-major, s_i · s_j cells."""
+    if len(packed.pair_starts) > 0:
+        _copy_pair(packed, i, j, out)
+    else:
+        # Taken out of the tuple here, since that costs a reference count each time.
+        _count_planes(
+            packed.planes, packed.plane_offsets, packed.margins, packed.node_offsets, i, j, out, 0
+        )
+
+
+@njit(cache=True, nogil=True)
+def _count_planes(planes, plane_offsets, margins, offsets, i, j, out, at):
+    """Count pair (i, j) from its planes into ``out[at:]``."""
+    margin_i, margin_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - margin_i, offsets[j + 1] - margin_j
+    planes_i, planes_j = plane_offsets[i], plane_offsets[j]
+    last = at + (states_i - 1) * states_j
+    for b in range(states_j):
+        out[last + b] = margins[margin_j + b]
+    for a in range(states_i - 1):
+        row = at + a * states_j
+        rest = margins[margin_i + a]
+        for b in range(states_j - 1):
+            count = np.int32(and_count(planes, planes_i + a, planes_j + b))
+            out[row + b] = count
+            rest -= count
+            out[last + b] -= count
+        out[row + states_j - 1] = rest
+        out[last + states_j - 1] -= rest
+
+
+@njit(cache=True, nogil=True)
+def count_block(packed, first, starts, cells):
+    """Count the pairs of rows `first` … with all later variables into their places in `cells`.
+
+    Parameters
+    ----------
+    starts : int64 array, shape (rows, n)
+        Where the counts of pair (first + k, j) go; -1: nowhere.
+    """
+    planes, plane_offsets = packed.planes, packed.plane_offsets
+    margins, offsets = packed.margins, packed.node_offsets
+    rows, n = starts.shape
+    # The planes of the few rows stay in a near cache while those of all partners go by once.
+    for j in range(first + 1, n):
+        for k in range(min(rows, j - first)):
+            at = starts[k, j]
+            if at < 0:
+                continue
+            if len(packed.pair_starts) > 0:
+                _copy_pair(packed, first + k, j, cells[at:])
+            else:
+                _count_planes(planes, plane_offsets, margins, offsets, first + k, j, cells, at)
+
+
+@njit(cache=True, nogil=True)
+def _copy_pair(packed, i, j, out):
+    """Look a pair up that was counted beforehand, transposed if i > j."""
+    low, high = min(i, j), max(i, j)
+    offsets, cells = packed.node_offsets, packed.pair_cells
+    states_i, states_j = offsets[i + 1] - offsets[i], offsets[j + 1] - offsets[j]
+    states_low = offsets[low + 1] - offsets[low]
+    at = packed.pair_starts[low] + states_low * (offsets[high] - offsets[low + 1])
+    for a in range(states_i):
+        for b in range(states_j):
+            k = a * states_j + b if i < j else b * states_i + a
+            out[a * states_j + b] = cells[at + k]
+
+
+@njit(cache=True, nogil=True)
+def _add_row(chunk, i, at, cells, scratch):
+    """Add the counts of the pairs (i, j), j > i, of a packed chunk to ``cells[at:]``."""
+    offsets = chunk.node_offsets
+    states_i = offsets[i + 1] - offsets[i]
+    for j in range(i + 1, len(offsets) - 1):
+        size = states_i * (offsets[j + 1] - offsets[j])
+        count_pair(chunk, i, j, scratch)
+        for k in range(size):
+            cells[at + k] += scratch[k]
+        at += size
+
+
+def planes_bytes(rows: int, cardinalities: np.ndarray) -> int:
+    """Return the size of a table's bit planes."""
+    return int((cardinalities - 1).sum()) * _plane_words(rows) * WORD_BITS // 8
+
+
+def pairs_bytes(cardinalities: np.ndarray) -> int:
+    """Return the size of the counts of all pairs."""
+    total, squares = int(cardinalities.sum()), int((cardinalities**2).sum())
+    return 4 * (total**2 - squares) // 2
+
+
+def counting_plan(table: DiscreteTable) -> CountingPlan:
+    """Decide how to count: from planes if there is memory for them.
+
+    Raises
+    ------
+    InputError
+        For more rows than a count can hold, and for a table read in chunks for which neither its
+        planes nor the counts of all its pairs fit into its ``max_memory``.
+    """
+    if table.n_rows > MAX_ROWS:
+        raise InputError(
+            f"The table has {table.n_rows:,} rows, more than the {MAX_ROWS:,} that counts of 32 "
+            "bits can hold; use fewer."
+        )
+    planes, pairs = (
+        planes_bytes(table.n_rows, table.cardinalities),
+        pairs_bytes(table.cardinalities),
+    )
+    if not isinstance(table, ChunkedTable) or planes <= table.max_memory:
+        return CountingPlan(True, planes, pairs)
+    if pairs <= table.max_memory:
+        return CountingPlan(False, planes, pairs)
+    raise InputError(
+        f"Counting {table.title} needs {size_text(planes)} for its {table.n_rows:,} rows of "
+        f"{table.n_variables:,} variables as bit planes, or {size_text(pairs)} for the counts of "
+        f"all pairs, but only {size_text(table.max_memory)} are allowed; use fewer rows or "
+        "variables, or allow more memory."
+    )
+
+
+def pack_table(table: DiscreteTable) -> PackedTable:
+    """Bit-pack a table, chunk by chunk; costs about half a nanosecond per entry in memory.
+
+    Raises
+    ------
+    InputError
+        See :func:`counting_plan`.
+    """
+    plan = counting_plan(table)
+    packed = _empty(table.cardinalities, table.n_rows if plan.by_planes else 0)
+    packed = packed._replace(rows=table.n_rows)
+    if plan.by_planes:
+        _pack(table, packed)
+    else:
+        packed = _count_by_chunks(table, packed)
+    for array in packed:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return packed
+
+
+def _plane_words(rows: int) -> int:
+    return -(-rows // (WORD_BITS * BLOCK_WORDS)) * BLOCK_WORDS
+
+
+def _empty(cardinalities: np.ndarray, rows: int) -> PackedTable:
+    plane_offsets = np.concatenate([[0], np.cumsum(cardinalities - 1)])
+    node_offsets = np.concatenate([[0], np.cumsum(cardinalities)])
+    return PackedTable(
+        planes=np.zeros((int(plane_offsets[-1]), _plane_words(rows)), dtype=np.uint64),
+        plane_offsets=plane_offsets,
+        margins=np.zeros(int(node_offsets[-1]), dtype=np.int32),
+        node_offsets=node_offsets,
+        rows=rows,
+        pair_cells=np.zeros(0, dtype=np.int32),
+        pair_starts=np.zeros(0, dtype=np.int64),
+    )
+
+
+def _pack(table: DiscreteTable, packed: PackedTable) -> None:
+    """Fill planes and margins; every chunk but the last has a multiple of 64 rows."""
+    first_word = 0
+    for chunk in table.chunks():
+        for i, states in enumerate(table.cardinalities.tolist()):
+            start, at = packed.plane_offsets[i], packed.node_offsets[i]
+            _pack_variable(
+                chunk.codes[i],
+                states,
+                packed.planes[start : start + states - 1],
+                first_word,
+                packed.margins[at : at + states],
+            )
+        first_word += chunk.n_rows // WORD_BITS
+
+
+def _count_by_chunks(table: DiscreteTable, packed: PackedTable) -> PackedTable:
+    """Count all pairs in one pass over the rows."""
+    sizes, offsets = table.cardinalities, packed.node_offsets
+    row_sizes = sizes * (offsets[-1] - offsets[1:])
+    starts = np.concatenate([[0], np.cumsum(row_sizes)[:-1]])
+    cells = np.zeros(int(row_sizes.sum()), dtype=np.int32)
+    scratch = np.zeros(int(sizes.max()) ** 2, dtype=np.int32)
+    for chunk in table.chunks():
+        part = _empty(sizes, chunk.n_rows)
+        _pack(chunk, part)
+        np.add(packed.margins, part.margins, out=packed.margins)
+        for i in range(len(sizes) - 1):
+            _add_row(part, i, starts[i], cells, scratch)
+    return packed._replace(pair_cells=cells, pair_starts=starts)

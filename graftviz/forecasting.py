@@ -1,0 +1,372 @@
+"""Memory and time a run will take, told before it starts.
+
+Both are sums of parts: how many of a thing there will be, times what one of them costs. Bytes per
+thing follow from the arrays that hold it; times per operation were measured on one 2.5 GHz core and
+are meant to tell seconds from hours. How many edge tests a run makes is known exactly only for edge
+grafting; for the streaming learners it follows from the edge budget and the tests per step, and
+without a budget every pair is tested sooner or later.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.counts import (
+    DEFAULT_CACHE_BYTES,
+    counting_plan,
+    planes_bytes,
+)
+from graftviz.learners.base import Learner
+from graftviz.memory import resident_bytes, size_text
+from graftviz.table import ChunkedTable, DiscreteTable, Extent
+
+_PROGRAM = 280_000_000  # Python, its libraries, and the engine read from its cache
+_SLOT = 77  # bytes of a pair in its map and in the search, without hash table and cells
+_SCANNED_SLOT = 143  # the same in edge grafting, with what its certificate lists
+_HASH_ENTRY = 16
+_LOGGED_TEST = 17
+_GROWTH = 1.25  # arrays grow by doubling, untouched memory is not taken, copies are
+_EDGE_NUMBERS = 12  # float64 numbers a cell of an active edge: weights, targets, record of changes
+_RAW_CELL = 40  # bytes of a cell on its way from a file to a code, the reader included
+_READ_CELL = 11  # bytes of a cell while a parquet file is read at once; more if it is wide
+_WIDE_CELL = 13
+_TEXT_BYTE = 12  # the same for a byte of delimited text
+_HIT_EVERY = 0.05  # tests from one hit to the next, for each variable there is
+_TYPICAL_EDGES = 3  # edges a variable where no budget is given
+
+# Seconds.
+_PACK = 0.5e-9  # an entry of the table
+_CHUNK_READ = 150e-9  # an entry of a table in a file
+_WORD = 0.25e-9  # a word of a cell
+_PAIR = 0.5e-6  # a pair, besides its words
+_FETCH = 0.07e-9  # a byte of planes that are not in a near cache
+_NEAR_CACHE = 8_000_000
+_TEST = 2.5e-6  # an edge test, besides counting
+_SCAN = 10e-9  # a pair edge grafting looks at again
+_CHANGED = 0.02  # share of pairs whose score edge grafting has to take again
+_SCORE_CELL = 4e-9
+_HUBS = 35e-9  # a stored pair in a step with the hub rule
+_HELD = 0.5e-6  # an edge of the reservoir in a step
+_NODE = 20e-6
+_NODE_STEP = 0.25e-6
+_EDGE_STEP = 0.4e-6
+_FIT_CELL = 12e-6  # a cell of an edge, over all its visits
+_ROW_LANE = 1.0e-9  # a row and a state of a variable in a sum or a step of the pseudo-likelihood
+_ROW_VISITS = 12  # steps of both ends of an edge, over all its visits
+_SOLVE = 10e-9  # a number of the response of an edge test
+
+
+class Part(NamedTuple):
+    """One reason why a run takes memory or time."""
+
+    name: str
+    bytes: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will take.
+
+    Attributes
+    ----------
+    peak_bytes : int
+        Largest memory of the process, what it holds already included.
+    added_bytes : int
+        What the run adds to that.
+    seconds : float
+        Engine time.
+    parts : tuple of Part
+        What these are the sums of, largest memory first.
+    assumptions : tuple of str
+        Sentences: what had to be guessed.
+    """
+
+    peak_bytes: int
+    added_bytes: int
+    seconds: float
+    parts: tuple[Part, ...]
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The numbers in words."""
+        worst = [part for part in self.parts if part.bytes > 0.1 * self.peak_bytes][:3]
+        named = ", ".join(f"{part.name} {size_text(part.bytes)}" for part in worst)
+        reasons = f" ({named})" if named else ""
+        return (
+            f"This run will take about {size_text(self.peak_bytes)} of memory{reasons} and "
+            f"{duration_text(self.seconds)} of engine time."
+        )
+
+
+class _Size(NamedTuple):
+    """A table as far as a forecast needs to know it."""
+
+    rows: int
+    sizes: np.ndarray
+    has_rows: bool
+    code_bytes: int
+    loaded: bool
+    table: DiscreteTable | None
+
+    @property
+    def n(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def possible(self) -> int:
+        return self.n * (self.n - 1) // 2
+
+    @property
+    def cells(self) -> float:
+        """Mean number of cells of a pair table."""
+        return float(self.sizes.mean()) ** 2
+
+
+def forecast(
+    table: DiscreteTable | tuple[int, int, int],
+    learner: Learner,
+    *,
+    cache_bytes: int = DEFAULT_CACHE_BYTES,
+) -> Forecast:
+    """Say what memory and time `learner` will take on `table`, before it starts.
+
+    Parameters
+    ----------
+    table : DiscreteTable or (rows, variables, states)
+        A table, also one that is read in chunks, or the shape of one that is not there yet.
+    learner : Learner
+    cache_bytes : int
+        Bound of the pair cache, see :func:`graftviz.counts.cache_bound`.
+
+    Raises
+    ------
+    InputError
+        When the table cannot be counted within its ``max_memory``.
+    """
+    size = _size_of(table)
+    held = resident_bytes() or _PROGRAM
+    start = [Part("program", max(held - (size.code_bytes if size.loaded else 0), _PROGRAM), 0.0)]
+    start.append(Part("table", size.code_bytes, 0.0))
+    known = _WORK.get(learner.name)
+    notes: list[str] = []
+    if known is None:
+        notes.append(
+            f"How much work {learner.title} makes is not known; it is taken to count every pair."
+        )
+    work = [*_statistics(size), *(known or _every_pair)(size, learner, cache_bytes, notes)]
+    parts = sorted([*start, *work], key=lambda part: -part.bytes)
+    peak = int(sum(part.bytes for part in parts))
+    # What the process holds besides program and table stays in it.
+    added = int(sum(part.bytes for part in work)) + (0 if size.loaded else size.code_bytes)
+    seconds = sum(part.seconds for part in parts)
+    return Forecast(peak, added, seconds, tuple(parts), tuple(notes))
+
+
+def loading_bytes(extent: Extent) -> int:
+    """Return what reading a file into memory takes at its peak."""
+    if extent.rows is None:
+        return _TEXT_BYTE * extent.bytes
+    wide = extent.rows * extent.wide_columns
+    return extent.bytes + _READ_CELL * extent.cells + _WIDE_CELL * wide
+
+
+def chunk_bytes(columns: int, code_bytes: int = 1) -> int:
+    """Return what reading a file in chunks takes, whatever its length."""
+    return _RAW_CELL * max(2**22, 1024 * columns) + 3 * max(2**25, 4096 * columns * code_bytes)
+
+
+def duration_text(seconds: float) -> str:
+    """Write a time for people, no more exactly than it is known."""
+    if seconds < 1:
+        return "less than a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:,.0f} hours"
+
+
+def _size_of(table: DiscreteTable | tuple[int, int, int]) -> _Size:
+    if not isinstance(table, DiscreteTable):
+        rows, columns, states = (int(number) for number in table)
+        itemsize = 1 if states <= 256 else 2
+        sizes = np.full(columns, states, dtype=np.int64)
+        return _Size(rows, sizes, True, rows * columns * itemsize, False, None)
+    sizes, rows = table.cardinalities, table.n_rows
+    if isinstance(table, ChunkedTable):
+        itemsize = 1 if sizes.max() <= 256 else 2
+        held = chunk_bytes(len(sizes), itemsize)
+        return _Size(rows, sizes, False, held, False, table)
+    return _Size(rows, sizes, True, table.codes.nbytes, True, table)
+
+
+def _statistics(size: _Size) -> list[Part]:
+    entries = size.rows * size.n
+    if size.table is None or size.has_rows:
+        return [Part("bit planes", planes_bytes(size.rows, size.sizes), entries * _PACK)]
+    plan = counting_plan(size.table)
+    if plan.by_planes:
+        return [Part("bit planes", plan.planes_bytes, entries * _CHUNK_READ)]
+    seconds = entries * _CHUNK_READ + size.possible * _count_seconds(size)
+    return [Part("counts of all pairs", plan.pairs_bytes, seconds)]
+
+
+def _count_seconds(size: _Size) -> float:
+    """Return the time to count one pair."""
+    planes = planes_bytes(size.rows, size.sizes)
+    per_plane = planes / max(int((size.sizes - 1).sum()), 1)
+    free = float((size.sizes - 1).mean())
+    fetch = _FETCH * 2 * free * per_plane if planes > _NEAR_CACHE else 0.0
+    return _PAIR + _WORD * free**2 * per_plane / 8 + fetch
+
+
+def _pairs(
+    size: _Size, counted: float, slot: int, cache_bytes: int, growth: float = _GROWTH
+) -> Part:
+    """Return the part of the pairs that are counted: cells up to the bound, and slots."""
+    table = 2 ** math.ceil(math.log2(2 * max(counted, 128) * 1.3))
+    on_demand = size.table is None or size.has_rows or counting_plan(size.table).by_planes
+    cells = min(4 * size.cells * counted * growth, cache_bytes) if on_demand else 0.0
+    seconds = counted * _count_seconds(size) if on_demand else 0.0
+    return Part("pair counts", cells + counted * slot + _HASH_ENTRY * table, seconds)
+
+
+def _every_pair(size: _Size, _learner: Any, cache_bytes: int, _notes: list[str]) -> list[Part]:
+    return [_pairs(size, size.possible, _SLOT, cache_bytes)]
+
+
+def _edge_grafting(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) -> list[Part]:
+    edges = _edges(size, learner, notes)
+    score = _methods(size, learner)[0]
+    looks = edges * size.possible
+    per_score = _score_seconds(size, score, edges)
+    per_look = _SCAN if score == "belief" else _SCAN + _CHANGED * per_score
+    return [
+        _pairs(size, size.possible, _SCANNED_SLOT, cache_bytes, growth=1.0),
+        Part(
+            "scans", 0.0, looks * per_look + 2 * size.possible * _score_seconds(size, score, edges)
+        ),
+        *_fit(size, learner, edges, edges),
+    ]
+
+
+def _best_choice(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) -> list[Part]:
+    edges = _edges(size, learner, notes)
+    plan = learner.plan(size.n)
+    steps = math.ceil(edges / (1 + 14 * (1 - plan.alpha)))
+    tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
+    counted = min(size.possible, tests)
+    if _open_ended(learner, size) or plan.full_queue:
+        counted, tests = size.possible, max(tests, size.possible)
+    elif counted < size.possible:
+        notes.append("Where hardly a pair violates, more of them are tested, at most all.")
+    score = _methods(size, learner)[0]
+    held = steps * plan.capacity
+    hubs = _HUBS * counted / 2 * steps if plan.hubs else 0.0
+    per_test = _TEST + _score_seconds(size, score, edges)
+    return [
+        _pairs(size, counted, _SLOT, cache_bytes),
+        Part("record of the steps", 16 * held + _LOGGED_TEST * tests, 0.0),
+        Part("search", 0.0, tests * per_test + hubs + held * _HELD),
+        *_fit(size, learner, edges, steps),
+    ]
+
+
+def _first_hit(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) -> list[Part]:
+    edges = _edges(size, learner, notes)
+    open_ended = _open_ended(learner, size)
+    wait = max(_HIT_EVERY * size.n, 1.0)
+    tests = size.possible * 2 if open_ended else min(size.possible, wait * edges)
+    counted = min(size.possible, tests)
+    if not open_ended and counted < size.possible:
+        notes.append(f"From one hit to the next {wait:,.0f} tests are assumed.")
+    score = _methods(size, learner)[0]
+    return [
+        _pairs(size, counted, _SLOT, cache_bytes),
+        Part("record of the steps", _LOGGED_TEST * tests, 0.0),
+        Part("search", 0.0, tests * (_TEST + _score_seconds(size, score, edges))),
+        *_fit(size, learner, edges, edges),
+    ]
+
+
+_WORK = {
+    "edge-grafting": _edge_grafting,
+    "best-choice": _best_choice,
+    "first-hit": _first_hit,
+    "chow-liu": _every_pair,
+}
+
+
+def _open_ended(learner: Any, size: _Size) -> bool:
+    """Return whether only the lack of violating pairs ends the run, so that all are tested."""
+    return bool(learner.edge_budget(size.n) >= size.possible)
+
+
+def _edges(size: _Size, learner: Any, notes: list[str]) -> int:
+    if not _open_ended(learner, size):
+        return int(learner.edge_budget(size.n))
+    edges = min(_TYPICAL_EDGES * size.n, size.possible)
+    notes.append(
+        f"Without an edge budget, {edges:,} edges ({_TYPICAL_EDGES} a variable) are assumed."
+    )
+    return edges
+
+
+def _methods(size: _Size, learner: Any) -> tuple[str, str, bool]:
+    """Return score, objective, and whether a pseudo-likelihood refit follows."""
+    best = getattr(learner, "preset", "") == "best"
+    usual = ("belief", "bethe", False)
+    if best:
+        pseudo = ("pseudo-likelihood", "pseudo-likelihood", True)
+        usual = pseudo if size.has_rows else ("linear-response", "bethe", False)
+    objective = getattr(learner, "objective", None) or usual[1]
+    score = getattr(learner, "score", None)
+    if score is None and getattr(learner, "objective", None) is not None:
+        score = "belief" if objective == "bethe" else "pseudo-likelihood"
+    refit = getattr(learner, "refit", None)
+    return score or usual[0], objective, usual[2] if refit is None else bool(refit)
+
+
+def _score_seconds(size: _Size, score: str, edges: float) -> float:
+    """Return the time to score one pair whose table is counted."""
+    if score == "pseudo-likelihood":
+        # A pair of two variables without edges is scored from its counts.
+        alone = (1 - min(edges / size.n, 1)) ** 2
+        by_rows = 2 * size.rows * _ROW_LANE * float(size.sizes.mean())
+        return alone * _SCORE_CELL * size.cells + (1 - alone) * by_rows
+    if score == "linear-response":
+        return _SCORE_CELL * size.cells + _SOLVE * float(size.sizes.mean()) ** 2 * edges
+    return _SCORE_CELL * size.cells
+
+
+def _fit(size: _Size, learner: Any, edges: float, steps: float) -> list[Part]:
+    """Return active set, its fits, and the conditionals of a pseudo-likelihood."""
+    score, objective, refit = _methods(size, learner)
+    cells, states = size.cells, float(size.sizes.mean())
+    network = 8 * edges * (_EDGE_NUMBERS * cells + 4 * states) + size.n * (8 * 6 * states + 400)
+    parts = [Part("model and its history", network * _GROWTH, 0.0)]
+    seconds = size.n * _NODE + steps * (size.n * _NODE_STEP + edges / 2 * _EDGE_STEP)
+    rows_needed = "pseudo-likelihood" in (score, objective) or refit
+    if rows_needed:
+        connected = min(size.n, 2 * edges)
+        lanes = 4 * math.ceil(states / 4)  # probabilities of a row stand in groups of four
+        block = size.rows * (4 * lanes + 8)
+        parts.append(Part("conditionals of the rows", connected * block * _GROWTH, 0.0))
+        visits = edges * _ROW_VISITS * 2 * size.rows * states * _ROW_LANE
+        parts.append(Part("pseudo-likelihood fits", 0.0, visits))
+    if objective == "bethe":
+        seconds += edges * cells * _FIT_CELL
+    if score == "linear-response":
+        numbers = min(size.n, 2 * edges) * states
+        dense = learner.name == "edge-grafting"
+        room = 8 * numbers**2 * 1.5 if dense else 8 * edges * cells * 20
+        update = numbers**2 * 8 * 0.3e-9 * states if dense else edges * cells * 60e-9
+        parts.append(Part("linear response", room, steps * update))
+    parts.append(Part("fits", 0.0, seconds))
+    return parts
