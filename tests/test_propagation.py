@@ -10,13 +10,25 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.inference import infer
+from graftviz.inference.propagation import message_graph, refresh_belief
+from graftviz.inference.sweeps import is_quick, pass_quickly
 from graftviz.model import PairwiseMRF
 
+QUICK = [2, 3, 4, 5, 8]  # numbers of states that have a kernel of their own
 
-def random_forest(seed: int, n: int, scale: float, *, zeros: float = 0.0, most_states: int = 4):
+
+def random_forest(
+    seed: int,
+    n: int,
+    scale: float,
+    *,
+    zeros: float = 0.0,
+    most_states: int = 4,
+    states: int | None = None,
+):
     """A forest of one or more trees whose edges stand in no helpful order."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, most_states + 1, size=n)
+    sizes = rng.integers(1, most_states + 1, size=n) if states is None else np.full(n, states)
     names = rng.permutation(n)
     parents = {k: rng.integers(k) for k in range(1, n) if rng.random() < 0.9}
     tables = {}
@@ -32,9 +44,9 @@ def with_zeros(rng, weights, share):
     return weights
 
 
-def random_loops(seed: int, n: int, scale: float, density: float = 0.5):
+def random_loops(seed: int, n: int, scale: float, density: float = 0.5, states: int | None = None):
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 5, size=n)
+    sizes = rng.integers(1, 5, size=n) if states is None else np.full(n, states)
     pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < density]
     return PairwiseMRF.from_tables(
         [rng.normal(0, scale, size) for size in sizes],
@@ -119,6 +131,95 @@ def test_equals_the_plain_twin_on_loops(seed):
     assert largest_gap(beliefs, nodes, edges) < 1e-9
     log_partition = naive.bethe_log_partition(model, nodes, edges)
     assert beliefs.log_partition == pytest.approx(log_partition, abs=1e-9)
+
+
+@pytest.mark.parametrize("states", [*QUICK, 6])
+def test_equal_numbers_of_states_equal_the_plain_twin_too(states):
+    model = random_loops(states, 6, 0.6, states=states)
+    beliefs = infer(model, tolerance=1e-13, max_sweeps=2000)
+    assert beliefs.converged
+    assert_sound(beliefs)
+    nodes, edges = naive.loopy_propagation(model, 400)
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [2.0, 40.0, 100.0])
+@pytest.mark.parametrize("states", [2, 3, 5])
+def test_equal_numbers_of_states_are_exact_on_forests_whatever_the_weights(states, scale):
+    model = random_forest(states, 6, scale, states=states)
+    beliefs = infer(model)
+    nodes, edges, log_partition = naive.marginals(model)
+    assert beliefs.converged
+    assert_sound(beliefs)
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+    assert beliefs.log_partition == pytest.approx(log_partition, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_zeros_among_equal_numbers_of_states_are_left_to_the_careful_update(seed):
+    model = random_forest(seed, 5, 2.0, zeros=0.15, states=3)
+    beliefs = infer(model)
+    assert_sound(beliefs)
+    with np.errstate(invalid="ignore"):  # of a contradiction, marginals are 0 / 0
+        nodes, edges, log_partition = naive.marginals(model)
+    assert beliefs.log_partition == pytest.approx(log_partition, abs=1e-9)
+    if log_partition > -np.inf:
+        assert largest_gap(beliefs, nodes, edges) < 1e-9
+
+
+@pytest.mark.parametrize("states", QUICK)
+@pytest.mark.parametrize("direction", [1, -1])
+def test_the_quick_sweep_makes_the_careful_one(states, direction):
+    """One sweep edge after edge, written down plainly: same messages, beliefs and residual."""
+    model = random_loops(3, 7, 1.0, states=states)
+    quick, plain = message_graph(model), message_graph(model)
+    for graph in (quick, plain):
+        graph.messages[:] = np.random.default_rng(1).uniform(0.5, 1.5, len(graph.messages))
+    work = np.empty((5, states))
+    for graph in (quick, plain):
+        for i in range(model.n_variables):
+            refresh_belief(graph, i, work[0])
+    m = model.n_edges
+    first, end = (0, m) if direction == 1 else (m - 1, -1)
+    arrays = (
+        *(quick.node_beliefs, quick.messages, quick.potentials),
+        *(quick.edge_nodes, quick.node_offsets, quick.edge_offsets, quick.message_offsets),
+    )
+    stopped, residual = pass_quickly(states, arrays, first, end, direction, 0.0)
+    assert stopped == end
+    change = max(naive.send_messages(plain, e) for e in range(first, end, direction))
+    assert residual == pytest.approx(change, rel=1e-9)
+    assert np.allclose(quick.messages, plain.messages, rtol=1e-12)
+    assert np.allclose(quick.node_beliefs, plain.node_beliefs, rtol=1e-12)
+
+
+def test_all_these_numbers_of_states_are_quick_and_others_are_not():
+    assert [states for states in range(12) if is_quick(states)] == QUICK
+
+
+@pytest.mark.parametrize("spoil", ["message", "belief", "potential"])
+def test_the_quick_sweep_stops_untouched_where_it_cannot_go_on(spoil):
+    model = random_loops(0, 6, 1.0, states=3)
+    graph = message_graph(model)
+    graph.node_beliefs[:] = 1 / 3
+    e = model.n_edges // 2
+    i = int(model.edges[e, 0])
+    if spoil == "message":
+        graph.messages[graph.message_offsets[e]] = 1e-80
+    elif spoil == "belief":
+        e = int(np.flatnonzero((model.edges == i).any(axis=1))[0])
+        graph.node_beliefs[3 * i] = 1e-80
+    else:
+        graph.potentials[graph.edge_offsets[e] : graph.edge_offsets[e + 1]] = 0.0
+    arrays = (
+        *(graph.node_beliefs, graph.messages, graph.potentials),
+        *(graph.edge_nodes, graph.node_offsets, graph.edge_offsets, graph.message_offsets),
+    )
+    before = graph.messages[graph.message_offsets[e] :].copy()
+    stopped, residual = pass_quickly(3, arrays, 0, model.n_edges, 1, 0.0)
+    assert stopped == e
+    assert np.array_equal(graph.messages[graph.message_offsets[e] :], before)
+    assert np.isfinite(residual)
 
 
 @pytest.mark.parametrize("seed", range(5))

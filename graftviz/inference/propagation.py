@@ -3,7 +3,8 @@
 Messages are kept in the linear domain with mean one, so that a node belief can be updated by
 multiplication and division alone; wherever a product gets close to underflow, or a potential is
 zero, the affected node is recomputed in the log domain instead. Updates run edge after edge, both
-directions at once, which needs about half the sweeps of synchronous updates.
+directions at once, which needs about half the sweeps of synchronous updates. Edges between
+variables of the same few states take a shorter way (:mod:`graftviz.inference.sweeps`).
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.inference.sweeps import is_quick, pass_quickly
 from graftviz.model import PairwiseMRF
 
 # Below these a division b / m loses its meaning and the product is taken again, in logs.
 _SMALL_MESSAGE = 1e-60
 _SMALL_BELIEF = 1e-150
 _NO_MESSAGE = 1e-290  # messages below this one are equal: so near underflow digits are lost
-_REFRESH_EVERY = 8  # sweeps between recomputations of all beliefs, against rounding drift
+_REFRESH_EVERY = 16  # sweeps between recomputations of all beliefs, against rounding drift
 
 
 class MessageGraph(NamedTuple):
@@ -136,6 +138,41 @@ def refresh_belief(graph, i, work):
         graph.node_beliefs[start + x] = work[x]
 
 
+@njit(cache=True, nogil=True)
+def _refresh_all(graph, n_nodes, n_edges, work):
+    """Recompute the beliefs of all nodes, by products where these stay in range."""
+    beliefs, weights, messages = graph.node_beliefs, graph.node_weights, graph.messages
+    edge_nodes, offsets = graph.edge_nodes, graph.node_offsets
+    for i in range(n_nodes):
+        start, end = offsets[i], offsets[i + 1]
+        highest = weights[start]
+        for x in range(start + 1, end):
+            highest = max(highest, weights[x])
+        for x in range(start, end):
+            beliefs[x] = np.exp(weights[x] - highest) if highest > -np.inf else 0.0
+    at = 0
+    for e in range(n_edges):
+        for side in range(2):
+            i = edge_nodes[e, side]
+            for x in range(offsets[i], offsets[i + 1]):
+                product = beliefs[x] * messages[at]
+                # What has once been out of range stays zero: digits may have been lost there.
+                beliefs[x] = product if _SMALL_BELIEF < product < 1.0 / _SMALL_BELIEF else 0.0
+                at += 1
+    for i in range(n_nodes):
+        start, end = offsets[i], offsets[i + 1]
+        total = 0.0
+        for x in range(start, end):
+            total += beliefs[x]
+            if beliefs[x] == 0.0:
+                total = np.inf
+        if total < np.inf:
+            for x in range(start, end):
+                beliefs[x] /= total
+        else:
+            refresh_belief(graph, i, work)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def quick_cavity(beliefs, start, messages, at, states, out):
     """Write belief / message, normalised, to `out`; False if a number was too small for that.
@@ -231,56 +268,92 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
     residual : float
         Largest relative change of a message in the last sweep.
     """
-    incoming, outgoing = work[0], work[1]
-    cavity_i, cavity_j, spare = work[2], work[3], work[4]
     # Taking an array out of a tuple costs a reference count: once here, not once per edge.
-    beliefs, messages, potentials = graph.node_beliefs, graph.messages, graph.potentials
-    edge_nodes, node_offsets = graph.edge_nodes, graph.node_offsets
-    edge_offsets, message_offsets = graph.edge_offsets, graph.message_offsets
+    arrays = (
+        graph.node_beliefs,
+        graph.messages,
+        graph.potentials,
+        graph.edge_nodes,
+        graph.node_offsets,
+        graph.edge_offsets,
+        graph.message_offsets,
+    )
     residual = 0.0
     sweeps = 0
     while sweeps < max_sweeps:
         if sweeps % _REFRESH_EVERY == 0:
-            for i in range(n_nodes):
-                refresh_belief(graph, i, spare)
+            _refresh_all(graph, n_nodes, n_edges, work[4])
         residual = 0.0
-        for k in range(n_edges):
-            # There and back again: on chains this halves the sweeps.
-            e = k if sweeps % 2 == 0 else n_edges - 1 - k
-            i, j = edge_nodes[e, 0], edge_nodes[e, 1]
-            start_i, start_j = node_offsets[i], node_offsets[j]
-            states_i, states_j = node_offsets[i + 1] - start_i, node_offsets[j + 1] - start_j
-            at, into_i = edge_offsets[e], message_offsets[e]
-            into_j = into_i + states_i
-            if not quick_cavity(beliefs, start_i, messages, into_i, states_i, cavity_i):
-                careful_cavity(graph, e, 0, cavity_i)
-            if not quick_cavity(beliefs, start_j, messages, into_j, states_j, cavity_j):
-                careful_cavity(graph, e, 1, cavity_j)
-            for y in range(states_j):
-                outgoing[y] = 0.0
-            for x in range(states_i):
-                total = 0.0
-                weight = cavity_i[x]
-                for y in range(states_j):
-                    potential = potentials[at]
-                    total += potential * cavity_j[y]
-                    outgoing[y] += weight * potential
-                    at += 1
-                incoming[x] = total
-            change, safe = _send(beliefs, start_i, messages, into_i, states_i, incoming, damping)
-            residual = max(residual, change)
-            if not safe:
-                refresh_belief(graph, i, spare)
-            change, safe = _send(beliefs, start_j, messages, into_j, states_j, outgoing, damping)
-            residual = max(residual, change)
-            if not safe:
-                refresh_belief(graph, j, spare)
+        # There and back again: on chains this halves the sweeps.
+        k, end, step = (0, n_edges, 1) if sweeps % 2 == 0 else (n_edges - 1, -1, -1)
+        while k != end:
+            if damping == 0.0:
+                states = _states_of_both(graph.edge_nodes, graph.node_offsets, k)
+                if is_quick(states):
+                    k, residual = pass_quickly(states, arrays, k, end, step, residual)
+            k, residual = _pass_carefully(graph, arrays, k, end, step, residual, damping, work)
         sweeps += 1
         if residual <= tolerance:
             break
-    for i in range(n_nodes):
-        refresh_belief(graph, i, spare)
+    _refresh_all(graph, n_nodes, n_edges, work[4])
     return sweeps, residual
+
+
+@njit(cache=True, nogil=True)
+def _states_of_both(edge_nodes, node_offsets, e):
+    """Return the number of states of both ends of edge e, 0 if they differ."""
+    i, j = edge_nodes[e, 0], edge_nodes[e, 1]
+    states = node_offsets[i + 1] - node_offsets[i]
+    return states if node_offsets[j + 1] - node_offsets[j] == states else 0
+
+
+@njit(cache=True, nogil=True)
+def _pass_carefully(graph, arrays, first, end, step, residual, damping, work):
+    """Update edges from `first` on: one at least, and on to the next that may be done quickly.
+
+    Returns
+    -------
+    stopped : int
+        The first edge that was not updated; `end` if all were.
+    residual : float
+    """
+    incoming, outgoing = work[0], work[1]
+    cavity_i, cavity_j, spare = work[2], work[3], work[4]
+    beliefs, messages, potentials, edge_nodes, node_offsets, edge_offsets, message_offsets = arrays
+    e = first
+    while e != end:
+        i, j = edge_nodes[e, 0], edge_nodes[e, 1]
+        start_i, start_j = node_offsets[i], node_offsets[j]
+        states_i, states_j = node_offsets[i + 1] - start_i, node_offsets[j + 1] - start_j
+        if e != first and damping == 0.0 and states_i == states_j and is_quick(states_i):
+            break
+        at, into_i = edge_offsets[e], message_offsets[e]
+        into_j = into_i + states_i
+        if not quick_cavity(beliefs, start_i, messages, into_i, states_i, cavity_i):
+            careful_cavity(graph, e, 0, cavity_i)
+        if not quick_cavity(beliefs, start_j, messages, into_j, states_j, cavity_j):
+            careful_cavity(graph, e, 1, cavity_j)
+        for y in range(states_j):
+            outgoing[y] = 0.0
+        for x in range(states_i):
+            total = 0.0
+            weight = cavity_i[x]
+            for y in range(states_j):
+                potential = potentials[at]
+                total += potential * cavity_j[y]
+                outgoing[y] += weight * potential
+                at += 1
+            incoming[x] = total
+        change, safe = _send(beliefs, start_i, messages, into_i, states_i, incoming, damping)
+        residual = max(residual, change)
+        if not safe:
+            refresh_belief(graph, i, spare)
+        change, safe = _send(beliefs, start_j, messages, into_j, states_j, outgoing, damping)
+        residual = max(residual, change)
+        if not safe:
+            refresh_belief(graph, j, spare)
+        e += step
+    return e, residual
 
 
 @njit(cache=True, nogil=True)
