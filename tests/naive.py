@@ -431,3 +431,284 @@ def edge_grafting(table_of, sizes, refit, lam, most_edges, square_root=False):  
             break
         edges.append(best)
     return edges
+
+
+def bethe_hessian(nodes, edges, pairs):  # type: ignore[no-untyped-def]
+    """Σ_e embed(Σ_e⁻¹) − Σ_i (deg_i − 1) Σ_i⁻¹ in minimal coordinates: each last state dropped."""
+    sizes = [len(belief) - 1 for belief in nodes]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    where = [np.arange(starts[i], starts[i + 1]) for i in range(len(nodes))]
+    single = [np.diag(b[:-1]) - np.outer(b[:-1], b[:-1]) for b in nodes]
+    hessian = np.zeros((starts[-1], starts[-1]))
+    for at, covariance in zip(where, single, strict=True):
+        hessian[np.ix_(at, at)] += np.linalg.inv(covariance)
+    for (i, j), pair in zip(edges, pairs, strict=True):
+        across = pair[:-1, :-1] - np.outer(nodes[i][:-1], nodes[j][:-1])
+        both = np.concatenate([where[i], where[j]])
+        joint = np.block([[single[i], across], [across.T, single[j]]])
+        hessian[np.ix_(both, both)] += np.linalg.inv(joint)
+        for k in (i, j):
+            hessian[np.ix_(where[k], where[k])] -= np.linalg.inv(single[k])
+    return hessian
+
+
+def linear_response(nodes, edges, pairs):  # type: ignore[no-untyped-def]
+    """Covariances of all states of all nodes: H⁻¹, and last states that make rows sum to zero."""
+    expand = np.zeros((sum(map(len, nodes)), sum(len(b) - 1 for b in nodes)))
+    row = column = 0
+    for belief in nodes:
+        p = len(belief) - 1
+        expand[row : row + p, column : column + p] = np.eye(p)
+        expand[row + p, column : column + p] = -1.0
+        row, column = row + p + 1, column + p
+    return expand @ np.linalg.inv(bethe_hessian(nodes, edges, pairs)) @ expand.T
+
+
+def exact_covariances(model):  # type: ignore[no-untyped-def]
+    """Covariances of the indicators of all states, by going through every joint state."""
+    every, shares = joint_probabilities(model)
+    every = np.array(every)
+    indicators = np.concatenate(
+        [every[:, [i]] == np.arange(size) for i, size in enumerate(model.cardinalities)], axis=1
+    )
+    mean = shares @ indicators
+    return (indicators * shares[:, None]).T @ indicators - np.outer(mean, mean)
+
+
+def eliminate(n, edges, order):  # type: ignore[no-untyped-def]
+    """Which nodes each elimination joins to each other, in a plain graph of sets."""
+    around = {i: set() for i in range(n)}
+    for i, j in edges:
+        around[i].add(j)
+        around[j].add(i)
+    touched = []
+    for i in order:
+        touched.append(around.pop(i))
+        for j in touched[-1]:
+            around[j] = (around[j] | touched[-1]) - {i, j}
+    return touched
+
+
+def edge_counts(found, n):  # type: ignore[no-untyped-def]
+    """In how many lists of edges each pair of n variables stands; pairs in none are left out."""
+    counts = {}
+    for i in range(n):
+        for j in range(i + 1, n):
+            count = 0
+            for edges in found:
+                for a, b in edges:
+                    if (a, b) in ((i, j), (j, i)):
+                        count += 1
+            if count > 0:
+                counts[i, j] = count
+    return counts
+
+
+def nodewise_ebic(model, codes, gamma):  # type: ignore[no-untyped-def]
+    """Sum over variables of −2 log L_i + df_i log N + 2 γ deg_i log n, each on its neighbours."""
+    total = 0.0
+    for i in range(model.n_variables):
+        log_likelihood = 0.0
+        for row in codes.T:
+            logits = np.array(model.node_weights(i))
+            for e, (a, b) in enumerate(model.edges):
+                if a == i:
+                    logits += model.edge_weights(e)[:, row[b]]
+                elif b == i:
+                    logits += model.edge_weights(e)[row[a], :]
+            log_likelihood += logits[row[i]] - np.log(np.sum(np.exp(logits)))
+        weights, degree = 0, 0
+        for a, b in model.edges:
+            if i in (a, b):
+                weights += (model.cardinalities[a] - 1) * (model.cardinalities[b] - 1)
+                degree += 1
+        total += -2.0 * log_likelihood + weights * np.log(codes.shape[1])
+        total += 2.0 * gamma * degree * np.log(model.n_variables)
+    return total
+
+
+def send_messages(graph, e):  # type: ignore[no-untyped-def]
+    """Update both messages of edge e and the beliefs of its ends; return the largest change."""
+    offsets, messages = graph.node_offsets, graph.messages
+    i, j = graph.edge_nodes[e]
+    node_i = slice(offsets[i], offsets[i + 1])
+    node_j = slice(offsets[j], offsets[j + 1])
+    middle = graph.message_offsets[e] + node_i.stop - node_i.start
+    into_i = slice(graph.message_offsets[e], middle)
+    into_j = slice(middle, graph.message_offsets[e + 1])
+    cells = graph.potentials[graph.edge_offsets[e] : graph.edge_offsets[e + 1]]
+    table = cells.reshape(node_i.stop - node_i.start, -1)
+    cavity_i = graph.node_beliefs[node_i] / messages[into_i]
+    cavity_j = graph.node_beliefs[node_j] / messages[into_j]
+    largest = 0.0
+    for node, into, cavity, new in (
+        (node_i, into_i, cavity_i, table @ cavity_j),
+        (node_j, into_j, cavity_j, cavity_i @ table),
+    ):
+        new = new / new.mean()
+        change = np.abs(new - messages[into]) / np.maximum(new, messages[into])
+        largest = max(largest, change.max())
+        messages[into] = new
+        belief = cavity * new
+        graph.node_beliefs[node] = belief / belief.sum()
+    return largest
+
+
+def regression_probabilities(intercept, groups, codes):  # type: ignore[no-untyped-def]
+    """p(x_i = a | the others), shape (N, s): softmax of b + Σ_j W_j[x_j]; groups: {j: W_j}."""
+    logits = np.tile(np.asarray(intercept, dtype=float), (codes.shape[1], 1))
+    for j, weights in groups.items():
+        logits += weights[codes[j]]
+    logits -= logits.max(axis=1, keepdims=True)
+    return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+
+
+def regression_loss(own, intercept, groups, codes):  # type: ignore[no-untyped-def]
+    """Mean of −log p(x_i | the others)."""
+    chances = regression_probabilities(intercept, groups, codes)
+    return -np.mean(np.log(chances[np.arange(len(own)), own]))
+
+
+def regression_gradient(own, intercept, groups, codes, j, states_j):  # type: ignore[no-untyped-def]
+    """Gradient of the loss for W_j, shape (s_j, s): also where j is no neighbour."""
+    residuals = regression_probabilities(intercept, groups, codes)
+    residuals[np.arange(len(own)), own] -= 1.0
+    return np.stack([residuals[codes[j] == b].sum(axis=0) for b in range(states_j)]) / len(own)
+
+
+def mutual_information(counts, pseudo_count=0.0):  # type: ignore[no-untyped-def]
+    """Σ p log(p / (p_i p_j)) in nats, with `pseudo_count` rows spread evenly over the cells."""
+    joint = (counts + pseudo_count / counts.size) / (counts.sum() + pseudo_count)
+    total = 0.0
+    for a, b in itertools.product(*map(range, joint.shape)):
+        if joint[a, b] > 0:
+            total += joint[a, b] * np.log(joint[a, b] / (joint[a].sum() * joint[:, b].sum()))
+    return total
+
+
+def weakest_on_path(edges, weights, i, j):  # type: ignore[no-untyped-def]
+    """Smallest weight on the path from i to j in a forest; None where there is none."""
+    if i == j:
+        return np.inf
+    for e, (a, b) in enumerate(edges):
+        if i in (a, b):
+            rest = edges[:e] + edges[e + 1 :]
+            found = weakest_on_path(rest, weights, b if a == i else a, j)
+            if found is not None:
+                return min(weights[a, b], found)
+    return None
+
+
+def belief_noise(belief_i, belief_j, rows):  # type: ignore[no-untyped-def]
+    """Standard deviation of ‖p_D(i, j) − b_i b_jᵀ‖ over draws of N rows in which i and j are
+    independent: √(Σ_a b_i(a) (1 − b_i(a)) Σ_b b_j(b) (1 − b_j(b)) / N)."""
+    return np.sqrt(np.sum(belief_i * (1 - belief_i)) * np.sum(belief_j * (1 - belief_j)) / rows)
+
+
+def conditionals(model, codes):  # type: ignore[no-untyped-def]
+    """p(x_i = a | the other variables) in every row, one array (N, s_i) per variable."""
+    groups = [{} for _ in range(model.n_variables)]
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        groups[i][j] = model.edge_weights(e).T
+        groups[j][i] = model.edge_weights(e)
+    return [
+        regression_probabilities(model.node_weights(i), groups[i], codes)
+        for i in range(model.n_variables)
+    ]
+
+
+def sums_by_state(rows, codes, states, multiplicity):  # type: ignore[no-untyped-def]
+    """Σ of the rows (R, s_i) in which the partner is in state b, each as often as it occurs."""
+    sums = np.zeros((states, rows.shape[1]))
+    for row, b, often in zip(rows, codes, multiplicity, strict=True):
+        sums[b] += often * row
+    return sums
+
+
+def mixed(rows, codes, factors):  # type: ignore[no-untyped-def]
+    """Rows (R, s_i) times the factors of the partner's state, normalised."""
+    moved = rows * factors[codes]
+    return moved / moved.sum(axis=1, keepdims=True)
+
+
+def pseudo_gradient(chances, codes, i, j, sizes):  # type: ignore[no-untyped-def]
+    """∂PL/∂w_ij (a, b): what p(x_i | rest) and p(x_j | rest) expect, minus twice the share."""
+    is_a, is_b = np.eye(sizes[i])[codes[i]], np.eye(sizes[j])[codes[j]]
+    model = chances[i].T @ is_b + is_a.T @ chances[j]
+    return (model - 2.0 * is_a.T @ is_b) / codes.shape[1]
+
+
+def pseudo_noise(chances, i, j):  # type: ignore[no-untyped-def]
+    """Standard deviation of that gradient's norm where i and j are independent given the rest."""
+    spread_i = np.sum(chances[i] * (1 - chances[i]), axis=1)
+    spread_j = np.sum(chances[j] * (1 - chances[j]), axis=1)
+    return 2.0 * np.sqrt(np.mean(spread_i * spread_j) / len(spread_i))
+
+
+def left_out(model, codes, e):  # type: ignore[no-untyped-def]
+    """Norm and noise of edge e's gradient at zero weights, its ends at the data's margins."""
+    i, j = model.edges[e].tolist()
+    sizes = model.cardinalities.tolist()
+    chances = conditionals(model, codes)
+    chances[i] = mixed(chances[i], codes[j], np.exp(-model.edge_weights(e)).T)
+    chances[j] = mixed(chances[j], codes[i], np.exp(-model.edge_weights(e)))
+    for k in (i, j):
+        shares = np.bincount(codes[k], minlength=sizes[k]) / codes.shape[1]
+        for _ in range(2000):
+            # Scaling by the ratio of margins never overshoots.
+            factors = np.where(shares > 0, shares / chances[k].mean(axis=0), 1.0)
+            chances[k] = mixed(chances[k], np.zeros(len(chances[k]), dtype=int), factors[None, :])
+            if np.abs(chances[k].mean(axis=0) - shares).max() < 1e-9:
+                break
+    gradient = pseudo_gradient(chances, codes, i, j, sizes)
+    return np.linalg.norm(gradient), pseudo_noise(chances, i, j)
+
+
+class PenalisedPseudoLikelihood:
+    """−(1/N) Σ_m Σ_i log p(x_i | rest) + λ Σ_g d_g ‖w_g‖ + λ₂ ‖w‖² over the penalised groups."""
+
+    def __init__(self, codes, lam, lam2, square_root=False, nodes=False):  # type: ignore[no-untyped-def]
+        self.codes, self.lam, self.lam2 = codes, lam, lam2
+        self.square_root, self.nodes = square_root, nodes
+
+    def groups(self, model):  # type: ignore[no-untyped-def]
+        """(weights, gradient of the pseudo-likelihood, λ d_g, λ₂) of every node, then edge."""
+        sizes = model.cardinalities.tolist()
+        chances = conditionals(model, self.codes)
+        found = []
+        for i, size in enumerate(sizes):
+            shares = np.bincount(self.codes[i], minlength=size) / self.codes.shape[1]
+            found.append((model.node_weights(i), chances[i].mean(axis=0) - shares, self.nodes))
+        for e, (i, j) in enumerate(model.edges.tolist()):
+            gradient = pseudo_gradient(chances, self.codes, i, j, sizes)
+            found.append((model.edge_weights(e), gradient, True))
+        for weights, gradient, is_penalised in found:
+            dimension = weights.size**0.5 if self.square_root else weights.size
+            share = 1.0 if is_penalised else 0.0
+            yield weights, gradient, share * self.lam * dimension, share * self.lam2
+
+    def loss(self, model):  # type: ignore[no-untyped-def]
+        """Without the penalty, nats per row."""
+        total = 0.0
+        for own, chances in zip(self.codes, conditionals(model, self.codes), strict=True):
+            total -= np.mean(np.log(chances[np.arange(len(own)), own]))
+        return total
+
+    def objective(self, model):  # type: ignore[no-untyped-def]
+        """What the fit minimises."""
+        total = self.loss(model)
+        for weights, _, price, lam2 in self.groups(model):
+            total += price * np.linalg.norm(weights) + lam2 * np.sum(weights**2)
+        return total
+
+    def violation(self, model):  # type: ignore[no-untyped-def]
+        """The KKT residual: the largest violation of a group's optimality condition."""
+        worst = 0.0
+        for weights, gradient, price, lam2 in self.groups(model):
+            norm = np.linalg.norm(weights)
+            slope = gradient + 2 * lam2 * weights
+            if norm > 0:
+                worst = max(worst, np.linalg.norm(slope + price * weights / norm))
+            else:
+                worst = max(worst, np.linalg.norm(slope) - price)
+        return worst

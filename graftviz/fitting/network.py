@@ -10,7 +10,8 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.objective import Evaluation, evaluate
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.solver import solve_active_set, solve_node
-from graftviz.inference.propagation import propagate
+from graftviz.inference.propagation import MessageGraph, propagate
+from graftviz.inference.response_terms import fill_pair_beliefs
 from graftviz.model import PairwiseMRF
 from graftviz.trace import Changes, flat_positions
 
@@ -109,6 +110,19 @@ class ActiveNetwork:
             touched_edges=np.zeros(16, dtype=np.bool_),
         )
 
+    objective_name = "Bethe likelihood"
+
+    @property
+    def node_beliefs(self) -> np.ndarray:
+        """Current node beliefs, flat."""
+        return self.state.node_beliefs
+
+    def pair_beliefs(self) -> np.ndarray:
+        """Return the pair beliefs of all edges, flat, laid out like their weights."""
+        out = np.empty(int(self.state.edge_offsets[self.n_edges]))
+        fill_pair_beliefs(self.state, self.n_edges, self._work, out)
+        return out
+
     @property
     def edges(self) -> np.ndarray:
         """Active edges in order of activation, shape (m, 2)."""
@@ -199,9 +213,10 @@ class ActiveNetwork:
         model will see other beliefs than the learner did.
         """
         state = self.state
-        cold = state._replace(
-            messages=np.ones_like(state.messages), node_beliefs=np.ones_like(state.node_beliefs)
-        )
+        # As a plain message graph, for which propagation is compiled anyway.
+        shared = {name: getattr(state, name) for name in MessageGraph._fields}
+        fresh = {name: np.ones_like(shared[name]) for name in ("messages", "node_beliefs")}
+        cold = MessageGraph(**{**shared, **fresh})
         propagate(cold, self.n_nodes, self.n_edges, max_sweeps, tolerance, 0.0, self._work)
         return float(np.abs(cold.node_beliefs - state.node_beliefs).max())
 

@@ -1,0 +1,29 @@
+"""How large the score of an independent pair is by sampling noise alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bool) -> float:
+    """Return the belief score that two independent variables have by sampling noise alone.
+
+    The root mean square of ‖p_D(i, j) − p_D(i) p_D(j)‖₂ is √((1 − ‖p_i‖²)(1 − ‖p_j‖²) / N) then;
+    the score divides it by d_e. Returned is the mean over pairs of variables, those with one state
+    left out; 0 when there is no such pair.
+
+    Parameters
+    ----------
+    margins : array, flat
+        Counts of the states, variable after variable; variable i begins at ``offsets[i]``.
+    rows : int
+        N.
+    root : bool
+        Whether d_e is the root of the number of joint states, not the number itself.
+    """
+    sizes = np.diff(offsets)
+    shares = np.asarray(margins, dtype=np.float64) / rows
+    impurity = 1.0 - np.add.reduceat(shares**2, offsets[:-1])
+    units = np.sqrt(sizes) if root else sizes
+    roots = (np.sqrt(np.maximum(impurity, 0.0)) / units)[sizes > 1]
+    return float(roots.mean()) ** 2 / float(np.sqrt(rows)) if len(roots) else 0.0

@@ -1,0 +1,421 @@
+"""The growing network fitted by pseudo-likelihood; the counterpart of ActiveNetwork."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.conditionals import (
+    Conditionals,
+    fill_impurity,
+    lanes_of,
+)
+from graftviz.fitting.left_out import left_out_score
+from graftviz.fitting.merged_rows import merged_rows
+from graftviz.fitting.objective import Evaluation
+from graftviz.fitting.penalty import Penalty, group_dimension
+from graftviz.fitting.pseudo_likelihood import (
+    PairWeights,
+    block_of,
+    measure_edge,
+    new_workspace,
+    rebuild,
+    refresh_losses,
+    solve_active_set,
+)
+from graftviz.inference.propagation import message_graph, propagate
+from graftviz.model import PairwiseMRF
+from graftviz.table import DiscreteTable
+from graftviz.trace import Changes, flat_positions
+
+_SMALLEST_SHARE = 1e-12  # of a state that never occurs; its free weight would run to minus infinity
+_BY_EDGE = (
+    "edge_nodes",
+    "seen_drift",
+    "violation",
+    "left_out",
+    "left_out_drift",
+    "touched_edges",
+)
+_MOVED = 1e-12  # change of a weight worth computing conditionals for
+_FIRST_ITERATIONS = 8
+_LATER_ITERATIONS = 3
+
+
+class PseudoNetwork:
+    """The active set of one run, fitted to the rows of its data by pseudo-likelihood.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    counts : PairCounts
+        Of the same table: its pair tables are the targets.
+    """
+
+    objective_name = "pseudo-likelihood"
+
+    def __init__(self, table: DiscreteTable, counts: PairCounts) -> None:
+        self.counts = counts
+        self.names, self.labels = table.names, table.labels
+        self.n_nodes = counts.n_variables
+        self.n_edges = 0
+        self._sizes = counts.cardinalities
+        offsets = np.array(counts.packed.node_offsets)
+        margins = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_SHARE)
+        margins /= np.repeat(np.add.reduceat(margins, offsets[:-1]), self._sizes)
+        codes, multiplicity = merged_rows(np.ascontiguousarray(table.codes))
+        largest = max(2, int(self._sizes.max()))
+        self._work = new_workspace(largest, lanes_of(largest))
+        self._logits = np.zeros(lanes_of(largest))
+        self._spare = np.zeros(2 * codes.shape[1] * lanes_of(largest), dtype=np.float32)
+        self._next_start = 0
+        self._incident: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        different = codes.shape[1]
+        self.rows = Conditionals(
+            codes=codes,
+            multiplicity=multiplicity,
+            node_offsets=offsets,
+            margins=margins,
+            alone=margins.copy(),
+            starts=np.full(self.n_nodes, -1, dtype=np.int64),
+            places=np.full(self.n_nodes, -1, dtype=np.int64),
+            lanes=np.array([lanes_of(int(s)) for s in self._sizes], dtype=np.int64),
+            probabilities=np.zeros(0, dtype=np.float32),
+            order=np.zeros((0, different), dtype=np.int32),
+            groups=np.zeros(int(offsets[-1]) + self.n_nodes, dtype=np.int64),
+            impurity=np.zeros((0, different), dtype=np.float32),
+            rows=float(counts.n_rows),
+        )
+        weights = np.log(margins)
+        means = np.add.reduceat(weights, offsets[:-1]) / self._sizes
+        self._alone = weights - np.repeat(means, self._sizes)
+        self.state = PairWeights(
+            node_offsets=offsets,
+            edge_offsets=np.zeros(17, dtype=np.int64),
+            node_weights=self._alone.copy(),
+            edge_weights=np.zeros(256),
+            edge_nodes=np.zeros((16, 2), dtype=np.int64),
+            edge_targets=np.zeros(256),
+            drift=np.zeros(self.n_nodes),
+            seen_drift=np.zeros(16),
+            violation=np.zeros(16),
+            left_out=np.zeros((16, 2)),
+            left_out_drift=np.full(16, -1.0),
+            touched_nodes=np.zeros(self.n_nodes, dtype=np.bool_),
+            touched_edges=np.zeros(16, dtype=np.bool_),
+        )
+        # Free weights give an isolated variable the data's margins, at the entropy's cost.
+        cells = -counts.packed.margins * np.log(margins)
+        self._losses = np.add.reduceat(cells, offsets[:-1])
+        self._stale = np.zeros(self.n_nodes, dtype=np.bool_)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Active edges in order of activation, shape (m, 2)."""
+        return self.state.edge_nodes[: self.n_edges]
+
+    @property
+    def node_beliefs(self) -> np.ndarray:
+        """Mean conditional of every variable, flat: at an optimum, the data's margins."""
+        return self.rows.margins
+
+    def add_edge(self, i: int, j: int, weights: np.ndarray | None = None) -> None:
+        """Add edge i < j with the data's pair marginal as its target; weights are zero if left out.
+
+        With `weights`, shape (s_i, s_j), the conditionals have to be rebuilt before the next fit.
+        """
+        self._make_room(int(self._sizes[i]) * int(self._sizes[j]))
+        state, e = self.state, self.n_edges
+        size = int(self._sizes[i]) * int(self._sizes[j])
+        start = int(state.edge_offsets[e])
+        state.edge_nodes[e] = i, j
+        state.edge_offsets[e + 1] = start + size
+        state.edge_weights[start : start + size] = 0.0 if weights is None else weights.reshape(-1)
+        shares = self.counts.table(i, j) / self.counts.n_rows
+        state.edge_targets[start : start + size] = shares.reshape(-1)
+        state.seen_drift[e] = -1.0
+        state.violation[e] = np.inf
+        state.left_out_drift[e] = -1.0
+        for node in (i, j):
+            self._incident[node].append(e)
+            if self.rows.starts[node] < 0:
+                self._connect(node)
+        self.n_edges = e + 1
+
+    def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 50) -> Evaluation:
+        """Re-optimise all weights from where they are, until no block violates by more."""
+        state, work = self.state, self._work
+        new = np.flatnonzero(state.seen_drift[: self.n_edges] < 0.0)
+        iterations = _FIRST_ITERATIONS if len(new) else _LATER_ITERATIONS
+        solve_active_set(state, self.rows, self.n_edges, penalty, tolerance, 1, iterations, work)
+        solve_active_set(
+            state,
+            self.rows,
+            self.n_edges,
+            penalty,
+            tolerance,
+            max_sweeps - 1,
+            _LATER_ITERATIONS,
+            work,
+        )
+        return self.evaluate(penalty)
+
+    def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
+        """Fit variables without edges: free weights are known, penalised ones are not."""
+        state = self.state
+        lonely = np.array([not incident for incident in self._incident])
+        if not penalty.nodes:
+            moved = state.node_weights != self._alone
+            lonely &= np.logical_or.reduceat(moved, state.node_offsets[:-1])
+        for i in np.flatnonzero(lonely):
+            self._fit_alone(int(i), penalty, tolerance)
+        # Those that lost their last edge have rows of probabilities.
+        self.rebuild(np.flatnonzero(lonely & (self.rows.starts >= 0)))
+        state.seen_drift[: self.n_edges] = -1.0
+
+    def polish(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
+        """Fit tightly, from conditionals computed afresh, every edge at least once."""
+        self.rebuild()
+        self.fit_nodes(penalty, tolerance=tolerance)
+        return self.fit(penalty, tolerance=tolerance, max_sweeps=200)
+
+    def rebuild(self, nodes: np.ndarray | None = None) -> None:
+        """Compute conditionals from the weights: those of `nodes`, or all."""
+        connected = np.flatnonzero(self.rows.starts >= 0)
+        for i in connected if nodes is None else nodes:
+            incident = np.array(self._incident[i], dtype=np.int64)
+            rebuild(self.state, self.rows, i, incident, self._logits)
+            self._stale[i] = True
+        self.refresh_impurity()
+
+    def remove_edges(self, gone: np.ndarray) -> None:
+        """Take out the edges at these positions; the others close up."""
+        state = self.state
+        kept = np.setdiff1d(np.arange(self.n_edges), gone)
+        cells = flat_positions(state.edge_offsets, kept)
+        nodes = np.unique(state.edge_nodes[gone])
+        for name in ("edge_weights", "edge_targets"):
+            array = getattr(state, name)
+            array[: len(cells)] = array[cells]
+        sizes = np.diff(state.edge_offsets)[kept]
+        for name in _BY_EDGE:
+            array = getattr(state, name)
+            array[: len(kept)] = array[kept]
+        state.edge_offsets[1 : len(kept) + 1] = np.cumsum(sizes)
+        self.n_edges = len(kept)
+        self._incident = [[] for _ in range(self.n_nodes)]
+        for e, (i, j) in enumerate(self.edges.tolist()):
+            self._incident[i].append(e)
+            self._incident[j].append(e)
+        state.drift[nodes] += 1.0
+        state.touched_nodes[nodes] = True
+        self.rebuild(nodes)
+
+    def follow(self, node_weights: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> None:
+        """Take over the weights of another fit whose first edges are the ones here.
+
+        Parameters
+        ----------
+        node_weights : float64 array, flat
+        edges : int array, shape (m, 2)
+        weights : float64 array, flat
+            Edge after edge.
+        """
+        known = self.n_edges
+        for i, j in edges[known:].tolist():
+            self.add_edge(i, j)
+        state = self.state
+        offsets = state.edge_offsets[: self.n_edges + 1]
+        has_moved = np.abs(state.node_weights - node_weights) > _MOVED
+        moved = np.logical_or.reduceat(has_moved, state.node_offsets[:-1])
+        if self.n_edges:
+            there = state.edge_weights[: offsets[-1]]
+            changed = np.logical_or.reduceat(np.abs(there - weights) > _MOVED, offsets[:-1])
+            changed[known:] = True
+            moved[state.edge_nodes[: self.n_edges][changed].reshape(-1)] = True
+            there[:] = weights
+        state.node_weights[:] = node_weights
+        state.drift[moved] += 1.0
+        for i in np.flatnonzero(moved & (self.rows.starts < 0)):
+            at = slice(int(state.node_offsets[i]), int(state.node_offsets[i + 1]))
+            belief = np.exp(node_weights[at] - node_weights[at].max())
+            self.rows.alone[at] = belief / belief.sum()
+        self.rebuild(np.flatnonzero(moved & (self.rows.starts >= 0)))
+
+    def leave_one_out(self, *, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradient norm and sampling noise of every edge if it were not there.
+
+        Its weights are taken out of the conditionals of both ends, which get the margins of the
+        data back; all other weights stay. What was found before is kept for edges whose ends have
+        not moved by more than `tolerance` since.
+        """
+        state, m = self.state, self.n_edges
+        moved = state.drift[state.edge_nodes[:m]].sum(axis=1)
+        for e in np.flatnonzero(np.abs(moved - state.left_out_drift[:m]) > tolerance):
+            state.left_out[e] = left_out_score(state, self.rows, e, self._spare, self._work)
+            state.left_out_drift[e] = moved[e]
+        return state.left_out[:m, 0].copy(), state.left_out[:m, 1].copy()
+
+    def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
+        """Return how far belief propagation on this model ends from the data's margins.
+
+        The fit gives every variable the data's margin as its mean conditional. A large gap means
+        that whoever runs BP on the model will see other beliefs.
+        """
+        graph = message_graph(self.model())
+        largest = int(self._sizes.max())
+        work = np.empty((5, largest * largest))
+        propagate(graph, self.n_nodes, self.n_edges, max_sweeps, tolerance, 0.0, work)
+        return float(np.abs(graph.node_beliefs - self.rows.margins).max())
+
+    def evaluate(self, penalty: Penalty) -> Evaluation:
+        """Evaluate objective and optimality conditions at the present state."""
+        state = self.state
+        moved = state.drift[state.edge_nodes[: self.n_edges]].sum(axis=1)
+        for e in np.flatnonzero(moved != state.seen_drift[: self.n_edges]):
+            measure_edge(state, self.rows, e, penalty, self._work)
+        stale = np.flatnonzero((state.touched_nodes | self._stale) & (self.rows.starts >= 0))
+        refresh_losses(self.rows, stale, self._losses)
+        self.refresh_impurity()
+        self._stale[:] = False
+        worst = float(state.violation[: self.n_edges].max(initial=0.0))
+        objective = float(self._losses.sum()) / self.counts.n_rows + self._price(penalty)
+        return Evaluation(objective, worst, 0.0)
+
+    def refresh_impurity(self) -> None:
+        """Compute the impurity of the variables that fits have changed."""
+        for i in np.flatnonzero((self.state.touched_nodes | self._stale) & (self.rows.starts >= 0)):
+            fill_impurity(
+                block_of(self.rows, i), self._sizes[i], self.rows.impurity[self.rows.places[i]]
+            )
+
+    def changes(self) -> Changes:
+        """Return what fits have changed since this was last asked."""
+        state = self.state
+        nodes = np.flatnonzero(state.touched_nodes)
+        edges = np.flatnonzero(state.touched_edges[: self.n_edges])
+        at_nodes = flat_positions(state.node_offsets, nodes)
+        arrays = (
+            nodes,
+            edges,
+            state.node_weights[at_nodes],
+            self.rows.margins[at_nodes],
+            state.edge_weights[flat_positions(state.edge_offsets, edges)],
+        )
+        for array in arrays:
+            array.flags.writeable = False
+        state.touched_nodes[:] = False
+        state.touched_edges[:] = False
+        return Changes(*arrays)
+
+    def model(self) -> PairwiseMRF:
+        """Return the present model."""
+        cells = int(self.state.edge_offsets[self.n_edges])
+        weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
+        return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
+
+    def _price(self, penalty: Penalty) -> float:
+        state = self.state
+        offsets = state.edge_offsets[: self.n_edges + 1]
+        price = _group_price(state.edge_weights, offsets, penalty)
+        if penalty.nodes:
+            price += _group_price(state.node_weights, state.node_offsets, penalty)
+        return price
+
+    def _fit_alone(self, i: int, penalty: Penalty, tolerance: float) -> None:
+        """Fit the weights of a variable without edges to its margins."""
+        at = slice(int(self.state.node_offsets[i]), int(self.state.node_offsets[i + 1]))
+        weights, target = self.state.node_weights[at], self.rows.margins[at]
+        before = weights.copy()
+        if penalty.nodes:
+            _descend(weights, target, penalty, tolerance)
+        else:
+            weights[:] = self._alone[at]
+        belief = np.exp(weights - weights.max())
+        self.rows.alone[at] = belief / belief.sum()
+        self._losses[i] = -(target * np.log(self.rows.alone[at])).sum() * self.counts.n_rows
+        length = float(np.linalg.norm(weights - before))
+        if length > 0.0:
+            self.state.drift[i] += length
+            self.state.touched_nodes[i] = True
+
+    def _connect(self, i: int) -> None:
+        """Give a variable its block of probabilities, its order of rows and its impurity."""
+        rows, different = self.rows, self.rows.codes.shape[1]
+        states, lanes = int(self._sizes[i]), int(rows.lanes[i])
+        place = int((rows.places >= 0).sum())
+        larger: dict[str, Any] = {}
+        if place == len(rows.order):
+            capacity = min(max(8, 2 * place), self.n_nodes)
+            larger["order"] = _longer(rows.order, capacity)
+            larger["impurity"] = _longer(rows.impurity, capacity)
+        stop = self._next_start + different * lanes
+        if stop > len(rows.probabilities):
+            longest = int((rows.lanes * different).sum())
+            larger["probabilities"] = _longer(rows.probabilities, min(2 * stop, longest))
+        rows = self.rows = rows._replace(**larger)
+        rows.starts[i], rows.places[i] = self._next_start, place
+        self._next_start = stop
+        weights = self.state.node_weights[
+            self.state.node_offsets[i] : self.state.node_offsets[i + 1]
+        ]
+        belief = np.exp(weights - weights.max())
+        block = rows.probabilities[int(rows.starts[i]) : stop].reshape(different, lanes)
+        block[:, :states] = belief / belief.sum()
+        block[:, states:] = 1e-30
+        rows.order[place] = np.argsort(rows.codes[i], kind="stable")
+        at = int(rows.node_offsets[i]) + i
+        rows.groups[at + 1 : at + states + 1] = np.cumsum(
+            np.bincount(rows.codes[i], minlength=states)
+        )
+        fill_impurity(block, states, rows.impurity[place])
+        self._stale[i] = True
+
+    def _make_room(self, cells: int) -> None:
+        state, e = self.state, self.n_edges
+        capacity = len(state.edge_nodes)
+        larger = {}
+        if e + 1 > capacity:
+            for name in _BY_EDGE:
+                larger[name] = _longer(getattr(state, name), 2 * capacity)
+            larger["edge_offsets"] = _longer(state.edge_offsets, 2 * capacity + 1)
+        needed = int(state.edge_offsets[e]) + cells
+        if needed > len(state.edge_weights):
+            for name in ("edge_weights", "edge_targets"):
+                larger[name] = _longer(getattr(state, name), 2 * needed)
+        if larger:
+            self.state = state._replace(**larger)
+
+
+def _descend(weights: np.ndarray, target: np.ndarray, penalty: Penalty, tolerance: float) -> None:
+    """Fit penalised weights, shape (s,), of a variable on its own to its margins, in place."""
+    threshold = penalty.lam * group_dimension(len(target), penalty.square_root)
+    step = 1.0 / (0.5 + 2.0 * penalty.lam2)
+    for _ in range(2000):
+        belief = np.exp(weights - weights.max())
+        belief /= belief.sum()
+        moved = weights - step * (belief - target + 2.0 * penalty.lam2 * weights)
+        norm = float(np.linalg.norm(moved))
+        moved *= max(0.0, 1.0 - step * threshold / norm) if norm > 0.0 else 0.0
+        moved -= moved.mean()
+        change = float(np.abs(moved - weights).max())
+        weights[:] = moved
+        if change <= 0.1 * tolerance:
+            break
+
+
+def _group_price(weights: np.ndarray, offsets: np.ndarray, penalty: Penalty) -> float:
+    sizes = np.diff(offsets)
+    if len(sizes) == 0:
+        return 0.0
+    squares = np.add.reduceat(weights[: offsets[-1]] ** 2, offsets[:-1])
+    dimensions = np.sqrt(sizes) if penalty.square_root else sizes
+    return float((penalty.lam * dimensions * np.sqrt(squares) + penalty.lam2 * squares).sum())
+
+
+def _longer(array: np.ndarray, length: int) -> np.ndarray:
+    grown = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,224 @@
+"""Predictions of one variable from the states of others, row after row: the softmax of a table.
+
+The weights say what a state and a *cell* have to do with each other; a cell is a state of one of
+the neighbours, and each row is in one cell of each. Cell 0 is the intercept: all rows are in it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+LANES = 4  # states but the first are worked on four at a time
+BLOCK = 256  # rows worked on together, so that they stay in the nearest cache
+_LEAST_EXPONENT = -700.0  # exp of less is nothing beside a total of at least 1
+_ROUNDER = 1.5 * 2.0**52
+_LOG_2_HIGH = 0.6931471803691238  # ln 2 without its last bits, so that k times it is exact
+_LOG_2_LOW = 1.9082149292705877e-10  # ln 2 − _LOG_2_HIGH
+
+
+@njit(cache=True, nogil=True, inline="always")
+def lanes_of(states):
+    """Return s − 1 rounded up to a multiple of LANES."""
+    return (states - 1 + LANES - 1) // LANES * LANES
+
+
+@njit(cache=True, nogil=True)
+def _exponentiate(values, bits, count):
+    """Replace ``values[:count]``, all ≤ 0, by their exponentials.
+
+    Written out because the compiler can work on four numbers at once here, which it cannot with
+    calls into the mathematical library.
+    """
+    floats = bits.view(np.float64)
+    for m in range(count):
+        # Adding 1.5 · 2^52 leaves the nearest whole number k in the lowest bits of the float.
+        floats[m] = max(values[m], _LEAST_EXPONENT) / math.log(2.0) + _ROUNDER
+    for m in range(count):
+        x = max(values[m], _LEAST_EXPONENT)
+        k = floats[m] - _ROUNDER
+        r = x - k * _LOG_2_HIGH - k * _LOG_2_LOW
+        value = 1.0 / 39916800.0
+        value = value * r + 1.0 / 3628800.0
+        value = value * r + 1.0 / 362880.0
+        value = value * r + 1.0 / 40320.0
+        value = value * r + 1.0 / 5040.0
+        value = value * r + 1.0 / 720.0
+        value = value * r + 1.0 / 120.0
+        value = value * r + 1.0 / 24.0
+        value = value * r + 1.0 / 6.0
+        value = value * r + 0.5
+        value = value * r + 1.0
+        value = value * r + 1.0
+        bits[m] = (bits[m] + 1023) << 52  # the float 2^k: k moved into the exponent
+        values[m] = value * floats[m]
+
+
+@njit(cache=True, nogil=True)
+def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
+    """Write p(x_i = a | x_A) − 1{x_i = a} of some rows, a ≥ 1, to `out`; return their loss.
+
+    Parameters
+    ----------
+    codes : unsigned array, shape (N,)
+        x_i.
+    cells : int32 array, shape (N, A)
+        For each row the cell of every neighbour, from 1; cell 0 is the intercept.
+    start, count : int
+        Which rows; at most BLOCK.
+    states, lanes : int
+        s_i, and s_i − 1 rounded up to a multiple of LANES.
+    weights : float64 array, shape (C · lanes,)
+        Weights of the states a ≥ 1 minus those of state 0, cell after cell.
+    out : float64 array, shape (BLOCK · lanes,)
+    top : float64 array, shape (BLOCK,)
+        Scratch.
+    bits : int64 array, shape (BLOCK · lanes,)
+        Scratch.
+
+    Returns
+    -------
+    float
+        Σ −log p(x_i | x_A).
+    """
+    width = cells.shape[1]
+    step = np.uint64(lanes)
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    for m in range(count):
+        row = cells[start + m]
+        for lane in range(0, lanes, LANES):
+            at = np.uint64(lane)
+            w0, w1, w2, w3 = weights[at], weights[at + one], weights[at + two], weights[at + three]
+            for k in range(width):
+                at = np.uint64(row[k]) * step + np.uint64(lane)
+                w0 += weights[at]
+                w1 += weights[at + one]
+                w2 += weights[at + two]
+                w3 += weights[at + three]
+            at = np.uint64(m) * step + np.uint64(lane)
+            out[at] = w0
+            out[at + one] = w1
+            out[at + two] = w2
+            out[at + three] = w3
+    loss = 0.0
+    for m in range(count):
+        at = m * lanes
+        highest = 0.0
+        for a in range(states - 1):
+            highest = max(highest, out[at + a])
+        for a in range(states - 1):
+            out[at + a] -= highest
+        for a in range(states - 1, lanes):
+            out[at + a] = 0.0
+        top[m] = -highest
+        code = codes[start + m]
+        loss -= out[at + code - 1] if code > 0 else -highest
+    _exponentiate(out, bits, count * lanes)
+    _exponentiate(top, bits, count)
+    product = 1.0
+    for m in range(count):
+        at = m * lanes
+        total = top[m]
+        for a in range(states - 1):
+            total += out[at + a]
+        # Each total lies between 1 and the number of states: the product of 16 is far from
+        # overflow, and one logarithm serves all.
+        product *= total
+        if m & 15 == 15:
+            loss += math.log(product)
+            product = 1.0
+        for a in range(states - 1):
+            out[at + a] /= total
+        for a in range(states - 1, lanes):
+            out[at + a] = 0.0
+        code = codes[start + m]
+        if code > 0:
+            out[at + code - 1] -= 1.0
+    return loss + math.log(product)
+
+
+@njit(cache=True, nogil=True)
+def _scatter(cells, start, count, lanes, residuals, sums):
+    """Add the residuals of some rows to the sums of the cells the rows are in."""
+    width = cells.shape[1]
+    step = np.uint64(lanes)
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    for m in range(count):
+        row = cells[start + m]
+        for lane in range(0, lanes, LANES):
+            at = np.uint64(m) * step + np.uint64(lane)
+            r0, r1 = residuals[at], residuals[at + one]
+            r2, r3 = residuals[at + two], residuals[at + three]
+            at = np.uint64(lane)
+            sums[at] += r0
+            sums[at + one] += r1
+            sums[at + two] += r2
+            sums[at + three] += r3
+            for k in range(width):
+                at = np.uint64(row[k]) * step + np.uint64(lane)
+                sums[at] += r0
+                sums[at + one] += r1
+                sums[at + two] += r2
+                sums[at + three] += r3
+
+
+@njit(cache=True, nogil=True)
+def to_lanes(weights, lanes, out):
+    """Write the weights (C, s) relative to state 0, cell after cell, padded to `lanes`."""
+    cells, states = weights.shape
+    for c in range(cells):
+        for a in range(1, states):
+            out[c * lanes + a - 1] = weights[c, a] - weights[c, 0]
+        for a in range(states - 1, lanes):
+            out[c * lanes + a] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def loss_and_gradient(codes, cells, weights, gradient):
+    """Return the loss −Σ_m log p(x_i | x_A) / N; write its gradient, shape (C, s).
+
+    Parameters
+    ----------
+    codes : unsigned array, shape (N,)
+        x_i.
+    cells : int32 array, shape (N, A)
+        For each row the cell of every neighbour, from 1; cell 0 is the intercept.
+    weights : float64 array, shape (C, s)
+    """
+    rows = len(codes)
+    n_cells, states = weights.shape
+    lanes = lanes_of(states)
+    relative, sums = np.empty(n_cells * lanes), np.zeros(n_cells * lanes)
+    out, top = np.empty(BLOCK * lanes), np.empty(BLOCK)
+    bits = np.empty(BLOCK * lanes, dtype=np.int64)
+    to_lanes(weights, lanes, relative)
+    loss = 0.0
+    for start in range(0, rows, BLOCK):
+        count = min(BLOCK, rows - start)
+        loss += predict(codes, cells, start, count, states, lanes, relative, out, top, bits)
+        _scatter(cells, start, count, lanes, out, sums)
+    for c in range(n_cells):
+        gradient[c, 0] = 0.0
+        for a in range(1, states):
+            gradient[c, a] = sums[c * lanes + a - 1] / rows
+            gradient[c, 0] -= gradient[c, a]
+    return loss / rows
+
+
+@njit(cache=True, nogil=True)
+def residuals(codes, cells, weights, column, out):
+    """Write p(x_i = a | x_A) − 1{x_i = a}, a ≥ 1, to columns of `out` from `column` on."""
+    states = weights.shape[1]
+    lanes = lanes_of(states)
+    relative = np.empty(len(weights) * lanes)
+    to_lanes(weights, lanes, relative)
+    block, top = np.empty(BLOCK * lanes), np.empty(BLOCK)
+    bits = np.empty(BLOCK * lanes, dtype=np.int64)
+    for start in range(0, len(codes), BLOCK):
+        count = min(BLOCK, len(codes) - start)
+        predict(codes, cells, start, count, states, lanes, relative, block, top, bits)
+        for m in range(count):
+            for a in range(states - 1):
+                out[start + m, column + a] = block[m * lanes + a]
