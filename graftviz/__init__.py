@@ -19,34 +19,53 @@ if TYPE_CHECKING:
     from graftviz.counts import PairCounts
     from graftviz.datasets import load_dataset
     from graftviz.errors import InputError
+    from graftviz.estimator import MarkovNetwork
+    from graftviz.forecasting import Forecast, forecast
     from graftviz.inference import Beliefs, infer
     from graftviz.learners.best_choice import BestChoice
+    from graftviz.learners.chow_liu import ChowLiu
     from graftviz.learners.edge_grafting import EdgeGrafting
     from graftviz.learners.first_hit import FirstHit
+    from graftviz.learners.nodewise_l1 import NodewiseL1
     from graftviz.model import PairwiseMRF
     from graftviz.runs import Branch, Result, Run, learn
-    from graftviz.table import DiscreteTable, read_table
+    from graftviz.selection import EdgeStability, LamPath, edge_stability, lam_path
+    from graftviz.table import ChunkedTable, DiscreteTable, open_table, read_table
     from graftviz.trace import Step, Trace
+    from graftviz.tuning import Tuning, tuning_grid
 
 __all__ = [
     "Beliefs",
     "BestChoice",
     "Branch",
+    "ChowLiu",
+    "ChunkedTable",
     "DiscreteTable",
     "EdgeGrafting",
+    "EdgeStability",
     "FirstHit",
+    "Forecast",
     "InputError",
+    "LamPath",
+    "MarkovNetwork",
+    "NodewiseL1",
     "PairCounts",
     "PairwiseMRF",
     "Result",
     "Run",
     "Step",
     "Trace",
+    "Tuning",
     "__version__",
+    "edge_stability",
+    "forecast",
     "infer",
+    "lam_path",
     "learn",
     "load_dataset",
+    "open_table",
     "read_table",
+    "tuning_grid",
 ]
 
 # Public names are fetched when they are first used: `python -m graftviz --help` and the app's
@@ -55,20 +74,33 @@ _HOME = {
     "Beliefs": "graftviz.inference",
     "BestChoice": "graftviz.learners.best_choice",
     "Branch": "graftviz.runs",
+    "ChowLiu": "graftviz.learners.chow_liu",
+    "ChunkedTable": "graftviz.table",
     "DiscreteTable": "graftviz.table",
+    "Forecast": "graftviz.forecasting",
+    "forecast": "graftviz.forecasting",
+    "open_table": "graftviz.table",
     "EdgeGrafting": "graftviz.learners.edge_grafting",
+    "EdgeStability": "graftviz.selection",
     "FirstHit": "graftviz.learners.first_hit",
     "InputError": "graftviz.errors",
+    "LamPath": "graftviz.selection",
+    "MarkovNetwork": "graftviz.estimator",
+    "NodewiseL1": "graftviz.learners.nodewise_l1",
     "PairCounts": "graftviz.counts",
     "PairwiseMRF": "graftviz.model",
     "Result": "graftviz.runs",
     "Run": "graftviz.runs",
     "Step": "graftviz.trace",
     "Trace": "graftviz.trace",
+    "Tuning": "graftviz.tuning",
+    "edge_stability": "graftviz.selection",
     "infer": "graftviz.inference",
+    "lam_path": "graftviz.selection",
     "learn": "graftviz.runs",
     "load_dataset": "graftviz.datasets",
     "read_table": "graftviz.table",
+    "tuning_grid": "graftviz.tuning",
 }
 
 

@@ -72,7 +72,7 @@ def negative_log_pseudo_likelihood(model: PairwiseMRF, table: DiscreteTable) -> 
         When weights are so large that their sums overflow.
     """
     loss = _TableLoss(model, table)
-    loss.refresh(np.arange(model.n_variables))
+    loss.refresh()
     return loss.mean()
 
 
@@ -84,7 +84,8 @@ class MetricsObserver:
     start_model : PairwiseMRF
         The run's model without edges (``history.start``).
     test : DiscreteTable, optional
-        Held-out rows, coded like the rows that are learned from.
+        Held-out rows, coded like the rows that are learned from. Those of a table that is read in
+        chunks are looked at once, at the end of the run.
     truth : int array, shape (k, 2), optional
         The true edges.
 
@@ -102,44 +103,52 @@ class MetricsObserver:
     ) -> None:
         self._truth = None if truth is None else _pairs(truth)
         self._seen_steps = 0
-        self._seen_edges = 0
+        self._seen_activations = 0
+        self._edges = 0
         self._hits = 0
-        self._loss: _TableLoss | None = None
-        if test is not None:
-            self._loss = _TableLoss(start_model, test)
-            self._loss.refresh(np.arange(start_model.n_variables))
-        self.start = self._measure()
+        self._loss = None if test is None else _TableLoss(start_model, test)
+        self._loss_each_step = test is not None and test.has_rows
+        self.start = self._measure(self._loss_each_step)
 
     def observe(self, step: Step) -> StepMetrics:
         """Return the metrics after `step`, which must not lie before one already observed."""
-        return self._follow(step.history, step.index)
+        return self._follow(step.history, step.index, self._loss_each_step)
 
     def observe_history(self, history: History) -> StepMetrics:
         """Return the metrics after all that is recorded: at the end, of the polished model."""
-        return self._follow(history, len(history.counts))
+        return self._follow(history, len(history.counts), self._loss is not None)
 
-    def _follow(self, history: History, step: int) -> StepMetrics:
+    def _follow(self, history: History, step: int, with_loss: bool) -> StepMetrics:
         """Take in the recorded steps up to `step` that have not been taken in yet."""
         if step < self._seen_steps:
             raise ValueError(f"step {step} lies before step {self._seen_steps}, already observed")
-        edges = history.counts[step - 1] if step else 0
-        activated = history.active[self._seen_edges : edges]
+        count = history.counts[step - 1] if step else 0
+        activated = history.activations[self._seen_activations : count]
+        news = slice(self._seen_steps, step)
+        ids = [e for removed in history.removals[news] for e in removed]
+        removed = [history.activations[e] for e in ids]
+        self._edges += len(activated) - len(removed)
         if self._truth is not None:
-            self._hits += len(self._truth.intersection(activated))
+            self._hits += sum(pair in self._truth for pair in activated)
+            self._hits -= sum(pair in self._truth for pair in removed)
         if self._loss is not None:
             self._loss.activate(activated)
-            for changes in history.changes[self._seen_steps : step]:
+            for changes in history.changes[news]:
                 self._loss.change_nodes(changes.nodes, changes.node_weights)
                 self._loss.change_edges(changes.edges, changes.edge_weights)
-            self._loss.refresh()
-        self._seen_steps, self._seen_edges = step, edges
-        return self._measure()
+            self._loss.silence(np.array(ids, dtype=np.int64))
+        self._seen_steps, self._seen_activations = step, count
+        return self._measure(with_loss)
 
-    def _measure(self) -> StepMetrics:
+    def _measure(self, with_loss: bool) -> StepMetrics:
         edge_metrics = EdgeMetrics(None, None, None)
         if self._truth is not None:
-            edge_metrics = _edge_metrics(self._hits, self._seen_edges, len(self._truth))
-        return StepMetrics(*edge_metrics, self._loss.mean() if self._loss is not None else None)
+            edge_metrics = _edge_metrics(self._hits, self._edges, len(self._truth))
+        loss = None
+        if self._loss is not None and with_loss:
+            self._loss.refresh()
+            loss = self._loss.mean()
+        return StepMetrics(*edge_metrics, loss)
 
 
 def _pairs(edges: Iterable[Iterable[int]]) -> set[tuple[int, int]]:
@@ -159,7 +168,7 @@ class _TableLoss:
     """The loss Σ_rows −log p(x_i | x_N(i)) of every node, kept up to date as weights change."""
 
     def __init__(self, model: PairwiseMRF, table: DiscreteTable) -> None:
-        self._codes = table.codes
+        self._table = table
         self._rows = table.n_rows
         self._cardinalities = model.cardinalities
         self._node_offsets = model.node_offsets
@@ -169,7 +178,7 @@ class _TableLoss:
         self._edge_offsets = model.edge_offsets - self._node_offsets[-1]
         self._edge_weights = model.weights[self._node_offsets[-1] :].copy()
         self._losses = np.zeros(model.n_variables)
-        self._stale = np.zeros(model.n_variables, dtype=np.bool_)
+        self._stale = np.ones(model.n_variables, dtype=np.bool_)
 
     def activate(self, activated: list[tuple[int, int]]) -> None:
         """Append edges with zero weights, which change no conditional yet."""
@@ -188,28 +197,35 @@ class _TableLoss:
         self._stale[nodes] = True
 
     def change_edges(self, edges: np.ndarray, weights: np.ndarray) -> None:
-        """Set the weights of `edges` (positions in order of activation), given edge after edge."""
+        """Set the weights of `edges` (ids, see History), given edge after edge."""
         self._edge_weights[flat_positions(self._edge_offsets, edges)] = weights
         self._stale[self._edges[edges].reshape(-1)] = True
 
-    def refresh(self, nodes: np.ndarray | None = None) -> None:
-        """Compute the loss of `nodes` again; by default, of those whose conditional changed."""
-        if nodes is None:
-            nodes = np.flatnonzero(self._stale)
+    def silence(self, edges: np.ndarray) -> None:
+        """Take `edges` (ids) out: with zero weights they say nothing."""
+        self.change_edges(edges, np.zeros(len(flat_positions(self._edge_offsets, edges))))
+
+    def refresh(self) -> None:
+        """Compute the loss of the nodes whose conditional changed, chunk by chunk of the rows."""
+        nodes = np.flatnonzero(self._stale)
+        if len(nodes) == 0:
+            return
         starts, incident = _incidence(self._edges, len(self._losses))
-        _node_losses(
-            nodes,
-            self._codes,
-            self._cardinalities,
-            self._node_offsets,
-            self._node_weights,
-            self._edges,
-            self._edge_offsets,
-            self._edge_weights,
-            starts,
-            incident,
-            self._losses,
-        )
+        self._losses[nodes] = 0.0
+        for chunk in self._table.chunks():
+            _add_node_losses(
+                nodes,
+                chunk.codes,
+                self._cardinalities,
+                self._node_offsets,
+                self._node_weights,
+                self._edges,
+                self._edge_offsets,
+                self._edge_weights,
+                starts,
+                incident,
+                self._losses,
+            )
         self._stale[:] = False
 
     def mean(self) -> float:
@@ -274,7 +290,7 @@ def _add_exponentials(logits, top, bits, total, count):
 
 
 @njit(cache=True, nogil=True)
-def _node_losses(
+def _add_node_losses(
     nodes,
     codes,
     cardinalities,
@@ -287,7 +303,7 @@ def _node_losses(
     incident,
     losses,
 ):
-    """Set ``losses[i]`` = Σ_rows −log p(x_i | x_N(i)) for every i in `nodes`.
+    """Add Σ_rows −log p(x_i | x_N(i)) to ``losses[i]`` for every i in `nodes`.
 
     Rows are taken in blocks; the logits of a block are stored state after state, so that each of
     the loops over rows runs through contiguous memory.
@@ -302,7 +318,7 @@ def _node_losses(
     bits = np.empty(_BLOCK, dtype=np.int64)
     for i in nodes:
         states = cardinalities[i]
-        loss = 0.0
+        loss = losses[i]  # going on from the chunk before, so that the sum is that of all rows
         for first in range(0, rows, _BLOCK):
             count = min(_BLOCK, rows - first)
             for a in range(states):

@@ -147,7 +147,7 @@ class Run:
     ) -> None:
         learner.check(table)
         if test is not None:
-            _check_test(table, test)
+            check_test(table, test)
         if branch is not None:
             _check_branch(learner, branch)
             branch.learner.check(table)
@@ -277,7 +277,8 @@ def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.nda
     return checked
 
 
-def _check_test(table: DiscreteTable, test: DiscreteTable) -> None:
+def check_test(table: DiscreteTable, test: DiscreteTable) -> None:
+    """Raise :class:`InputError` unless `test` has the columns and the coding of `table`."""
     if test.names != table.names:
         raise InputError(
             "The test rows have other columns than the training rows: "

@@ -1,4 +1,4 @@
-"""The activation score of an inactive edge, as the paper writes it: one pair at a time, in numpy.
+"""The activation scores of an inactive edge, as formulas: one pair at a time, in plain numpy.
 
 For telling people about a single pair. The learners score thousands with the kernels of
 :mod:`graftviz.search`; a test compares the two.
@@ -11,7 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from graftviz.model import PairwiseMRF
+
 GroupWeight = Literal["count", "sqrt"]
+_CONSTANT = 1e-9  # states never seen have a tiny share instead of none
 
 
 def edge_dimension(cardinality_i: int, cardinality_j: int, group_weight: GroupWeight) -> float:
@@ -35,3 +38,92 @@ def belief_score(
         d_e, see :func:`edge_dimension`.
     """
     return float(np.linalg.norm(np.outer(belief_i, belief_j) - frequencies)) / dimension
+
+
+def response_score(
+    frequencies: np.ndarray,
+    belief_i: np.ndarray,
+    belief_j: np.ndarray,
+    covariance: np.ndarray,
+    dimension: float,
+) -> float:
+    """Return s_e = ‖b_i b_jᵀ + C_ij − p_D(e)‖₂ / d_e.
+
+    Parameters
+    ----------
+    frequencies, belief_i, belief_j, dimension
+        As for :func:`belief_score`.
+    covariance : float array, shape (s_i, s_j)
+        C_ij, what the model already says about the pair: see
+        :meth:`graftviz.inference.response.LinearResponse.covariance`.
+    """
+    expected = np.outer(belief_i, belief_j) + covariance
+    return float(np.linalg.norm(expected - frequencies)) / dimension
+
+
+def belief_noise(belief_i: np.ndarray, belief_j: np.ndarray, rows: int) -> float:
+    """Return how large ‖b_i b_jᵀ − p_D(e)‖₂ is by the chance of sampling N rows alone.
+
+    Its root mean square where i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
+    """
+    spread = _spread(belief_i[None, :])[0] * _spread(belief_j[None, :])[0]
+    return math.sqrt(float(spread) / rows)
+
+
+def conditional(model: PairwiseMRF, codes: np.ndarray, i: int) -> np.ndarray:
+    """Return p(x_i = a | the other variables) in every row, shape (N, s_i).
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    codes : int array, shape (n, N)
+    i : int
+    """
+    logits = np.tile(model.node_weights(i), (codes.shape[1], 1))
+    for e in np.flatnonzero((model.edges == i).any(axis=1)):
+        first, second = model.edges[e].tolist()
+        weights = model.edge_weights(int(e))
+        logits += weights[codes[first]] if second == i else weights[:, codes[second]].T
+    logits -= logits.max(axis=1, keepdims=True)
+    shares = np.exp(logits)
+    given: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
+    return given
+
+
+def pseudo_likelihood_score(
+    given_i: np.ndarray,
+    given_j: np.ndarray,
+    codes_i: np.ndarray,
+    codes_j: np.ndarray,
+    dimension: float,
+) -> float:
+    """Return s_e = ‖∂PL/∂w_e‖₂ / d_e, the gradient of the mean pseudo-likelihood at w_e = 0.
+
+    Parameters
+    ----------
+    given_i, given_j : float arrays, shapes (N, s_i) and (N, s_j)
+        See :func:`conditional`.
+    codes_i, codes_j : int arrays, shape (N,)
+        The states of both variables.
+    dimension : float
+        d_e, see :func:`edge_dimension`.
+    """
+    is_a, is_b = np.eye(given_i.shape[1])[codes_i], np.eye(given_j.shape[1])[codes_j]
+    expected = given_i.T @ is_b + is_a.T @ given_j
+    return float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / len(given_i) / dimension
+
+
+def pseudo_likelihood_noise(given_i: np.ndarray, given_j: np.ndarray) -> float:
+    """Return how large ‖∂PL/∂w_e‖₂ is by the chance of sampling N rows alone.
+
+    Its root mean square where i and j are independent given all others: twice the root of
+    mean((1 − ‖p_i‖²)(1 − ‖p_j‖²)) / N over the rows, p_i being p(x_i | the others).
+    """
+    spread = _spread(given_i) * _spread(given_j)
+    return 2.0 * math.sqrt(float(spread.mean()) / len(given_i))
+
+
+def _spread(shares: np.ndarray) -> np.ndarray:
+    """Return 1 − ‖p‖² row by row; 0 where a variable has one state, give or take a billionth."""
+    spread = 1.0 - (shares**2).sum(axis=1)
+    return np.where(spread < _CONSTANT, 0.0, spread)

@@ -6,6 +6,7 @@ A learner's *state* is what its next step needs and lives with the learner; what
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,13 +19,47 @@ from graftviz.model import PairwiseMRF
 ADMITTED = 0  # violates, and the reservoir had room
 DISPLACED_MINIMUM = 1  # violates, and replaced the weakest of a full reservoir
 TOO_WEAK = 2  # violates, but no better than the weakest of a full reservoir
-PASSED = 3  # does not violate: score ≤ λ
+PASSED = 3  # does not violate: effective score ≤ λ
 VERDICT_WORDS = {
     ADMITTED: "entered the reservoir",
     DISPLACED_MINIMUM: "entered the full reservoir in place of its weakest edge",
     TOO_WEAK: "violated, but was weaker than everything in the full reservoir",
-    PASSED: "did not violate: its score was not above λ",
+    PASSED: "did not violate: its score was not above the threshold",
 }
+
+
+NO_PAIRS = np.zeros((0, 2), dtype=np.int32)
+NO_PAIRS.flags.writeable = False
+
+
+class ActivationTest(NamedTuple):
+    """The test C₂: an inactive edge violates if its score is above λ, and above κ times its noise.
+
+    Attributes
+    ----------
+    score : str
+        Name of the score, e.g. "belief".
+    lam : float
+        λ.
+    significance : float
+        κ; 0: λ alone decides.
+    """
+
+    score: str
+    lam: float
+    significance: float = 0.0
+
+    @property
+    def symbol(self) -> str:
+        """Which of the two decides: "κ" or "λ"."""
+        return "κ" if self.significance > 0.0 else "λ"
+
+    @property
+    def words(self) -> str:
+        """What a score must exceed: "λ = 0.001", "κ = 3 times its noise"."""
+        if self.significance > 0.0:
+            return f"κ = {self.significance:g} times its noise"
+        return f"λ = {self.lam:g}"
 
 
 class ScoredEdge(NamedTuple):
@@ -91,7 +126,7 @@ class Changes:
     Attributes
     ----------
     nodes, edges : int64 arrays
-        Indices of the nodes and of the active edges (in activation order) that changed.
+        Indices of the nodes, and ids of the active edges (see :class:`History`), that changed.
     node_weights, node_beliefs, edge_weights : float64 arrays, flat
         The new values, group after group.
     """
@@ -116,32 +151,72 @@ class History:
 
     Storing only what changed keeps a run of thousands of steps small; what has been appended is
     never altered, so a Step that holds a History is still an immutable snapshot.
+
+    Attributes
+    ----------
+    start : PairwiseMRF
+        The model without edges.
+    start_beliefs : float64 array, flat
+    activations : list of (int, int)
+        Every activation of the run. An edge's *id* is its place in this list; an edge that was
+        removed and comes back has a new one.
+    counts : list of int
+        Activations up to and with each recorded step.
+    removals : list of tuples of int
+        Ids of the edges each recorded step took out.
+    changes : list of Changes
     """
 
     start: PairwiseMRF
     start_beliefs: np.ndarray
-    active: list[tuple[int, int]] = field(default_factory=list)
+    activations: list[tuple[int, int]] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
+    removals: list[tuple[int, ...]] = field(default_factory=list)
     changes: list[Changes] = field(default_factory=list)
 
-    def append(self, activated: Iterable[tuple[int, int]], changes: Changes) -> None:
-        """Record one activation step (or, with no edges, the final polish)."""
-        self.active.extend((int(i), int(j)) for i, j in activated)
-        self.counts.append(len(self.active))
+    def append(
+        self,
+        activated: Iterable[tuple[int, int]],
+        changes: Changes,
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Record one activation step (or, with no edges, the final polish).
+
+        Parameters
+        ----------
+        activated : pairs i < j
+        changes : Changes
+        removed : ids of edges taken out in this step
+        """
+        self.activations.extend((int(i), int(j)) for i, j in activated)
+        self.removals.append(tuple(int(e) for e in removed))
         self.changes.append(changes)
+        self.counts.append(len(self.activations))
+
+    def ids_at(self, step: int) -> np.ndarray:
+        """Return the ids of the active edges after `step` recorded steps, int64, ascending."""
+        alive = np.ones(self.counts[step - 1] if step else 0, dtype=np.bool_)
+        for removed in self.removals[:step]:
+            alive[list(removed)] = False
+        return np.flatnonzero(alive)
 
     def edges_at(self, step: int) -> np.ndarray:
         """Return the active edges after `step` recorded steps, shape (m, 2); 0 is the start."""
-        count = self.counts[step - 1] if step else 0
-        return np.array(self.active[:count], dtype=np.int64).reshape(-1, 2)
+        pairs = [self.activations[e] for e in self.ids_at(step).tolist()]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+    def activated_in(self, edge: int) -> int:
+        """Return the step, from 1, in which the edge of that id was activated."""
+        return bisect_right(self.counts, edge) + 1
 
     def state_at(self, step: int) -> ModelState:
         """Return model and beliefs after `step` recorded steps; 0 is the start."""
         cardinalities = self.start.cardinalities
-        edges = self.edges_at(step)
+        every = np.array(self.activations[: self.counts[step - 1] if step else 0], dtype=np.int64)
+        every = every.reshape(-1, 2)
         node_offsets = self.start.node_offsets
         n_node_weights = int(node_offsets[-1])
-        sizes = cardinalities[edges].prod(axis=1)
+        sizes = cardinalities[every].prod(axis=1)
         edge_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         node_weights = self.start.weights[:n_node_weights].copy()
         beliefs = self.start_beliefs.copy()
@@ -152,10 +227,12 @@ class History:
             beliefs[at_nodes] = change.node_beliefs
             edge_weights[flat_positions(edge_offsets, change.edges)] = change.edge_weights
         beliefs.flags.writeable = False
+        alive = self.ids_at(step)
+        kept = edge_weights[flat_positions(edge_offsets, alive)]
         model = PairwiseMRF(
             cardinalities,
-            edges,
-            np.concatenate([node_weights, edge_weights]),
+            every[alive],
+            np.concatenate([node_weights, kept]),
             self.start.names,
             self.start.labels,
         )
@@ -184,6 +261,8 @@ class Step:
         The edges of this step, best score first.
     edges : int
         Number of active edges after this step.
+    removed : int32 array, shape (k, 2)
+        Active edges that this step took out.
     objective, previous_objective : float
         𝕃(w) after and before this step (nats per row; previous of step 1: the model without edges).
     kkt_residual : float
@@ -213,11 +292,14 @@ class Step:
         Sentences worth saying, e.g. that the first filling of R stopped at its cap.
     changes : Changes
     history : History
+    test : ActivationTest or None
+        What made an edge violate in this step; None for learners that test nothing.
     """
 
     index: int
     activated: tuple[ScoredEdge, ...]
     edges: int
+    removed: np.ndarray
     objective: float
     previous_objective: float
     kkt_residual: float
@@ -240,6 +322,7 @@ class Step:
     notes: tuple[str, ...]
     changes: Changes
     history: History
+    test: ActivationTest | None = None
 
     def model(self) -> PairwiseMRF:
         """Return the model after this step."""
@@ -269,11 +352,13 @@ class Certificate(NamedTuple):
         The largest of their scores; None when none was scored.
     worst_edge : tuple of int or None
     threshold : float
-        λ: an edge above it violates.
+        An edge above it violates.
     score : str
         Name of the score, e.g. "belief".
     objective : str
         Name of the objective, e.g. "Bethe likelihood".
+    symbol : str
+        What the threshold is called: "λ", or "κ" where scores are multiples of their noise.
     """
 
     scored: int
@@ -283,6 +368,7 @@ class Certificate(NamedTuple):
     threshold: float
     score: str
     objective: str
+    symbol: str = "λ"
 
     @property
     def proves_optimality(self) -> bool:
@@ -313,6 +399,8 @@ class Outcome:
     seconds : Seconds
     history : History
         Its last entry is the final polish.
+    objective_name : str
+        What `objective` is: of a run with a final refit, that of the refit.
     """
 
     stop_reason: str
@@ -326,6 +414,13 @@ class Outcome:
     tables_possible: int
     seconds: Seconds
     history: History
+    objective_name: str = "Bethe likelihood"
+
+    @property
+    def dropped_at_the_end(self) -> np.ndarray:
+        """Edges that the final fit took out, shape (k, 2)."""
+        pairs = [self.history.activations[e] for e in self.history.removals[-1]]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def model(self) -> PairwiseMRF:
         """Return the final model."""

@@ -15,6 +15,7 @@ from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
     ADMITTED,
+    NO_PAIRS,
     PASSED,
     Certificate,
     Changes,
@@ -85,7 +86,7 @@ class ScriptedLearner(Learner):
                     raise InputError("Only a scripted learner can take over a scripted run.")
                 options = sent
         history.append([], _random_changes(rng, history, [], options.scale))
-        inactive = len(pairs) - len(history.active)
+        inactive = len(pairs) - len(history.activations)
         return Outcome(
             stop_reason=f"The budget of {limit} edges is used up.",
             converged=False,
@@ -95,8 +96,8 @@ class ScriptedLearner(Learner):
             objective=objective - 0.001,
             kkt_residual=1e-9,
             bp_restart_gap=1e-12,
-            tests=3 * len(history.active),
-            tables_counted=len(history.active),
+            tests=3 * len(history.activations),
+            tables_counted=len(history.activations),
             tables_possible=len(pairs),
             seconds=Seconds(0.4, 0.1, 0.1, 0.1, 0.1),
             history=history,
@@ -118,9 +119,9 @@ def _random_changes(
 ) -> Changes:
     """Give the new edges, some older ones and some nodes other weights."""
     cardinalities = history.start.cardinalities
-    edges = np.array([*history.active, *new], dtype=np.int64).reshape(-1, 2)
-    older = np.flatnonzero(rng.random(len(history.active)) < 0.2)
-    changed = np.concatenate([older, np.arange(len(history.active), len(edges))])
+    edges = np.array([*history.activations, *new], dtype=np.int64).reshape(-1, 2)
+    older = np.flatnonzero(rng.random(len(history.activations)) < 0.2)
+    changed = np.concatenate([older, np.arange(len(history.activations), len(edges))])
     nodes = np.flatnonzero(rng.random(len(cardinalities)) < 0.2)
     size = int(cardinalities[edges[changed]].prod(axis=1).sum()) if len(changed) else 0
     node_size = len(flat_positions(history.start.node_offsets, nodes))
@@ -146,7 +147,7 @@ def _step(
     scores = np.sort(rng.uniform(0.01, 0.05, size=len(new)))[::-1]
     array = np.array(new, dtype=np.int32)
     none = np.zeros((0, 2), dtype=np.int32)
-    degrees = np.bincount(np.array(history.active).reshape(-1))
+    degrees = np.bincount(np.array(history.activations).reshape(-1))
     view = ReservoirView(
         array, scores, float(scores.mean()), float(scores.min()), float(scores.max()), len(new)
     )
@@ -154,7 +155,8 @@ def _step(
     return Step(
         index=index,
         activated=tuple(ScoredEdge(i, j, float(s)) for (i, j), s in zip(new, scores, strict=True)),
-        edges=len(history.active),
+        edges=len(history.activations),
+        removed=NO_PAIRS,
         objective=objective,
         previous_objective=previous,
         kkt_residual=1e-4,
@@ -164,11 +166,11 @@ def _step(
         dropped=none,
         queue=5,
         frozen=index,
-        unseen=possible - len(history.active),
+        unseen=possible - len(history.activations),
         tests=3 * len(new),
-        tests_total=3 * len(history.active),
+        tests_total=3 * len(history.activations),
         test_limit=4,
-        tables_counted=len(history.active),
+        tables_counted=len(history.activations),
         tables_possible=possible,
         hubs=np.flatnonzero(degrees > 2).astype(np.int32),
         seconds=Seconds(0.01 * index, 0.002 * index, 0.003 * index, 0.004 * index, 0.001 * index),

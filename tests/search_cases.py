@@ -7,6 +7,7 @@ import itertools
 import naive
 import numpy as np
 
+from graftviz.search.scoring import COUNT, belief_scoring
 from graftviz.table import DiscreteTable
 
 
@@ -20,6 +21,11 @@ def table_of(seed, cardinalities, rows):
 def random_beliefs(rng, cardinalities):
     """A random distribution for every variable, flat."""
     return np.concatenate([rng.dirichlet(np.ones(states)) for states in cardinalities])
+
+
+def scoring_by(search, beliefs, unit=COUNT):
+    """What a search needs to score by these beliefs; it sees when they are changed in place."""
+    return belief_scoring(search.counts.packed, beliefs, unit)
 
 
 def all_scores(table, beliefs, square_root=False):

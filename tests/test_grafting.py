@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 
@@ -22,15 +23,19 @@ from learner_cases import (
 
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.edge_grafting import EdgeGrafting
-from graftviz.learners.first_hit import FirstHit
+from graftviz.fitting.penalty import Penalty
+from graftviz.learners import best_choice
 from graftviz.learners.streaming import hub_mask
 
 ALL_PAIRS = 10**6
 
+# The paper's score and objective, and no limit but those that a test sets.
+BestChoice = functools.partial(make, "best-choice")
+EdgeGrafting = functools.partial(make, "edge-grafting")
+FirstHit = functools.partial(make, "first-hit")
 
-def unlimited(n: int, **options) -> BestChoice:
+
+def unlimited(n: int, **options) -> best_choice.BestChoice:
     """Best-choice without any of its limits."""
     pairs = n * (n - 1) // 2
     return BestChoice(
@@ -61,7 +66,7 @@ def test_unlimited_best_choice_picks_the_edges_of_edge_grafting(table, nodes, gr
         assert ours.objective == pytest.approx(theirs.objective, abs=1e-9)
 
 
-def one_place_one_test(**options) -> BestChoice:
+def one_place_one_test(**options) -> best_choice.BestChoice:
     return BestChoice(reservoir=1, t_max=1, alpha=1.0, hubs=False, **options)
 
 
@@ -113,12 +118,13 @@ def test_edge_grafting_is_not_led_astray_by_the_scores_it_does_not_compute(nodes
     learner = EdgeGrafting(lam=4e-3, penalise_nodes=nodes, max_edges=30)
     counts = PairCounts(data)
     network = ActiveNetwork(counts, data.names, data.labels)
-    network.fit_nodes(learner.penalty, tolerance=1e-10)
+    penalty = Penalty(learner.lam, learner.lam2, False, nodes)
+    network.fit_nodes(penalty, tolerance=1e-10)
 
     def refit(edges):
         if edges:
             network.add_edge(*edges[-1])
-            network.polish(learner.penalty, tolerance=1e-9)
+            network.polish(penalty, tolerance=1e-9)
         return np.split(network.state.node_beliefs, network.state.node_offsets[1:-1])
 
     wanted = naive.edge_grafting(
@@ -132,27 +138,63 @@ def test_edge_grafting_is_not_led_astray_by_the_scores_it_does_not_compute(nodes
 # Options.
 
 
+PRESETS = ("best", "paper", "authors")
+
+
 @pytest.mark.parametrize("n", [5, 30, 101])
 def test_presets_fill_in_what_was_left_open(n):
     pairs = n * (n - 1) // 2
-    resolved = {
-        name: (BestChoice(preset=name).plan(n), BestChoice(preset=name).edge_budget(n))
-        for name in ("default", "paper", "authors")
+    learners = {name: BestChoice(preset=name) for name in PRESETS}
+    learners["without screening"] = BestChoice(preset="best", screening=False)
+    plans = {name: learner.plan(n) for name, learner in learners.items()}
+    limits = {name: plan.limit for name, plan in plans.items()}
+    assert limits == {
+        "best": 4 * n,
+        "without screening": math.ceil(n / 2),
+        "paper": math.ceil(n / 4),
+        "authors": math.isqrt(n),
     }
-    assert resolved["default"][0].limit == math.ceil(n / 2)
-    assert resolved["paper"][0].limit == math.ceil(n / 4)
-    assert resolved["authors"][0].limit == math.isqrt(n)
-    assert [budget for _, budget in resolved.values()] == [pairs, *[min(3 * n, pairs)] * 2]
-    assert {plan.capacity for plan, _ in resolved.values()} == {min(n, pairs)}
-    assert {plan.first_limit for plan, _ in resolved.values()} == {2 * min(n, pairs)}
-    assert [(plan.hubs_once, plan.hubs_after) for plan, _ in resolved.values()] == [
-        (False, 0),
-        (False, 0),
-        (True, 15),
-    ]
+    budgets = {name: learner.edge_budget(n) for name, learner in learners.items()}
+    assert budgets["best"] == budgets["without screening"] == pairs
+    assert budgets["paper"] == budgets["authors"] == min(3 * n, pairs)
+    assert {plan.capacity for plan in plans.values()} == {min(n, pairs)}
+    for name, plan in plans.items():
+        assert plan.screening == (name == "best")
+        assert plan.hubs == (name in ("paper", "authors"))
+        assert plan.first_limit == (pairs if name == "best" else 2 * min(n, pairs))
+        assert (plan.hubs_once, plan.hubs_after) == (
+            (True, 15) if name == "authors" else (False, 0)
+        )
 
 
-@pytest.mark.parametrize("preset", ["default", "paper", "authors"])
+def test_screening_is_for_as_many_pairs_as_are_quickly_counted():
+    learner = BestChoice(preset="best")
+    assert learner.plan(1000).screening
+    assert not learner.plan(1001).screening
+    assert BestChoice(preset="best", screening=True).plan(1001).screening
+    assert not BestChoice(preset="best", screening=True, full_queue=True).plan(10).screening
+    assert BestChoice(preset="best", hubs=True).plan(10).hubs
+
+
+def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():
+    data = scale_free_table(20, 5, 2000)
+    options = {"lam": 3e-3, "alpha": 1.0, "t_max": 10, "first_tests": 30}
+    screened, plain = (
+        drain(data, BestChoice(screening=screening, **options)) for screening in (True, False)
+    )
+    scores = inactive_scores(drain(data, EdgeGrafting(lam=0.9)), False)
+    best = sorted(scores, key=scores.get, reverse=True)
+    tested = [tuple(pair) for pair in screened.steps[0].tested.edges.tolist()]
+    assert tested == best[: len(tested)]
+    assert screened.steps[0].tables_counted == 190 > plain.steps[0].tables_counted
+    assert screened.steps[0].unseen == 0
+    # With free nodes and this score nothing changes on the way: the quick score is the score.
+    assert picks(screened) == picks(drain(data, EdgeGrafting(lam=3e-3)))
+    assert set(picks(screened)) == set(picks(plain))
+    assert screened.outcome.objective == pytest.approx(plain.outcome.objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
 def test_explicit_options_override_a_preset(preset):
     learner = BestChoice(
         preset=preset, t_max=9, max_edges=11, reservoir=4, first_tests=6, hub_threshold=0.25

@@ -13,6 +13,10 @@ import numpy as np
 import pytest
 from learner_cases import (
     CASES,
+    GRAFTING,
+    NAMES,
+    PAPER_CASES,
+    RUNS,
     assert_optimal,
     drain,
     final_beliefs,
@@ -26,26 +30,23 @@ from learner_cases import (
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.grafting import GraftingOptions
-from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.registry import learner_class
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
 
-NAMES = learner_names()
-every_run = pytest.mark.parametrize(
-    ("name", "case"), [(name, case) for name in NAMES for case in CASES]
-)
+every_run = pytest.mark.parametrize(("name", "case"), RUNS)
 every_learner = pytest.mark.parametrize("name", NAMES)
-GRAFTING = [name for name in NAMES if issubclass(learner_class(name), GraftingOptions)]
 every_grafting_learner = pytest.mark.parametrize("name", GRAFTING)
 every_grafting_run = pytest.mark.parametrize(
-    ("name", "case"), [(name, case) for name in GRAFTING for case in CASES]
+    ("name", "case"), [(name, case) for name in GRAFTING for case in PAPER_CASES]
 )
 
 
 def test_the_registry_finds_the_learners_and_names_them_when_asked_for_another():
-    assert {"best-choice", "edge-grafting", "first-hit"} <= set(NAMES)
+    grafting = {"best-choice", "edge-grafting", "first-hit"}
+    assert grafting | {"chow-liu", "nodewise-l1"} <= set(NAMES)
+    assert grafting <= set(GRAFTING)
     assert list(NAMES) == sorted(NAMES)
     with pytest.raises(InputError, match=f"'guess'; the learners are {', '.join(NAMES)}"):
         learner_class("guess")
@@ -106,48 +107,59 @@ def test_a_run_yields_steps_and_returns_an_outcome(name, case):
 
 
 @every_run
-def test_edges_only_join_and_add_up(name, case):
+def test_edges_join_and_leave_and_add_up(name, case):
     run = recorded(name, case)
     n = run.table.n_variables
     budget = CASES[case][1].get("max_edges", n * (n - 1) // 2)
     before: list[tuple[int, int]] = []
     for step in run.steps:
         new = [tuple(edge[:2]) for edge in step.activated]
-        assert new
+        gone = [tuple(pair) for pair in step.removed.tolist()]
+        assert new or gone
+        assert new or name not in GRAFTING
+        assert not gone or name not in GRAFTING or case not in PAPER_CASES
         assert all(0 <= i < j < n for i, j in new)
-        assert not set(new) & set(before)
+        assert set(gone) <= set(before)
+        assert not set(new) & (set(before) - set(gone))
         assert len(set(new)) == len(new)
+        assert len(set(gone)) == len(gone)
         scores = [edge.score for edge in step.activated]
         assert scores == sorted(scores, reverse=True)
-        before += new
+        before = [pair for pair in before if pair not in gone] + new
         assert step.edges == len(before) <= budget
         assert [tuple(edge) for edge in step.active_edges().tolist()] == before
         assert step.degrees().sum() == 2 * step.edges
-    assert [tuple(edge) for edge in run.outcome.model().edges.tolist()] == before
+    dropped = {tuple(pair) for pair in run.outcome.dropped_at_the_end.tolist()}
+    left = [tuple(edge) for edge in run.outcome.model().edges.tolist()]
+    assert left == [pair for pair in before if pair not in dropped]
 
 
 @every_run
 def test_objectives_are_finite_and_every_step_has_its_violations_in_hand(name, case):
     run = recorded(name, case)
+    by_rows = name in GRAFTING and case not in PAPER_CASES
     for step in run.steps:
         assert np.isfinite([step.objective, step.previous_objective]).all()
-        assert 0 <= step.kkt_residual < 1e-3
-    assert run.outcome.kkt_residual <= 1e-6
+        assert 0 <= step.kkt_residual < (1e-2 if by_rows else 1e-3)
+    assert run.outcome.kkt_residual <= (1e-5 if by_rows else 1e-6)
 
 
-@every_grafting_run
+@every_run
 def test_the_objective_never_rises(name, case):
     """Free nodes keep the margins of the data, so what an edge gains does not depend on others.
 
-    Penalised nodes tie edges together, and a step stops a little short of the optimum.
+    Penalised nodes tie edges together, and a step stops a little short of the optimum. Along a path
+    of λ the penalty falls. Only where edges are taken out it may rise.
     """
     run = recorded(name, case)
-    slack = 1e-6 if run.learner.penalise_nodes else 1e-12
+    slack = 1e-6 if getattr(run.learner, "penalise_nodes", False) else 1e-12
     for step in run.steps:
         assert step.objective <= step.previous_objective + slack
     for before, after in zip(run.steps, run.steps[1:], strict=False):
-        assert after.previous_objective <= before.objective + slack
-    assert run.outcome.objective <= run.steps[-1].objective + slack
+        if len(after.removed) == 0:
+            assert after.previous_objective <= before.objective + slack
+    if len(run.outcome.dropped_at_the_end) == 0:
+        assert run.outcome.objective <= run.steps[-1].objective + slack
 
 
 @every_run
@@ -170,7 +182,8 @@ def test_tests_and_tables_add_up(name, case):
     total = 0
     counted = [step.tables_counted for step in run.steps] + [run.outcome.tables_counted]
     for step in run.steps:
-        total += step.tests
+        # What was scored to take edges out counts too, but in no step.
+        total = total + step.tests if len(step.removed) == 0 else step.tests_total
         assert step.tests_total == total
         assert step.tables_possible == n * (n - 1) // 2
         if len(step.tested.scores):
@@ -190,7 +203,8 @@ def test_an_edge_is_tested_once_a_round_and_judged_by_its_score(name, case):
         pairs = Counter(map(tuple, step.tested.edges.tolist()))
         if pairs:
             assert len(pairs) == min(step.tests, inactive)
-        violates = step.tested.scores > CASES[case][1]["lam"]
+        threshold = -np.inf if step.test is None else step.test.lam
+        violates = step.tested.scores > threshold
         assert np.array_equal(violates, step.tested.verdicts != PASSED)
         displaced = np.count_nonzero(step.tested.verdicts == DISPLACED_MINIMUM)
         assert displaced == len(step.replaced)
@@ -200,14 +214,13 @@ def test_an_edge_is_tested_once_a_round_and_judged_by_its_score(name, case):
 @every_run
 def test_the_reservoir_shows_what_was_chosen_from(name, case):
     run = recorded(name, case)
-    lam = CASES[case][1]["lam"]
     for step in run.steps:
         view = step.reservoir
         if view is None:
             continue
         assert 1 <= len(view.scores) == len(view.edges) <= view.capacity
         assert (np.diff(view.scores) <= 0).all()
-        assert (view.scores > lam).all()
+        assert (view.scores > step.test.lam).all()
         alpha = getattr(run.learner, "alpha", 1.0)
         assert view.maximum == view.scores[0]
         assert view.mean == pytest.approx(view.scores.mean(), rel=1e-12)
@@ -253,7 +266,9 @@ def test_a_step_keeps_its_model_whatever_comes_later(name, case):
     flat = dict.fromkeys(range(len(sizes)))
     start = run.steps[0].history.start
     nodes = [start.node_weights(i) for i in flat]
-    edges: list[np.ndarray] = []
+    edges: list[np.ndarray] = []  # of every activation
+    pairs: list[tuple[int, int]] = []
+    alive: list[int] = []
     for step, seen in zip(run.steps, run.models, strict=True):
         model = step.model()
         assert np.array_equal(model.weights, seen.weights)
@@ -262,6 +277,10 @@ def test_a_step_keeps_its_model_whatever_comes_later(name, case):
         assert model.labels == run.table.labels
         # Replayed by hand: what a step changed replaces what was there.
         edges += [np.zeros(sizes[i] * sizes[j]) for i, j, _ in step.activated]
+        gone = [tuple(pair) for pair in step.removed.tolist()]
+        alive = [e for e in alive if pairs[e] not in gone]
+        pairs += [tuple(edge[:2]) for edge in step.activated]
+        alive += range(len(pairs) - len(step.activated), len(pairs))
         at_nodes = np.cumsum(sizes[step.changes.nodes])[:-1]
         for i, new in zip(
             step.changes.nodes, np.split(step.changes.node_weights, at_nodes), strict=False
@@ -273,7 +292,8 @@ def test_a_step_keeps_its_model_whatever_comes_later(name, case):
             step.changes.edges, np.split(step.changes.edge_weights, at_edges), strict=False
         ):
             edges[e] = new
-        assert np.array_equal(model.weights, np.concatenate([*nodes, *edges]))
+        left = [edges[e] for e in alive]
+        assert np.array_equal(model.weights, np.concatenate([*nodes, *left]))
 
 
 @every_run
@@ -282,8 +302,10 @@ def test_the_end_is_told_in_a_sentence_and_convergence_is_proved(name, case):
     assert outcome.stop_reason.endswith(".")
     if outcome.converged:
         assert outcome.certificate.proves_optimality
-    assert outcome.certificate.possible == outcome.tables_possible - len(outcome.history.active)
+    assert outcome.certificate.possible == outcome.tables_possible - outcome.model().n_edges
     assert outcome.certificate.scored <= outcome.certificate.possible
+    assert outcome.certificate.score
+    assert outcome.certificate.objective
 
 
 @every_grafting_run
@@ -339,7 +361,7 @@ def test_tables_that_are_too_small_are_refused(name):
             next(learner.steps(table, seed=0))
 
 
-@every_grafting_learner
+@every_learner
 def test_more_edges_than_there_are_pairs_are_refused(name):
     table = mixed_table()
     for refused in (
@@ -371,7 +393,7 @@ def test_a_threshold_that_nothing_passes_is_told_with_the_largest_score(name):
     assert np.allclose(np.exp(weights) / np.exp(weights).sum(), shares[1])
 
 
-@every_grafting_learner
+@every_learner
 @pytest.mark.parametrize("states", [1, 3])
 @pytest.mark.parametrize("nodes", [False, True])
 def test_constant_columns_have_nothing_to_tell(name, states, nodes):
@@ -382,7 +404,7 @@ def test_constant_columns_have_nothing_to_tell(name, states, nodes):
     assert np.isfinite(run.outcome.model().weights).all()
 
 
-@every_grafting_learner
+@every_learner
 @pytest.mark.parametrize("nodes", [False, True])
 def test_two_identical_columns_become_one_strong_edge(name, nodes):
     column = np.random.default_rng(3).integers(0, 3, size=200)
@@ -394,14 +416,16 @@ def test_two_identical_columns_become_one_strong_edge(name, nodes):
     assert run.outcome.certificate.worst_score is None
     weights = run.outcome.model().edge_weights(0)
     assert (np.argmax(weights, axis=0) == np.arange(3)).all()
-    assert_optimal(run)
+    if name in GRAFTING:
+        assert_optimal(run)
 
 
-@every_grafting_learner
+@every_learner
 def test_two_rows_are_enough_to_start(name):
     table = DiscreteTable.from_codes(np.array([[0, 0, 1], [1, 1, 0]]))
     run = drain(table, make(name))
-    assert len(picks(run)) == 3
+    if name in GRAFTING:
+        assert len(picks(run)) == 3
     assert run.outcome.kkt_residual <= 1e-6
 
 
@@ -423,13 +447,11 @@ def test_another_seed_gives_another_run(name):
 
 
 def test_the_same_seed_gives_the_same_run_in_another_process():
-    wanted = [fingerprint(recorded(name, case)) for name in NAMES for case in CASES]
+    wanted = [fingerprint(recorded(*run)) for run in RUNS]
     script = (
-        "from learner_cases import CASES, fingerprint, recorded\n"
-        "from graftviz.learners.registry import learner_names\n"
-        "for name in learner_names():\n"
-        "    for case in CASES:\n"
-        "        print(fingerprint(recorded(name, case)))\n"
+        "from learner_cases import RUNS, fingerprint, recorded\n"
+        "for run in RUNS:\n"
+        "    print(fingerprint(recorded(*run)))\n"
     )
     here = Path(__file__).resolve().parent
     environment = os.environ | {

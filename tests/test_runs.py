@@ -112,7 +112,7 @@ class Barren(ScriptedLearner):
             next(generator)
         except StopIteration as stop:
             history = stop.value.history
-            del history.active[:], history.counts[:], history.changes[:]
+            del history.activations[:], history.removals[:], history.counts[:], history.changes[:]
             return replace(stop.value, history=history)
         yield
 
@@ -130,7 +130,7 @@ def test_a_branch_agrees_up_to_its_step_and_goes_its_own_way_after(at):
         assert branched.result().branch is None
     else:
         assert all(len(edges) == 3 for edges in activated(branched)[at:-1])
-        assert branched.outcome.history.active != plain.outcome.history.active
+        assert branched.outcome.history.activations != plain.outcome.history.activations
         assert branched.result().branch == Branch(at, new)
     if at == 0:
         assert weights(branched) == weights(drained(Run(TABLE, new, seed=2)))

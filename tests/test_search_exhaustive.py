@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from search_cases import all_scores, random_beliefs, table_of
+from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
 from graftviz.search.exhaustive import ExhaustiveSearch
-from graftviz.search.reservoir import Threshold
+from graftviz.search.scoring import COUNT, NOISE, ROOT, score_slots
 from graftviz.table import DiscreteTable
 
 
@@ -37,9 +37,14 @@ class Wanderer:
                 belief += step
                 self.drift[i] += np.linalg.norm(step)
 
+    def scoring(self, square_root=False):
+        return scoring_by(self.search, self.beliefs, ROOT if square_root else COUNT)
+
     def best(self, square_root=False):
-        slot, score = self.search.best(self.beliefs, self.drift, Threshold(0.01, square_root))
-        return slot, score
+        return self.search.best(self.scoring(square_root), self.drift)
+
+    def score_all(self, square_root=False):
+        self.search.score_all(self.scoring(square_root), self.drift)
 
     def inactive_scores(self, square_root=False):
         scores = all_scores(self.table, self.beliefs, square_root)
@@ -65,7 +70,7 @@ def mixed_table(seed, n=9, most=5, rows=80):
 def test_the_best_is_the_maximum_of_all(seed, size, square_root):
     wanderer = Wanderer(seed, mixed_table(seed))
     if seed % 2:
-        wanderer.search.score_all(wanderer.beliefs, wanderer.drift, Threshold(0.01, square_root))
+        wanderer.score_all(square_root)
     for step in range(25):
         slot = wanderer.check(square_root)
         if step % 2:
@@ -116,7 +121,7 @@ def test_scoring_all_scores_every_pair_at_these_beliefs():
     wanderer = Wanderer(2, mixed_table(2, n=12))
     wanderer.check()
     wanderer.move(1.0, 1.0)
-    wanderer.search.score_all(wanderer.beliefs, wanderer.drift, Threshold(0.01, True))
+    wanderer.score_all(True)
     expected = all_scores(wanderer.table, wanderer.beliefs, True)
     np.testing.assert_allclose(wanderer.search.scores, list(expected.values()), rtol=1e-12)
     pairs = [wanderer.search.edge(slot) for slot in range(len(expected))]
@@ -126,10 +131,48 @@ def test_scoring_all_scores_every_pair_at_these_beliefs():
 
 def test_pairs_that_cannot_be_the_maximum_are_not_scored_again():
     wanderer = Wanderer(6, mixed_table(6, n=15))
-    threshold = Threshold(0.01, False)
-    wanderer.search.score_all(wanderer.beliefs, wanderer.drift, threshold)
+    wanderer.score_all()
     seen = wanderer.search.seen_drift.copy()
     wanderer.move(1.0, 1e-4)
     wanderer.check()
     looked_at = np.count_nonzero(wanderer.search.seen_drift != seen)
     assert 1 <= looked_at <= 20
+
+
+def test_edges_that_were_released_can_be_the_best_again():
+    wanderer = Wanderer(3, mixed_table(3))
+    taken = []
+    for _ in range(6):
+        slot = wanderer.check()
+        wanderer.search.active[slot] = True
+        taken.append(wanderer.search.edge(slot))
+        wanderer.move(0.5, 0.2)
+    wanderer.search.release(np.array([taken[0], taken[3]]))
+    assert np.count_nonzero(wanderer.search.active) == 4
+    assert {taken[0], taken[3]} <= set(wanderer.inactive_scores())
+    wanderer.check()
+    wanderer.search.release(np.array(taken[1:3]))
+    found = []
+    while True:
+        slot, _ = wanderer.best()
+        if slot < 0:
+            break
+        wanderer.check()
+        found.append(wanderer.search.edge(slot))
+        wanderer.search.active[slot] = True
+    assert set(taken[:4]) <= set(found)
+
+
+def test_in_multiples_of_noise_the_best_is_the_maximum_too():
+    wanderer = Wanderer(8, mixed_table(8))
+    for _ in range(12):
+        scoring = scoring_by(wanderer.search, wanderer.beliefs, NOISE)
+        slot, score = wanderer.search.best(scoring, wanderer.drift)
+        out = np.empty(len(wanderer.search.scores))
+        counts = wanderer.search.counts
+        everything = np.arange(len(out))
+        score_slots(everything, counts.packed, counts.store, scoring, counts.scratch, out)
+        out[wanderer.search.active] = -np.inf
+        assert score == out[slot] == out.max()
+        wanderer.search.active[slot] = True
+        wanderer.move(0.4, 0.1)

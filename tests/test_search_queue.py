@@ -9,11 +9,11 @@ import naive
 import numpy as np
 import pytest
 from fakes import random_table
-from search_cases import all_scores, random_beliefs, table_of
+from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts, pack_table
 from graftviz.search.queue import random_below, random_word
-from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch, Threshold
+from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch
 from graftviz.search.state import (
     ACTIVE,
     FROZEN,
@@ -72,7 +72,7 @@ class Shadow:
         level = {"all freeze": 10.0, "all violate": 1e-9}.get(lam)
         if level is None:
             level = float(np.median(list(all_scores(self.table, self.beliefs).values())))
-        self.threshold = Threshold(level, False)
+        self.threshold = level
         self.search = ReservoirSearch(
             PairCounts(self.table),
             capacity=capacity,
@@ -83,6 +83,10 @@ class Shadow:
         self.twin = naive.FullQueue(n, capacity, level, by_history, full_queue)
         self.active = set()
         self.round = 0
+
+    @property
+    def scoring(self):
+        return scoring_by(self.search, self.beliefs)
 
     def boost(self, cumulative):
         is_hub = self.rng.random(self.table.n_variables) < self.rng.choice([0.0, 0.2, 0.6])
@@ -95,7 +99,7 @@ class Shadow:
         search, twin = self.search, self.twin
         search.begin_step()
         ended = search.test(
-            self.beliefs, self.threshold, round_number=self.round, limit=limit, until=until
+            self.scoring, self.threshold, round_number=self.round, limit=limit, until=until
         )
         tests, replaced = search.log()
         replaced = iter(map(tuple, replaced.tolist()))
@@ -147,10 +151,10 @@ class Shadow:
         self.search.activate(chosen)
         self.active |= edges
         self.beliefs = random_beliefs(self.rng, self.table.cardinalities)
-        left = pairs_of(self.search, self.search.rescore(self.beliefs, self.threshold))
+        left = pairs_of(self.search, self.search.rescore(self.scoring, self.threshold))
         scores = all_scores(self.table, self.beliefs)
         reservoir = {edge: scores[edge] for edge in self.twin.reservoir if edge not in edges}
-        dropped = {edge for edge, score in reservoir.items() if score <= self.threshold.lam}
+        dropped = {edge for edge, score in reservoir.items() if score <= self.threshold}
         assert left == dropped
         exact = dict(zip(map(tuple, self.log_order()), self.stored_scores(), strict=True))
         for edge, score in reservoir.items():
@@ -218,31 +222,37 @@ def test_all_pairs_of_forty_variables_are_drawn_once(hubs, batch):
     table = random_table(1, 40, 30)
     beliefs = random_beliefs(rng, table.cardinalities)
     search = ReservoirSearch(PairCounts(table), capacity=3, seed=batch)
-    threshold = Threshold(10.0, False)
+    threshold = 10.0
     drawn = []
     while len(drawn) < 780:
         if hubs:
             search.boost(rng.random(40) < 0.02, cumulative=True, threshold=threshold)
         search.begin_step()
-        assert search.test(beliefs, threshold, round_number=1, limit=batch) in (LIMIT, EXHAUSTED)
+        assert search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=batch) in (
+            LIMIT,
+            EXHAUSTED,
+        )
         drawn += map(tuple, search.log()[0].edges.tolist())
     assert set(drawn) == set(itertools.combinations(range(40), 2))
     assert len(drawn) == 780
     assert search.unseen_size == search.queue_size == 0
     assert search.frozen_size == 780
-    assert search.test(beliefs, threshold, round_number=1, limit=batch) == EXHAUSTED
+    assert (
+        search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=batch)
+        == EXHAUSTED
+    )
 
 
 def test_hubs_that_appear_when_the_remainder_is_known():
     """What a late hub draws is not drawn again from the list of the remainder."""
     table = random_table(1, 40, 30)
     beliefs = random_beliefs(np.random.default_rng(1), table.cardinalities)
-    threshold = Threshold(10.0, False)
+    threshold = 10.0
     for seed in range(5):
         search = ReservoirSearch(PairCounts(table), capacity=3, seed=seed)
-        search.test(beliefs, threshold, round_number=1, limit=760)
+        search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=760)
         listed = 0
-        while search.test(beliefs, threshold, round_number=1, limit=1) == LIMIT:
+        while search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=1) == LIMIT:
             before, listed = listed, search.state.sizes[REMAINDER_SIZE]
             if listed % 4 == 3 and listed != before:
                 hub = np.argmax(search.state.undrawn * (search.state.boosts == 0))
@@ -255,11 +265,11 @@ def test_hubs_that_appear_when_the_remainder_is_known():
 def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
     table = random_table(3, 12, 40)
     beliefs = random_beliefs(np.random.default_rng(0), table.cardinalities)
-    threshold = Threshold(10.0, False)
+    threshold = 10.0
     is_hub = np.isin(np.arange(12), (4, 9))
     search = ReservoirSearch(PairCounts(table), capacity=2, seed=0)
     search.boost(is_hub, cumulative=False, threshold=threshold)
-    search.test(beliefs, threshold, round_number=1, limit=None)
+    search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=None)
     edges = search.log()[0].edges.tolist()
     assert edges[0] == [4, 9]
     assert all({4, 9} & set(edge) for edge in edges[1:21])
@@ -268,17 +278,17 @@ def test_hub_edges_come_first_and_hubs_of_hubs_before_them():
 
 def rank_of_next(seed, table, packed, beliefs, *, hub, before, full_queue):
     """Draw some pairs; return how many might come next, and which of them (by rank) does."""
-    counts, threshold = PairCounts(table, packed), Threshold(10.0, False)
+    counts, threshold = PairCounts(table, packed), 10.0
     n = table.n_variables
     search = ReservoirSearch(counts, capacity=1, seed=seed, full_queue=full_queue)
     if hub is not None:
         search.boost(np.arange(n) == hub, cumulative=False, threshold=threshold)
-    search.test(beliefs, threshold, round_number=1, limit=before)
+    search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=before)
     drawn = {tuple(edge) for edge in search.log()[0].edges.tolist()}
     left = [p for p in itertools.combinations(range(n), 2) if hub is None or hub in p]
     left = [pair for pair in left if pair not in drawn]
     search.begin_step()
-    search.test(beliefs, threshold, round_number=1, limit=1)
+    search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=1)
     return len(left), left.index(tuple(search.log()[0].edges[0].tolist()))
 
 
@@ -313,10 +323,10 @@ def test_same_seed_same_order_other_seed_another():
         table = random_table(2, 9, 20)
         beliefs = random_beliefs(np.random.default_rng(3), table.cardinalities)
         search = ReservoirSearch(PairCounts(table), capacity=4, seed=seed)
-        threshold = Threshold(0.01, False)
+        threshold = 0.01
         for round_number in (1, 2, 3):
             search.boost(np.arange(9) < 2, cumulative=True, threshold=threshold)
-            search.test(beliefs, threshold, round_number=round_number, limit=30)
+            search.test(scoring_by(search, beliefs), threshold, round_number=round_number, limit=30)
         return search.log()[0].edges.tolist()
 
     assert order(1) == order(1)
@@ -340,11 +350,11 @@ def test_nothing_is_quadratic_in_the_number_of_variables():
     rng = np.random.default_rng(0)
     table = table_of(0, [2] * n, 200)
     search = ReservoirSearch(PairCounts(table), capacity=n, seed=0)
-    threshold = Threshold(1e-3, False)
+    threshold = 1e-3
     beliefs = random_beliefs(rng, table.cardinalities)
     hubs = np.arange(n) < 20
     search.boost(hubs, cumulative=True, threshold=threshold)
-    assert search.test(beliefs, threshold, round_number=1, limit=tests) == LIMIT
+    assert search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=tests) == LIMIT
     stored = int(search.counts.store.pairs.size[0])
     assert stored <= tests + 20 * 19 // 2
     assert search.counts.tables_counted == tests
@@ -353,3 +363,34 @@ def test_nothing_is_quadratic_in_the_number_of_variables():
     arrays = [*search.state, *store.pairs[:-1], store.cell_offsets, store.cells]
     assert max(array.size for array in arrays) <= 40_000
     assert sum(array.nbytes for array in arrays) <= 2_500_000
+
+
+@pytest.mark.parametrize("hubs", [False, True])
+def test_screened_pairs_are_tested_in_the_order_of_their_scores(hubs):
+    """Boosts of hubs count as ever: by how much h exceeds the lead of another's score."""
+    table = random_table(11, 12, 60)
+    rng = np.random.default_rng(2)
+    beliefs = random_beliefs(rng, table.cardinalities)
+    search = ReservoirSearch(PairCounts(table), capacity=5, seed=0)
+    quick = scoring_by(search, beliefs)
+    search.screen(quick, 0.05)
+    assert search.counts.tables_counted == search.queue_size == 66
+    assert search.unseen_size == 0
+    assert len(search.score_inactive(quick)[0]) == 0
+    is_hub = np.arange(12) < (2 if hubs else 0)
+    search.boost(is_hub, cumulative=True, threshold=0.05)
+    scores = all_scores(table, beliefs)
+    priority = {
+        pair: 1.0 - score / 0.05 - is_hub[list(pair)].sum() for pair, score in scores.items()
+    }
+    other = random_beliefs(rng, table.cardinalities)
+    search.test(scoring_by(search, other), 0.05, round_number=1, limit=None)
+    tested = [tuple(edge) for edge in search.log()[0].edges.tolist()]
+    assert len(tested) == 66
+    keys = [round(priority[pair], 9) for pair in tested]
+    assert keys == sorted(keys)
+    slots, found = search.score_inactive(scoring_by(search, other))
+    assert len(slots) == 66
+    wanted = all_scores(table, other)
+    pairs = [tuple(edge) for edge in search.edges(slots).tolist()]
+    np.testing.assert_allclose(found, [wanted[pair] for pair in pairs], rtol=1e-12)

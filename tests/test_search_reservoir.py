@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from search_cases import all_scores, random_beliefs, table_of
+from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
-from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch, Threshold
+from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch
+from graftviz.search.scoring import COUNT, ROOT
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
-EVERYTHING = Threshold(1e-12, False)
+EVERYTHING = 1e-12
 
 
 def case(seed, n=9):
@@ -29,7 +30,7 @@ def started(seed, *, n=9, capacity=10, threshold=EVERYTHING, limit=None, **optio
     table, beliefs = case(seed, n)
     counts = PairCounts(table, **options)
     search = ReservoirSearch(counts, capacity=capacity, seed=seed)
-    search.test(beliefs, threshold, round_number=1, limit=limit)
+    search.test(scoring_by(search, beliefs), threshold, round_number=1, limit=limit)
     return search, table, beliefs
 
 
@@ -57,7 +58,7 @@ def test_keeps_the_best_of_a_round(seed, capacity):
     table, beliefs = case(seed)
     scores = all_scores(table, beliefs)
     lam = float(np.quantile(list(scores.values()), 0.3))
-    search, *_ = started(seed, capacity=capacity, threshold=Threshold(lam, False))
+    search, *_ = started(seed, capacity=capacity, threshold=lam)
     violating = sorted((score for score in scores.values() if score > lam), reverse=True)
     kept = held(search)
     np.testing.assert_allclose(sorted(kept.values(), reverse=True), violating[:capacity])
@@ -71,7 +72,7 @@ def test_verdicts_and_what_was_pushed_out(seed):
     capacity = 5
     search, table, beliefs = started(seed, capacity=capacity, limit=0)
     lam = float(np.quantile(list(all_scores(table, beliefs).values()), 0.2))
-    search.test(beliefs, Threshold(lam, False), round_number=1, limit=30)
+    search.test(scoring_by(search, beliefs), lam, round_number=1, limit=30)
     tests, replaced = search.log()
     inside, pushed = {}, []
     for edge, score, verdict in zip(
@@ -96,7 +97,12 @@ def test_verdicts_and_what_was_pushed_out(seed):
 
 def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
     search, *_ = started(3, n=110, limit=5000)
-    search.test(search.counts.packed.margins / 60, EVERYTHING, round_number=1, limit=None)
+    search.test(
+        scoring_by(search, search.counts.packed.margins / 60),
+        EVERYTHING,
+        round_number=1,
+        limit=None,
+    )
     tests, replaced = search.log()
     assert set(pairs_in(tests.edges)) == set(itertools.combinations(range(110), 2))
     assert len(tests.edges) == search.counts.tables_possible > 5000
@@ -108,9 +114,14 @@ def test_the_log_grows_through_many_tests_and_is_handed_out_read_only():
 @pytest.mark.parametrize("until", [1, 4, 10])
 def test_stops_as_soon_as_the_reservoir_is_as_full_as_asked(until):
     search, _, beliefs = started(1, limit=0)
-    ended = search.test(beliefs, EVERYTHING, round_number=1, limit=None, until=until)
+    ended = search.test(
+        scoring_by(search, beliefs), EVERYTHING, round_number=1, limit=None, until=until
+    )
     assert (ended, search.reservoir_size, search.tests_logged) == (REACHED, until, until)
-    assert search.test(beliefs, EVERYTHING, round_number=1, limit=5, until=until) == REACHED
+    assert (
+        search.test(scoring_by(search, beliefs), EVERYTHING, round_number=1, limit=5, until=until)
+        == REACHED
+    )
     assert search.tests_logged == until
 
 
@@ -176,12 +187,15 @@ def test_activated_edges_leave_for_good():
     chosen = set(pairs_in(search.edges(choice.slots)))
     before = held(search)
     search.activate(choice.slots)
-    assert len(search.rescore(beliefs, EVERYTHING)) == 0
+    assert len(search.rescore(scoring_by(search, beliefs), EVERYTHING)) == 0
     assert held(search) == {pair: score for pair, score in before.items() if pair not in chosen}
     search.begin_step()
-    assert search.test(beliefs, EVERYTHING, round_number=2, limit=None) == EXHAUSTED
+    assert (
+        search.test(scoring_by(search, beliefs), EVERYTHING, round_number=2, limit=None)
+        == EXHAUSTED
+    )
     assert not chosen & set(pairs_in(search.log()[0].edges))
-    slots, scores = search.score_inactive(beliefs, EVERYTHING)
+    slots, scores = search.score_inactive(scoring_by(search, beliefs))
     expected = all_scores(table, beliefs)
     assert set(pairs_in(search.edges(slots))) == set(expected) - chosen
     wanted = [expected[pair] for pair in pairs_in(search.edges(slots))]
@@ -195,7 +209,8 @@ def test_rescoring_drops_exactly_what_no_longer_violates(square_root):
     beliefs = random_beliefs(np.random.default_rng(99), table.cardinalities)
     scores = all_scores(table, beliefs, square_root)
     lam = float(np.median([scores[pair] for pair in before]))
-    left = set(pairs_in(search.edges(search.rescore(beliefs, Threshold(lam, square_root)))))
+    scoring = scoring_by(search, beliefs, ROOT if square_root else COUNT)
+    left = set(pairs_in(search.edges(search.rescore(scoring, lam))))
     assert left == {pair for pair in before if scores[pair] <= lam}
     assert 0 < len(left) < len(before)
     assert left <= frozen(search)
@@ -207,9 +222,9 @@ def test_rescoring_drops_exactly_what_no_longer_violates(square_root):
 def test_a_score_equal_to_lambda_does_not_violate():
     search, _, beliefs = started(3, capacity=36)
     score = sorted(held(search).values())[20]
-    at_lam = Threshold(score, False)
+    at_lam = score
     assert score not in held(started(3, capacity=36, threshold=at_lam)[0]).values()
-    search.rescore(beliefs, at_lam)
+    search.rescore(scoring_by(search, beliefs), at_lam)
     assert sorted(held(search).values())[0] > score
     assert search.reservoir_size == 36 - 21
 
@@ -218,7 +233,7 @@ def test_a_smaller_reservoir_lets_the_weakest_go():
     search, _, beliefs = started(5, capacity=20)
     before = held(search)
     search.resize(6)
-    left = pairs_in(search.edges(search.rescore(beliefs, EVERYTHING)))
+    left = pairs_in(search.edges(search.rescore(scoring_by(search, beliefs), EVERYTHING)))
     order = sorted(before, key=before.get)
     assert left == order[: len(order) - 6]
     assert set(held(search)) == set(order[-6:])
@@ -230,8 +245,8 @@ def test_a_larger_reservoir_takes_more_and_loses_nothing():
     before = held(search)
     search.resize(30)
     assert held(search) == before
-    assert search.rescore(beliefs, EVERYTHING).size == 0
-    search.test(beliefs, EVERYTHING, round_number=2, limit=None)
+    assert search.rescore(scoring_by(search, beliefs), EVERYTHING).size == 0
+    search.test(scoring_by(search, beliefs), EVERYTHING, round_number=2, limit=None)
     scores = all_scores(table, beliefs)
     best = sorted(scores.values(), reverse=True)[:30]
     np.testing.assert_allclose(sorted(held(search).values(), reverse=True), best)
@@ -241,6 +256,26 @@ def test_limits_add_up_to_the_same_as_one_go():
     whole, *_ = started(7, n=12, capacity=5, limit=40)
     parts, _, beliefs = started(7, n=12, capacity=5, limit=3)
     for limit in (1, 30, 6):
-        assert parts.test(beliefs, EVERYTHING, round_number=1, limit=limit) == LIMIT
+        assert (
+            parts.test(scoring_by(parts, beliefs), EVERYTHING, round_number=1, limit=limit) == LIMIT
+        )
     np.testing.assert_array_equal(whole.log()[0].edges, parts.log()[0].edges)
     assert held(whole) == held(parts)
+
+
+def test_released_edges_wait_with_the_frozen_and_are_tested_again():
+    search, _, beliefs = started(2, capacity=8)
+    slots = search.state.reservoir_slots[:5].copy()
+    chosen = pairs_in(search.edges(slots))
+    search.activate(slots)
+    search.release(np.array(chosen[:2]))
+    assert set(chosen[:2]) <= frozen(search)
+    assert len(search.rescore(scoring_by(search, beliefs), EVERYTHING)) == 0
+    search.begin_step()
+    ended = search.test(scoring_by(search, beliefs), EVERYTHING, round_number=2, limit=None)
+    assert ended == EXHAUSTED
+    tested = set(pairs_in(search.log()[0].edges))
+    assert set(chosen[:2]) <= tested
+    assert not set(chosen[2:]) & tested
+    slots, _ = search.score_inactive(scoring_by(search, beliefs))
+    assert len(slots) == search.counts.tables_possible - len(chosen) + 2

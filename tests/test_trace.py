@@ -49,11 +49,18 @@ def random_history(seed: int):
     nodes = [start.node_weights(i).copy() for i in range(5)]
     beliefs = [np.exp(weights) for weights in nodes]
     edges: dict[tuple[int, int], np.ndarray] = {}
+    ids: dict[tuple[int, int], int] = {}
     unused = [(i, j) for j in range(5) for i in range(j)]
     records = [([w.copy() for w in nodes], [b.copy() for b in beliefs], dict(edges))]
     for count in (2, 0, 1, 3, 0):
+        gone = [pair for pair in list(edges) if rng.random() < 0.2]
+        removed = [ids[pair] for pair in gone]
+        for pair in gone:
+            del edges[pair]
+            unused.append(pair)
         new = [unused.pop(int(rng.integers(len(unused)))) for _ in range(count)]
         for i, j in new:
+            ids[i, j] = len(history.activations) + new.index((i, j))
             edges[i, j] = np.zeros((sizes[i], sizes[j]))
         changed_nodes = np.flatnonzero(rng.random(5) < 0.5)
         changed_edges = np.flatnonzero(rng.random(len(edges)) < 0.7)
@@ -66,11 +73,12 @@ def random_history(seed: int):
             new,
             Changes(
                 changed_nodes,
-                changed_edges,
+                np.array([ids[list(edges)[e]] for e in changed_edges], dtype=np.int64),
                 joined([nodes[i] for i in changed_nodes]),
                 joined([beliefs[i] for i in changed_nodes]),
                 joined([edges[list(edges)[e]] for e in changed_edges]),
             ),
+            removed,
         )
         records.append(([w.copy() for w in nodes], [b.copy() for b in beliefs], dict(edges)))
     return history, records
@@ -92,6 +100,17 @@ def test_a_history_gives_back_every_state_it_recorded(seed):
         assert not state.node_beliefs.flags.writeable
         assert state.model.names == history.start.names
         assert state.model.labels == history.start.labels
+
+
+def test_an_edge_keeps_its_id_and_a_returning_one_gets_another():
+    history = History(start_model([2, 2, 2, 2, 2]), np.zeros(10))
+    nothing = Changes(*(np.zeros(0, dtype=np.int64),) * 2, *(np.zeros(0),) * 3)
+    history.append([(0, 1), (1, 2)], nothing)
+    history.append([(2, 3)], nothing, removed=[0])
+    history.append([(0, 1)], nothing, removed=[1])
+    assert [history.ids_at(step).tolist() for step in range(4)] == [[], [0, 1], [1, 2], [2, 3]]
+    assert history.edges_at(3).tolist() == [[2, 3], [0, 1]]
+    assert [history.activated_in(edge) for edge in range(4)] == [1, 1, 2, 3]
 
 
 def test_the_start_of_a_history_is_not_touched_by_what_follows():

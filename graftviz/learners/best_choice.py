@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.grafting import GraftingOptions
+from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
+
+_MOST_SCREENED = 500_000  # pairs that are counted in a fraction of a second
 
 
 class _Preset(NamedTuple):
@@ -24,12 +26,12 @@ class _Preset(NamedTuple):
     hubs_after: int
 
 
-def _preset(name: str, n: int) -> _Preset:
+def _preset(name: str, n: int, *, screening: bool = False) -> _Preset:
     if name == "paper":
         return _Preset(math.ceil(n / 4), 3 * n, False, 0)
     if name == "authors":
         return _Preset(max(1, math.isqrt(n)), 3 * n, True, 15)
-    return _Preset(math.ceil(n / 2), None, False, 0)
+    return _Preset(4 * n if screening else math.ceil(n / 2), None, False, 0)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class BestChoice(GraftingOptions):
         CodeLine("refill", 1, "if the queue is empty: refill it from the frozen list L"),
         CodeLine("extract", 1, "e = first edge of the queue, or a random unseen one"),
         CodeLine("count", 1, "count its pair table if it is new"),
-        CodeLine("score", 1, "s = ‖bᵢbⱼᵀ − p_D‖ / d"),
+        CodeLine("score", 1, "s = score of e"),
         CodeLine("admit", 1, "if s > λ and R has room: e → R"),
         CodeLine("replace", 1, "else if s > λ and s > min R: e for min R, which goes to L"),
         CodeLine("freeze", 1, "else e → L with offset v = 1 − s/λ"),
@@ -69,7 +71,7 @@ class BestChoice(GraftingOptions):
     )
 
     alpha: float = option(
-        0.75,
+        0.95,
         "α: how choosy a step is; 1 takes only the best edge, 0 all above the reservoir's mean",
         label="α",
         minimum=0.0,
@@ -89,12 +91,13 @@ class BestChoice(GraftingOptions):
         label="Tests per step",
         minimum=1,
         maximum=100_000_000,
-        none_means="n/2 (n/4 in preset paper, √n in preset authors)",
+        none_means="4n with screening, else n/2 (n/4 in preset paper, √n in preset authors)",
     )
-    hubs: bool = option(
-        True,
+    hubs: bool | None = option(
+        None,
         "test edges at hubs first; finds more at α = 0, little or nothing at α ≥ 0.5",
         label="Hub rule",
+        none_means="by preset: no in best, yes in paper",
     )
     hub_threshold: float | None = option(
         None,
@@ -110,7 +113,7 @@ class BestChoice(GraftingOptions):
         label="First tests",
         minimum=1,
         maximum=100_000_000,
-        none_means="2 |R|",
+        none_means="2 |R|; with screening all pairs, which costs little before there are edges",
         advanced=True,
     )
     full_queue: bool = option(
@@ -119,12 +122,21 @@ class BestChoice(GraftingOptions):
         label="Full queue",
         advanced=True,
     )
-    preset: str = option(
-        "default",
-        "paper: n/4 tests, 3n edges; authors: √n tests, 3n edges, hubs moved up once",
-        label="Preset",
-        choices=("default", "paper", "authors"),
+    screening: bool | None = option(
+        None,
+        "count all pairs at the start and test them in the order of their raw correlation; the "
+        "costly test then goes to the promising pairs first",
+        label="Screening",
+        none_means="in preset best, with up to 500,000 pairs",
         advanced=True,
+    )
+    preset: str = option(
+        "best",
+        "what options left open mean. best: the pseudo-likelihood and κ, then pruning; paper: the "
+        "paper's method to the letter, n/4 tests, 3n edges; authors: as their code has it, √n "
+        "tests, 3n edges, hubs moved up once",
+        label="Preset",
+        choices=("best", "paper", "authors"),
     )
 
     def edge_budget(self, n: int) -> int:
@@ -136,20 +148,29 @@ class BestChoice(GraftingOptions):
 
     def plan(self, n: int) -> StreamPlan:
         """Resolve what was left open for n variables."""
-        preset = _preset(self.preset, n)
-        capacity = min(self.reservoir or n, n * (n - 1) // 2)
+        screening = self._screens(n)
+        preset = _preset(self.preset, n, screening=screening)
+        possible = n * (n - 1) // 2
+        capacity = min(self.reservoir or n, possible)
         return StreamPlan(
             capacity=capacity,
-            first_limit=self.first_tests or 2 * capacity,
+            first_limit=self.first_tests or (possible if screening else 2 * capacity),
             limit=self.t_max or preset.t_max,
             alpha=self.alpha,
-            hubs=self.hubs,
+            hubs=self.preset != "best" if self.hubs is None else self.hubs,
             hub_centrality=self.hub_threshold,
             hubs_once=preset.hubs_once,
             hubs_after=preset.hubs_after,
             by_history=True,
             full_queue=self.full_queue,
+            screening=screening,
         )
+
+    def _screens(self, n: int) -> bool:
+        if self.screening is None:
+            few = n * (n - 1) // 2 <= _MOST_SCREENED
+            return self.preset == "best" and few and not self.full_queue
+        return self.screening and not self.full_queue
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

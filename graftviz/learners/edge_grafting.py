@@ -10,15 +10,16 @@ import numpy as np
 
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.grafting import (
-    GraftingOptions,
+    PRUNE_ROUNDS,
     GraftingRun,
     Search,
     budget_reason,
     scored_edges,
 )
+from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.search.exhaustive import ExhaustiveSearch
 from graftviz.table import DiscreteTable
-from graftviz.trace import Outcome, Step
+from graftviz.trace import NO_PAIRS, Outcome, Step
 
 _ROWS_AT_ONCE = 64
 
@@ -44,7 +45,7 @@ class EdgeGrafting(GraftingOptions):
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
         CodeLine("count", 0, "count the pair tables of all pairs"),
         CodeLine("loop", 0, "repeat"),
-        CodeLine("score", 1, "score every inactive edge: s = ‖bᵢbⱼᵀ − p_D‖ / d"),
+        CodeLine("score", 1, "s = score of every inactive edge"),
         CodeLine("best", 1, "e* = the edge with the largest score"),
         CodeLine("activate", 1, "if s(e*) > λ: activate e*"),
         CodeLine("refit", 2, "re-optimise all active weights"),
@@ -55,50 +56,60 @@ class EdgeGrafting(GraftingOptions):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is not used, as nothing here is random."""
-        run = GraftingRun(table, self)
+        run = GraftingRun(table, self, every_pair=True)
         search = ExhaustiveSearch(run.counts)
-        drift = run.network.state.drift
         with run.clock.work("statistics"):
             while search.count(_ROWS_AT_ONCE):
                 pass
         with run.clock.work("scoring"):
-            search.score_all(run.beliefs, drift, self.threshold)
-        stopped_by = ""
+            search.score_all(run.scorer.scoring, run.scorer.drift)
         polished = False
+        prunings = 0
         while True:
-            if run.room <= 0:
-                stopped_by = budget_reason(run.budget) if run.inactive else ""
-                break
-            with run.clock.work("scoring"):
-                slot, score = search.best(run.beliefs, drift, run.options.threshold)
-            if slot < 0 or score <= run.options.lam:
-                if polished:
-                    run.tests += run.inactive
-                    break
+            stopped_by = run.scorer.stopped
+            slot, score = -1, 0.0
+            if not stopped_by and run.room > 0:
+                with run.clock.work("scoring"):
+                    slot, score = search.best(run.scorer.scoring, run.scorer.drift)
+            if slot >= 0 and score > run.threshold:
+                polished = False
+                tests = run.inactive
+                edge = np.array([search.edge(slot)])
+                search.active[slot] = True
+                run.refit(edge)
+                lines = ("loop", "score", "best", "activate", "refit")
+                sent = yield run.step(
+                    Search(
+                        activated=scored_edges(edge, [score]),
+                        tests=tests,
+                        lines=lines if run.index > 1 else ("count", *lines),
+                    )
+                )
+                run.clock.resume()
+                if isinstance(sent, EdgeGrafting):
+                    run.switch(sent)
+                continue
+            has_room = run.room > 0
+            if not polished:
                 # Only polished weights can prove that nothing violates.
                 run.polish()
                 polished = True
-                continue
-            polished = False
-            tests = run.inactive
-            edge = np.array([search.edge(slot)])
-            search.active[slot] = True
-            run.refit(edge)
-            lines = ("loop", "score", "best", "activate", "refit")
-            sent = yield run.step(
-                Search(
-                    activated=scored_edges(edge, [score]),
-                    tests=tests,
-                    lines=lines if run.index > 1 else ("count", *lines),
-                )
-            )
-            run.clock.resume()
-            if isinstance(sent, EdgeGrafting):
-                run.switch(sent)
-        if not polished:
-            run.polish()
+                if has_room and not run.scorer.stopped:
+                    continue
+            if not stopped_by and not has_room and run.inactive:
+                stopped_by = budget_reason(run.budget)
+            if not stopped_by:
+                run.tests += run.inactive
+            pruned = run.prune()
+            search.release(pruned)
+            prunings += 1
+            if len(pruned) == 0 or prunings == PRUNE_ROUNDS:
+                break
+        stopped_by = stopped_by or run.scorer.stopped
+        if run.scorer.stopped:
+            return run.finish(NO_PAIRS, np.zeros(0), stopped_by=stopped_by)
         with run.clock.work("scoring"):
-            search.score_all(run.beliefs, drift, run.options.threshold)
+            search.score_all(run.scorer.scoring, run.scorer.drift)
         inactive = np.flatnonzero(~search.active)
         pairs = run.counts.store.pairs
         edges = np.stack([pairs.first[inactive], pairs.second[inactive]], axis=1)

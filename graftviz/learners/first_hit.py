@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graftviz.learners.base import CodeLine, Learner
-from graftviz.learners.grafting import GraftingOptions
+from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.streaming import StreamPlan, stream_steps
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
@@ -35,7 +35,7 @@ class FirstHit(GraftingOptions):
         CodeLine("refill", 1, "if all were drawn: start over with those that failed"),
         CodeLine("extract", 1, "e = a random inactive edge not tested since the last change"),
         CodeLine("count", 1, "count its pair table if it is new"),
-        CodeLine("score", 1, "s = ‖bᵢbⱼᵀ − p_D‖ / d"),
+        CodeLine("score", 1, "s = score of e"),
         CodeLine("freeze", 1, "if s ≤ λ: set e aside"),
         CodeLine("activate", 0, "until s > λ: activate e"),
         CodeLine("refit", 0, "re-optimise all active weights"),
@@ -54,6 +54,7 @@ class FirstHit(GraftingOptions):
             hubs_after=0,
             by_history=False,
             full_queue=False,
+            screening=False,
         )
 
     def steps(

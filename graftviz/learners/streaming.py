@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.learners.base import Learner, checked_seed
-from graftviz.learners.grafting import GraftingRun, Search, budget_reason, scored_edges
+from graftviz.learners.grafting import (
+    PRUNE_ROUNDS,
+    GraftingRun,
+    Search,
+    budget_reason,
+    scored_edges,
+)
+from graftviz.learners.scorers import start_scoring
 from graftviz.search.reservoir import EXHAUSTED, REACHED, Choice, ReservoirSearch
 from graftviz.table import DiscreteTable
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
@@ -36,6 +43,8 @@ class StreamPlan(NamedTuple):
     by_history : bool
         Frozen edges return by violation offset; otherwise in random order.
     full_queue : bool
+    screening : bool
+        Count all pairs first, and test them in the order of their belief scores.
     """
 
     capacity: int
@@ -48,6 +57,7 @@ class StreamPlan(NamedTuple):
     hubs_after: int
     by_history: bool
     full_queue: bool
+    screening: bool
 
 
 def hub_mask(degrees: np.ndarray, centrality: float | None) -> np.ndarray:
@@ -72,22 +82,30 @@ def stream_steps(
     """
     stream = _Stream(options, table, seed, plan_of)
     run = stream.run
+    prunings = 0
     while True:
-        if run.room <= 0:
-            stopped_by = budget_reason(run.budget) if run.inactive else ""
+        stopped_by = run.scorer.stopped
+        if not stopped_by and run.room > 0 and stream.find():
+            sent = yield run.step(stream.activate())
+            run.clock.resume()
+            if isinstance(sent, type(options)):
+                stream.switch(sent)
+            continue
+        stopped_by = stopped_by or run.scorer.stopped
+        if not stopped_by and run.room <= 0 and run.inactive:
+            stopped_by = budget_reason(run.budget)
+        if not stream.polished:
+            run.polish()
+            stream.polished = True
+        # What was pruned makes room, and may let others violate: go on, but not for ever.
+        pruned = run.prune()
+        stream.release(pruned)
+        prunings += 1
+        if len(pruned) == 0 or prunings == PRUNE_ROUNDS:
             break
-        if not stream.find():
-            run.tests += stream.search.tests_logged  # the tests that found nothing were tests too
-            stopped_by = ""
-            break
-        sent = yield run.step(stream.activate())
-        run.clock.resume()
-        if isinstance(sent, type(options)):
-            stream.switch(sent)
-    if not stream.polished:
-        run.polish()
     with run.clock.work("scoring"):
-        slots, scores = stream.search.score_inactive(run.beliefs, run.options.threshold)
+        is_current = not stopped_by and len(pruned) == 0
+        slots, scores = stream.inactive_scores(is_current=is_current)
     return run.finish(stream.search.edges(slots), scores, stopped_by=stopped_by)
 
 
@@ -111,6 +129,11 @@ class _Stream:
             history=self.plan.by_history,
             full_queue=self.plan.full_queue,
         )
+        if self.plan.screening:
+            with self.run.clock.work("scoring"):
+                run = self.run
+                quick = start_scoring(run.settings, run.counts, run.network.node_beliefs)
+                self.search.screen(quick, run.threshold)
         self.polished = False
         self._round = 0
         self._degrees = np.zeros(table.n_variables, dtype=np.int64)
@@ -136,9 +159,13 @@ class _Stream:
             if self.search.reservoir_size > 0:
                 return True
             if self.polished and ended == EXHAUSTED:
+                # The tests that found nothing were tests too.
+                self.run.tests += self.search.tests_logged
                 return False
             self.run.polish()
             self.polished = True
+            if self.run.scorer.stopped:
+                return False
 
     def activate(self) -> Search:
         """Choose from the reservoir, activate, refit, and update the reservoir."""
@@ -154,7 +181,8 @@ class _Stream:
         np.add.at(self._degrees, edges.reshape(-1), 1)
         dropped_before = search.edges(self._dropped)
         with run.clock.work("scoring"):
-            self._dropped = search.rescore(run.beliefs, run.options.threshold)
+            if not run.scorer.stopped:
+                self._dropped = search.rescore(run.scorer.scoring, run.threshold)
         tested, replaced = search.log()
         hubs = np.flatnonzero(self._hubs).astype(np.int32)
         for array in (skipped, dropped_before, hubs):
@@ -176,13 +204,38 @@ class _Stream:
             notes=tuple(self._notes),
         )
 
+    def release(self, pairs: np.ndarray) -> None:
+        """Let edges that were taken out wait with those that did not violate."""
+        if len(pairs) == 0:
+            return
+        np.add.at(self._degrees, pairs.reshape(-1), -1)
+        self.search.release(pairs)
+        if not self.run.scorer.stopped:
+            with self.run.clock.work("scoring"):
+                dropped = self.search.rescore(self.run.scorer.scoring, self.run.threshold)
+            self._dropped = np.concatenate([self._dropped, dropped])
+
+    def inactive_scores(self, *, is_current: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return slots and scores of what has been tested, at the weights as they are.
+
+        Parameters
+        ----------
+        is_current : bool
+            Whether the last round of tests was made at these weights.
+        """
+        if self.run.scorer.stopped:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        if is_current:
+            return self.search.last_scores()
+        return self.search.score_inactive(self.run.scorer.scoring)
+
     def switch(self, options: Any) -> None:
         """Go on with other options."""
         self.run.switch(options)
         self.plan = self._plan_of(options, self.run.counts.n_variables)
         self.search.resize(self.plan.capacity)
         with self.run.clock.work("scoring"):
-            dropped = self.search.rescore(self.run.beliefs, options.threshold)
+            dropped = self.search.rescore(self.run.scorer.scoring, self.run.threshold)
         self._dropped = np.concatenate([self._dropped, dropped])
 
     def _reorganise(self) -> None:
@@ -194,7 +247,7 @@ class _Stream:
                 self.search.boost(
                     self._hubs,
                     cumulative=not self.plan.hubs_once,
-                    threshold=self.run.options.threshold,
+                    threshold=self.run.threshold,
                 )
 
     def _test(self) -> int:
@@ -203,8 +256,8 @@ class _Stream:
         first = self._round == 1
         self._limit = plan.first_limit if first else plan.limit
         ended = search.test(
-            self.run.beliefs,
-            self.run.options.threshold,
+            self.run.scorer.scoring,
+            self.run.threshold,
             round_number=self._round,
             limit=self._limit,
             until=plan.capacity if first else None,
@@ -216,8 +269,8 @@ class _Stream:
             )
         if search.reservoir_size == 0 and ended != EXHAUSTED:
             ended = search.test(
-                self.run.beliefs,
-                self.run.options.threshold,
+                self.run.scorer.scoring,
+                self.run.threshold,
                 round_number=self._round,
                 limit=None,
                 until=1,

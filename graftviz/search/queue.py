@@ -33,6 +33,7 @@ from graftviz.search.state import (
     QUEUED,
     REMAINDER_KNOWN,
     REMAINDER_SIZE,
+    SCREENED,
 )
 
 NOTHING_LEFT = -1
@@ -203,6 +204,23 @@ def enqueue_all_pairs(state, store, lam):
         for j in range(i + 1, n):
             if find_slot(store.pairs, i, j) < 0:
                 enqueue(state, store, _store(state, store, i, j), lam, True)
+
+
+@njit(cache=True, nogil=True)
+def store_all_pairs(state, store):
+    """Give every pair a slot, in lexicographic order; nothing must have one yet."""
+    n = len(state.boosts)
+    for i in range(n):
+        for j in range(i + 1, n):
+            _store(state, store, i, j)
+
+
+@njit(cache=True, nogil=True)
+def enqueue_screened(state, store, lam):
+    """Queue every pair by the score that is noted for it, though none was tested yet."""
+    for slot in range(store.pairs.size[0]):
+        state.tested_in[slot] = SCREENED
+        enqueue(state, store, slot, lam, True)
 
 
 @njit(cache=True, nogil=True)

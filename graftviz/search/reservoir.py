@@ -14,12 +14,14 @@ from graftviz.search.queue import (
     NOTHING_LEFT,
     boost_hubs,
     enqueue_all_pairs,
+    enqueue_screened,
     enumerate_remainder,
     next_edge,
     random_word,
     refill,
+    store_all_pairs,
 )
-from graftviz.search.scoring import score_slot, score_slots
+from graftviz.search.scoring import Scoring, score_slot, score_slots
 from graftviz.search.state import (
     ACTIVE,
     FROZEN,
@@ -38,13 +40,6 @@ from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, EdgeTe
 # Why a round of tests ended.
 LIMIT, REACHED, EXHAUSTED, _ENUMERATE = 0, 1, 2, 3
 _ROUND = 4096  # tests between two looks at the room left
-
-
-class Threshold(NamedTuple):
-    """The activation test C₂: s_e > λ, with d_e the number of joint states or its square root."""
-
-    lam: float
-    square_root: bool
 
 
 class Choice(NamedTuple):
@@ -94,7 +89,7 @@ def _admit(state, slot, score, capacity):
 
 @njit(cache=True, nogil=True)
 def _run_tests(
-    state, packed, store, beliefs, threshold, round_number, tests, until, history, capacity, scratch
+    state, packed, store, scoring, threshold, round_number, tests, until, history, capacity, scratch
 ):
     """Test up to `tests` edges from the front of the queue.
 
@@ -109,18 +104,18 @@ def _run_tests(
             return REACHED
         slot = next_edge(state, store)
         if slot == NOTHING_LEFT:
-            if refill(state, store, round_number, threshold.lam, history) == 0:
+            if refill(state, store, round_number, threshold, history) == 0:
                 return EXHAUSTED
             state.sizes[N_REFILLS] += 1
             continue
         if slot == ENUMERATE_FIRST:
             return _ENUMERATE
         tests -= 1
-        score = score_slot(slot, packed, store, beliefs, threshold.square_root, scratch)
+        score = score_slot(slot, packed, store, scoring, scratch)
         state.score[slot] = score
         state.tested_in[slot] = round_number
         verdict, displaced = PASSED, -1
-        if score > threshold.lam:
+        if score > threshold:
             verdict, displaced = _admit(state, slot, score, capacity)
         else:
             _freeze(state, slot)
@@ -134,16 +129,16 @@ def _run_tests(
 
 
 @njit(cache=True, nogil=True)
-def _rescore_reservoir(state, packed, store, beliefs, threshold, capacity, scratch):
+def _rescore_reservoir(state, packed, store, scoring, threshold, capacity, scratch):
     """Score R again; what no longer violates, or no longer fits, leaves to L (weakest first)."""
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
     kept = 0
     size = state.sizes[RESERVOIR_SIZE]
-    score_slots(slots[:size], packed, store, beliefs, threshold.square_root, scratch, keys)
+    score_slots(slots[:size], packed, store, scoring, scratch, keys)
     for k in range(size):
         slot, score = slots[k], keys[k]
         state.score[slot] = score
-        if score > threshold.lam:
+        if score > threshold:
             keys[kept], ties[kept], slots[kept] = score, ties[k], slot
             kept += 1
         else:
@@ -235,21 +230,43 @@ class ReservoirSearch:
             )
         self.capacity = capacity
 
+    def screen(self, scoring: Scoring, threshold: float) -> None:
+        """Count all pairs and queue them in the order of their scores, best first.
+
+        To be called before anything else. A quick score serves to order the tests by a costly one.
+
+        Parameters
+        ----------
+        scoring : Scoring
+            The quick one.
+        threshold : float
+            What a score in the same unit must exceed to violate.
+        """
+        possible = self.counts.tables_possible
+        self._make_room(possible)
+        store_all_pairs(self.state, self.counts.store)
+        scores = self.state.score[:possible]
+        everything = np.arange(possible)
+        score_slots(
+            everything, self.counts.packed, self.counts.store, scoring, self.counts.scratch, scores
+        )
+        enqueue_screened(self.state, self.counts.store, threshold)
+
     def begin_step(self) -> None:
         """Forget the log of the step before."""
         self.state.sizes[LOG_SIZE] = 0
 
-    def boost(self, is_hub: np.ndarray, *, cumulative: bool, threshold: Threshold) -> None:
+    def boost(self, is_hub: np.ndarray, *, cumulative: bool, threshold: float) -> None:
         """Move the inactive edges of hubs to the front of the queue (alg. 2)."""
         new = int(np.count_nonzero(is_hub & (self.state.boosts == 0)))
         pairs = min(new * (int(self.state.sizes[N_HUBS]) + new), self.unseen_size)
         self._make_room(pairs)
-        boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold.lam, self.history)
+        boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold, self.history)
 
     def test(
         self,
-        beliefs: np.ndarray,
-        threshold: Threshold,
+        scoring: Scoring,
+        threshold: float,
         *,
         round_number: int,
         limit: int | None,
@@ -259,9 +276,10 @@ class ReservoirSearch:
 
         Parameters
         ----------
-        beliefs : float64 array, flat
-            Current node beliefs.
-        threshold : Threshold
+        scoring : Scoring
+            How to score, at the current weights.
+        threshold : float
+            The activation test C₂: an edge violates if its score is larger.
         round_number : int
             From 1; a new number allows every edge to be tested again.
         limit : int or None
@@ -285,7 +303,7 @@ class ReservoirSearch:
                 self.state,
                 self.counts.packed,
                 self.counts.store,
-                beliefs,
+                scoring,
                 threshold,
                 round_number,
                 tests,
@@ -345,22 +363,37 @@ class ReservoirSearch:
             array[: len(keep)] = array[keep]
         state.sizes[RESERVOIR_SIZE] = len(keep)
 
-    def rescore(self, beliefs: np.ndarray, threshold: Threshold) -> np.ndarray:
+    def release(self, pairs: np.ndarray) -> None:
+        """Put active edges back among those that did not violate (the frozen list)."""
+        for i, j in pairs.tolist():
+            slot = self.counts.slot(i, j)
+            self.state.frozen[self.state.sizes[FROZEN_SIZE]] = slot
+            self.state.sizes[FROZEN_SIZE] += 1
+            self.state.place[slot] = FROZEN
+
+    def rescore(self, scoring: Scoring, threshold: float) -> np.ndarray:
         """Update the scores of R after a refit; return the slots that left to L."""
         before = self.frozen_size
         _rescore_reservoir(
             self.state,
             self.counts.packed,
             self.counts.store,
-            beliefs,
+            scoring,
             threshold,
             self.capacity,
             self.counts.scratch,
         )
         return self.state.frozen[before : self.frozen_size].copy()
 
-    def score_inactive(self, beliefs: np.ndarray, threshold: Threshold) -> tuple[np.ndarray, ...]:
-        """Score all inactive pairs whose table has been counted; return (slots, scores)."""
+    def last_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return slots and last scores of all inactive pairs that have been tested."""
+        size = int(self.counts.store.pairs.size[0])
+        tested = self.state.tested_in[:size] > 0
+        slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
+        return slots, self.state.score[slots].copy()
+
+    def score_inactive(self, scoring: Scoring) -> tuple[np.ndarray, np.ndarray]:
+        """Score all inactive pairs that have been tested; return (slots, scores)."""
         size = int(self.counts.store.pairs.size[0])
         tested = self.state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
@@ -369,8 +402,7 @@ class ReservoirSearch:
             slots,
             self.counts.packed,
             self.counts.store,
-            beliefs,
-            threshold.square_root,
+            scoring,
             self.counts.scratch,
             scores,
         )

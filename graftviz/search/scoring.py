@@ -1,21 +1,126 @@
-"""The belief score of inactive edges (BC eq. 5), as kernels over pair tables.
+"""The scores of inactive edges, as kernels over pair tables and what the fit keeps.
 
-s_e = ‖b_i b_jᵀ - p_D(e)‖₂ / d_e: the gradient of the Bethe likelihood in the weights of an
-inactive edge, in units of λ.
+Each score is the norm of a group of numbers over a unit:
+
+- ``belief`` (BC eq. 5): b_i b_jᵀ - p_D(e), the gradient of the Bethe likelihood. It ranks raw
+  correlation, as nodes agree with the data.
+- ``linear-response``: b_i b_jᵀ + C_ij - p_D(e), where C_ij is what the active edges already say
+  about the pair: the covariance of the Bethe approximation.
+- ``pseudo-likelihood``: the gradient of the pseudo-likelihood, from the conditional probabilities
+  of all rows. Where neither variable has an edge it is twice the belief score.
+
+The unit is d_e (the number of joint states, or its root), or the norm's own sampling noise σ_e.
+
+With a significance κ an edge must also score more than κ σ_e. Kernels then return the *effective*
+score: s_e where it is significant; elsewhere the share of λ that s_e is of κ σ_e. So one comparison
+with λ decides, and what passes keeps its distance from the threshold.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from graftviz.counts import table_cells
-from graftviz.fitting.penalty import group_dimension
+from graftviz.counts import PackedTable, table_cells
+from graftviz.fitting.conditionals import (
+    Conditionals,
+    empty_conditionals,
+    mean_product,
+    sum_by_code,
+    sum_by_group,
+)
+from graftviz.fitting.pseudo_likelihood import block_of, groups_of
+from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
+from graftviz.inference.response_matrix import ResponseMatrix, dense_block
+
+BELIEF, RESPONSE, DENSE_RESPONSE, PSEUDO = 0, 1, 2, 3
+_NO_NOISE = 1e-12  # of a pair that cannot vary
+_CONSTANT = 1e-9  # impurity of a variable that cannot vary, at most
+COUNT, ROOT, NOISE = 0, 1, 2
+
+
+class Scoring(NamedTuple):
+    """Kernel-side state of a score; what its kind does not need is empty.
+
+    Attributes
+    ----------
+    kind : int
+        BELIEF, RESPONSE, DENSE_RESPONSE or PSEUDO.
+    unit : int
+        COUNT: d_e is the number of joint states; ROOT: its root; NOISE: the standard deviation
+        that the norm has where i and j are independent given all others.
+    lam, significance : float
+        λ and κ; κ = 0: scores as they are.
+    beliefs : float64 array, flat
+        b_i.
+    impurity : float64 array, shape (n,)
+        1 - Σ_a b_i(a)²: mean squared deviation of the indicators of variable i.
+    factor : ResponseFactor
+    matrix : ResponseMatrix
+    conditionals : Conditionals
+    work : float64 array, shape (2, largest number of joint states)
+    tables : float64 array, shape (2, states, lanes)
+    """
+
+    kind: int
+    unit: int
+    lam: float
+    significance: float
+    beliefs: np.ndarray
+    impurity: np.ndarray
+    factor: ResponseFactor
+    matrix: ResponseMatrix
+    conditionals: Conditionals
+    work: np.ndarray
+    tables: np.ndarray
+
+
+def belief_scoring(
+    packed: PackedTable,
+    beliefs: np.ndarray,
+    unit: int,
+    *,
+    lam: float = 0.0,
+    significance: float = 0.0,
+) -> Scoring:
+    """Return the scoring by beliefs; the other kinds replace what they need in it."""
+    offsets = packed.node_offsets
+    largest = int(np.diff(offsets).max())
+    nothing = np.zeros(0)
+    no_edges = np.zeros((0, 2), dtype=np.int64)
+    factor = factorise(offsets, beliefs, no_edges, np.zeros(1, dtype=np.int64), nothing)
+    matrix = ResponseMatrix(offsets, np.full(len(offsets) - 1, -1, dtype=np.int64), nothing, 0)
+    return Scoring(
+        kind=BELIEF,
+        unit=unit,
+        lam=lam,
+        significance=significance,
+        beliefs=beliefs,
+        impurity=impurity_of(offsets, beliefs),
+        factor=factor,
+        matrix=matrix,
+        conditionals=empty_conditionals(),
+        work=np.zeros((3, largest * largest)),
+        tables=np.zeros((2, largest, largest + 8)),
+    )
+
+
+def impurity_of(offsets: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
+    """Return 1 - Σ_a b_i(a)² for every variable; 0 where the data knows one state only.
+
+    States never seen have a tiny share instead of none; a state seen once in a billion rows has
+    more.
+    """
+    squares = np.add.reduceat(beliefs**2, offsets[:-1])
+    impurity: np.ndarray = 1.0 - squares
+    return np.where(impurity < _CONSTANT, 0.0, impurity)
 
 
 @njit(cache=True, nogil=True)
-def belief_score(cells, start, scale, beliefs, at_i, states_i, at_j, states_j, square_root):
-    """Score one pair.
+def belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
+    """Return ‖b_i b_jᵀ - p_D(e)‖₂ of one pair.
 
     Parameters
     ----------
@@ -32,12 +137,122 @@ def belief_score(cells, start, scale, beliefs, at_i, states_i, at_j, states_j, s
             gap = weight * beliefs[at_j + b] - scale * cells[at]
             total += gap * gap
             at += 1
-    return np.sqrt(total) / group_dimension(states_i * states_j, square_root)
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _response_distance(scoring, i, j, cells, start, scale):
+    """Return ‖b_i b_jᵀ + C_ij - p_D(e)‖₂."""
+    factor, beliefs = scoring.factor, scoring.beliefs
+    offsets = factor.node_offsets
+    at_i, at_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+    covariance = scoring.work[2]
+    if scoring.kind == DENSE_RESPONSE:
+        dense_block(scoring.matrix, i, j, covariance)
+    elif respond(factor, i, j):
+        response_block(factor, i, j, scoring.work, covariance)
+    else:
+        return belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+    total = 0.0
+    for a in range(states_i):
+        for b in range(states_j):
+            k = a * states_j + b
+            gap = beliefs[at_i + a] * beliefs[at_j + b] + covariance[k] - scale * cells[start + k]
+            total += gap * gap
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _sum_over(rows, i, j, sums):
+    """Write Σ_m p(x_i = a | rest) 1{x_j = b} to ``sums[b, a]``; variable i has a block."""
+    states_j = rows.node_offsets[j + 1] - rows.node_offsets[j]
+    block = block_of(rows, i)
+    if rows.places[j] >= 0:
+        order = rows.order[rows.places[j]]
+        sum_by_group(block, order, groups_of(rows, j), rows.multiplicity, sums)
+    else:
+        sum_by_code(block, rows.codes[j], states_j, rows.multiplicity, sums)
+
+
+@njit(cache=True, nogil=True)
+def _pseudo_distance(scoring, i, j, cells, start):
+    """Return the norm of the gradient of the pseudo-likelihood in the weights of a pair."""
+    rows = scoring.conditionals
+    offsets = rows.node_offsets
+    at_i, at_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+    by_i, by_j = scoring.tables[0], scoring.tables[1]
+    if rows.starts[i] >= 0:
+        _sum_over(rows, i, j, by_i)
+    if rows.starts[j] >= 0:
+        _sum_over(rows, j, i, by_j)
+    total = 0.0
+    for a in range(states_i):
+        for b in range(states_j):
+            # A variable without a block has the same distribution in all rows.
+            model = by_i[b, a]
+            if rows.starts[i] < 0:
+                model = rows.rows * rows.alone[at_i + a] * rows.margins[at_j + b]
+            if rows.starts[j] < 0:
+                model += rows.rows * rows.margins[at_i + a] * rows.alone[at_j + b]
+            else:
+                model += by_j[a, b]
+            gap = (model - 2.0 * cells[start + a * states_j + b]) / rows.rows
+            total += gap * gap
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _pseudo_noise(scoring, i, j):
+    """Return 2 √(mean of the product of both conditional variances / N)."""
+    rows, impurity = scoring.conditionals, scoring.impurity
+    place_i, place_j = rows.places[i], rows.places[j]
+    if place_i >= 0 and place_j >= 0:
+        product = mean_product(
+            rows.impurity[place_i], rows.impurity[place_j], rows.multiplicity, rows.rows
+        )
+    else:
+        product = impurity[i] * impurity[j]
+    return 2.0 * np.sqrt(product / rows.rows)
+
+
+@njit(cache=True, nogil=True)
+def _noise(scoring, i, j, n_rows):
+    """Return σ of the norm: its root mean square where i and j are independent given all others."""
+    if scoring.kind == PSEUDO:
+        return _pseudo_noise(scoring, i, j)
+    return np.sqrt(scoring.impurity[i] * scoring.impurity[j] / n_rows)
+
+
+@njit(cache=True, nogil=True)
+def _slow_score(scoring, i, j, cells, start, n_rows, joint):
+    """Score a pair whose score is more than a belief distance in plain units."""
+    if scoring.kind == PSEUDO:
+        distance = _pseudo_distance(scoring, i, j, cells, start)
+    elif scoring.kind == BELIEF:
+        offsets = scoring.factor.node_offsets
+        at_i, at_j = offsets[i], offsets[j]
+        states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+        scale, beliefs = 1.0 / n_rows, scoring.beliefs
+        distance = belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+    else:
+        distance = _response_distance(scoring, i, j, cells, start, 1.0 / n_rows)
+    if scoring.unit == NOISE:
+        noise = _noise(scoring, i, j, n_rows)
+        return distance / noise if noise > _NO_NOISE else 0.0
+    score = distance / (np.sqrt(joint) if scoring.unit == ROOT else float(joint))
+    if scoring.significance > 0.0:
+        needed = scoring.significance * _noise(scoring, i, j, n_rows)
+        if distance <= needed or needed <= _NO_NOISE:
+            share = scoring.lam * distance / needed if needed > _NO_NOISE else 0.0
+            return min(score, share)
+    return score
 
 
 @njit(cache=True, nogil=True, inline="always")
-def score_slot(slot, packed, store, beliefs, square_root, scratch):
-    """Score the pair of a slot at the given node beliefs, counting its table if need be.
+def score_slot(slot, packed, store, scoring, scratch):
+    """Score the pair of a slot, counting its table if need be.
 
     Inlined, because handing the nested state to a function costs more than the score itself.
     """
@@ -45,26 +260,37 @@ def score_slot(slot, packed, store, beliefs, square_root, scratch):
     at_i, at_j = packed.node_offsets[i], packed.node_offsets[j]
     states_i = packed.node_offsets[i + 1] - at_i
     states_j = packed.node_offsets[j + 1] - at_j
+    joint = states_i * states_j
     cells, start = table_cells(packed, store, slot, scratch)
-    scale = 1.0 / packed.rows
-    return belief_score(cells, start, scale, beliefs, at_i, states_i, at_j, states_j, square_root)
+    if scoring.kind == BELIEF and scoring.unit != NOISE and scoring.significance == 0.0:
+        score = belief_distance(
+            cells, start, 1.0 / packed.rows, scoring.beliefs, at_i, states_i, at_j, states_j
+        ) / (np.sqrt(joint) if scoring.unit == ROOT else float(joint))
+    else:
+        score = _slow_score(scoring, i, j, cells, start, packed.rows, joint)
+    return score
 
 
 @njit(cache=True, nogil=True)
-def score_slots(slots, packed, store, beliefs, square_root, scratch, out):
+def score_slots(slots, packed, store, scoring, scratch, out):
     """Score many slots into `out`."""
+    if scoring.kind != BELIEF or scoring.unit == NOISE or scoring.significance > 0.0:
+        for k in range(len(slots)):
+            out[k] = score_slot(slots[k], packed, store, scoring, scratch)
+        return
     # Taking an array out of a tuple costs a reference count: once here, not once per pair.
     first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
     offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
+    beliefs, unit = scoring.beliefs, scoring.unit
     for k in range(len(slots)):
         slot = slots[k]
         start = cell_offsets[slot]
         if start < 0:
-            out[k] = score_slot(slot, packed, store, beliefs, square_root, scratch)
+            out[k] = score_slot(slot, packed, store, scoring, scratch)
             continue
         at_i, at_j = offsets[first[slot]], offsets[second[slot]]
         states_i = offsets[first[slot] + 1] - at_i
         states_j = offsets[second[slot] + 1] - at_j
-        out[k] = belief_score(
-            cells, start, scale, beliefs, at_i, states_i, at_j, states_j, square_root
-        )
+        distance = belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+        joint = states_i * states_j
+        out[k] = distance / (np.sqrt(joint) if unit == ROOT else float(joint))

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# Instead of the round of its latest test: a pair that has a score to be queued by, and no test.
+SCREENED = -1
+
 # Places of a slot.
 QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
 
@@ -29,7 +32,7 @@ class SearchState(NamedTuple):
         The latest score.
     place : int8, per slot
     tested_in : int32, per slot
-        Round of the latest test, from 1; 0: never tested.
+        Round of the latest test, from 1; 0: never tested; SCREENED: never tested either.
     queue_keys, queue_ties, queue_slots : per slot
         Min-heap of priorities; ties are random.
     reservoir_keys, reservoir_ties, reservoir_slots : arrays of length |R|

@@ -1,0 +1,24 @@
+"""The edge budget of learners that are not grafting ones."""
+
+from __future__ import annotations
+
+from graftviz.errors import InputError
+
+
+def checked_budget(max_edges: int | None, n: int) -> int:
+    """Return the largest number of edges allowed among `n` variables; None allows every pair.
+
+    Raises
+    ------
+    InputError
+        When more edges are asked than there are pairs.
+    """
+    possible = n * (n - 1) // 2
+    if max_edges is None:
+        return possible
+    if max_edges > possible:
+        raise InputError(
+            f"{max_edges:,} edges were asked for, but {n:,} variables have only {possible:,} "
+            f"pairs; ask for at most {possible:,}, or give no limit."
+        )
+    return int(max_edges)

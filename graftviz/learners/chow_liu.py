@@ -1,0 +1,346 @@
+"""Chow and Liu's tree: the maximum spanning forest of mutual information, weights in closed form.
+
+Among all trees it has the largest likelihood: with the margins of the data on its nodes and edges
+the log-likelihood per row is Σ_i −H(x_i) + Σ_(i,j) I(x_i; x_j), so only the information counts, and
+Kruskal's algorithm finds the best tree. Nothing is iterated and belief propagation is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.penalty import Penalty
+from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.budget import checked_budget
+from graftviz.learners.clock import Clock
+from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason
+from graftviz.options import option
+from graftviz.search.spanning import best_exchange, information_of_row, next_edge
+from graftviz.table import DiscreteTable
+from graftviz.trace import NO_PAIRS, Certificate, History, Outcome, ScoredEdge, Step
+
+# What an empty cell gets of the probability that independence would give it; its weight would
+# otherwise be minus infinity. The error is far below any tolerance used here.
+_EMPTY_CELL = 1e-12
+_OBJECTIVE = "exact likelihood"
+_UNPENALISED = Penalty(0.0, 0.0, False, False)
+
+
+@dataclass(frozen=True)
+class ChowLiu(Learner):
+    """The maximum-likelihood tree (or forest) of a data set.
+
+    The mutual information of all pairs is computed, and edges are taken in decreasing order of it
+    unless they would close a cycle. A step is one edge; its score is the mutual information in
+    nats. Pairs without information are left out, so that the result may be a forest. Objective is
+    the exact negative log-likelihood per row (with pseudo-counts: of the table that includes
+    them), and weights are log p(x, y) / (p(x) p(y)) in the centred gauge.
+
+    The certificate says that no exchange gains: its score of a pair that is not in the tree is the
+    pair's information minus the smallest information on the tree path between its ends (minus
+    nothing where there is no path), and none may be above 0.
+
+    Source: Chow and Liu, "Approximating discrete probability distributions with dependence trees"
+    (1968).
+    """
+
+    name: ClassVar[str] = "chow-liu"
+    title: ClassVar[str] = "Chow–Liu tree"
+    idea: ClassVar[str] = (
+        "Joins all variables by the tree with the largest sum of mutual information, which is the "
+        "most likely of all trees. The baseline without cycles: exact, and done in no time."
+    )
+    source: ClassVar[str] = "Chow and Liu (1968), maximum spanning tree by Kruskal's algorithm"
+    pseudocode: ClassVar[tuple[CodeLine, ...]] = (
+        CodeLine("count", 0, "I = mutual information of every pair of variables"),
+        CodeLine("sort", 0, "sort the pairs by decreasing I"),
+        CodeLine("loop", 0, "for each pair, as long as I > 0"),
+        CodeLine("cycle", 1, "if a path joins its ends already: leave it out"),
+        CodeLine("activate", 1, "else activate it"),
+        CodeLine("weights", 2, "w = log p_D(i, j) / (p_D(i) p_D(j)), centred"),
+    )
+
+    pseudo_count: float = option(
+        0.0,
+        "imaginary rows, spread evenly over all states, that are added to the data; they keep "
+        "combinations never seen from being ruled out",
+        label="Pseudo-count",
+        minimum=0.0,
+        maximum=1_000_000.0,
+    )
+    max_edges: int | None = option(
+        None,
+        "edge budget: stop when so many edges are active",
+        label="Edge budget",
+        minimum=1,
+        none_means="until all variables are joined, or no information is left",
+    )
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        super().check(table)
+        self.edge_budget(table.n_variables)
+
+    def edge_budget(self, n: int) -> int:
+        """Return the largest number of edges allowed among n variables.
+
+        Raises
+        ------
+        InputError
+            When more edges are asked than there are pairs.
+        """
+        return checked_budget(self.max_edges, n)
+
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        """Learn from `table`; the seed is not used, as nothing here is random."""
+        run = _TreeRun(table, self)
+        while run.has_room and run.add_edge():
+            sent = yield run.step()
+            run.clock.resume()
+            if isinstance(sent, ChowLiu):
+                run.switch(sent)
+        return run.finish()
+
+
+class _TreeRun:
+    """The growing forest and its report."""
+
+    def __init__(self, table: DiscreteTable, options: ChowLiu) -> None:
+        options.check(table)
+        self.clock = Clock()
+        self.options = options
+        self.names = table.names
+        n = table.n_variables
+        self._starts = np.cumsum(np.concatenate([[0], np.arange(n - 1, 0, -1)])).astype(np.int64)
+        self._information = np.zeros(n * (n - 1) // 2)
+        self._parent = np.arange(n)
+        self._index = 0
+        self._at = 0
+        with self.clock.work("statistics"):
+            self._counts = PairCounts(table)
+        self._network = ActiveNetwork(self._counts, table.names, table.labels)
+        self._margins_of_data = self._network.state.node_targets.copy()
+        self._take_counts()
+        self._evaluation = self._network.evaluate(_UNPENALISED)
+        self._previous_objective = self._evaluation.objective
+        start_beliefs = self._network.state.node_beliefs.copy()
+        start_beliefs.flags.writeable = False
+        self._history = History(self._network.model(), start_beliefs)
+        self._activated: ScoredEdge | None = None
+        self._tests = self._tests_total = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the budget allows another edge."""
+        budget = self.options.edge_budget(len(self.names))
+        return self._network.n_edges < budget
+
+    def switch(self, options: ChowLiu) -> None:
+        """Go on with other options; the edges there are stay."""
+        if options.pseudo_count != self.options.pseudo_count:
+            self.options = options
+            self._take_counts()
+            for e in range(self._network.n_edges):
+                self._set_edge(e)
+            self._evaluation = self._network.evaluate(_UNPENALISED)
+        self.options = options
+
+    def add_edge(self) -> bool:
+        """Activate the next edge; False, and nothing done, if none is left."""
+        with self.clock.work("scoring"):
+            self._at, self._tests, i, j = next_edge(
+                self._order, self._information, self._starts, self._at, self._parent
+            )
+        if i < 0:
+            self._tests_total += self._tests
+            return False
+        with self.clock.work("fitting"):
+            self._network.add_edge(i, j)
+            self._set_edge(self._network.n_edges - 1)
+            self._previous_objective = self._evaluation.objective
+            self._evaluation = self._network.evaluate(_UNPENALISED)
+            self._history.append([(i, j)], self._network.changes())
+        gained = float(self._information[self._starts[i] + j - i - 1])
+        self._activated = ScoredEdge(int(i), int(j), gained)
+        self._tests_total += self._tests
+        self._index += 1
+        return True
+
+    def step(self) -> Step:
+        """Report the edge just activated; the clock stands still until it is resumed."""
+        assert self._activated is not None
+        return Step(
+            index=self._index,
+            activated=(self._activated,),
+            edges=self._network.n_edges,
+            removed=NO_PAIRS,
+            objective=self._evaluation.objective,
+            previous_objective=self._previous_objective,
+            kkt_residual=self._evaluation.kkt_residual,
+            reservoir=None,
+            skipped_adjacent=NO_PAIRS,
+            replaced=NO_PAIRS,
+            dropped=NO_PAIRS,
+            queue=0,
+            frozen=0,
+            unseen=0,
+            tests=self._tests,
+            tests_total=self._tests_total,
+            test_limit=None,
+            tables_counted=self._counts.tables_possible,
+            tables_possible=self._counts.tables_possible,
+            hubs=NO_NODES,
+            seconds=self.clock.pause(),
+            tested=NO_TESTS,
+            lines=self._lines(),
+            notes=(),
+            changes=self._history.changes[-1],
+            history=self._history,
+        )
+
+    def finish(self) -> Outcome:
+        """Check every pair for an exchange that gains, and report how the run ended."""
+        network, n = self._network, len(self.names)
+        certificate = self._certificate()
+        possible = self._counts.tables_possible
+        self._history.append((), network.changes())
+        with self.clock.work("other"):
+            gap = network.restart_gap(max_sweeps=max(100, n)) if network.n_edges else 0.0
+        return Outcome(
+            stop_reason=self._reason(certificate),
+            converged=certificate.proves_optimality,
+            certificate=certificate,
+            objective=self._evaluation.objective,
+            kkt_residual=self._evaluation.kkt_residual,
+            bp_restart_gap=gap,
+            tests=self._tests_total,
+            tables_counted=possible,
+            tables_possible=possible,
+            seconds=self.clock.pause(),
+            history=self._history,
+            objective_name=_OBJECTIVE,
+        )
+
+    def _take_counts(self) -> None:
+        """Compute and sort the information of all pairs, and set what the nodes aim at."""
+        counts, state = self._counts, self._network.state
+        pseudo_count = float(self.options.pseudo_count)
+        with self.clock.work("statistics"):
+            for i in range(counts.n_variables - 1):
+                row = self._information[self._starts[i] : self._starts[i + 1]]
+                information_of_row(counts.packed, i, pseudo_count, counts.scratch, row)
+        with self.clock.work("scoring"):
+            self._order = np.argsort(-self._information, kind="stable")
+        self._at = 0
+        targets = self._margins_of_data
+        sizes = counts.cardinalities
+        if pseudo_count:
+            added = pseudo_count / np.repeat(sizes, sizes)
+            targets = (counts.packed.margins + added) / (counts.n_rows + pseudo_count)
+        weights = np.log(targets)
+        means = np.add.reduceat(weights, state.node_offsets[:-1]) / sizes
+        state.node_targets[:] = state.node_beliefs[:] = targets
+        state.node_weights[:] = weights - np.repeat(means, sizes)
+        state.touched_nodes[:] = self._index > 0  # what a run starts with is no change
+
+    def _set_edge(self, e: int) -> None:
+        """Set weights and messages of edge `e` in closed form.
+
+        With w = log p(x, y) / (p(x) p(y)) on edges and log p(x) on nodes all messages are uniform.
+        What the rows and columns of w have in common then moves to the nodes, and the messages
+        make up for it.
+        """
+        state = self._network.state
+        i, j = state.edge_nodes[e]
+        at_i = slice(state.node_offsets[i], state.node_offsets[i + 1])
+        at_j = slice(state.node_offsets[j], state.node_offsets[j + 1])
+        margin_i, margin_j = state.node_targets[at_i], state.node_targets[at_j]
+        target = self._pair_target(i, j, margin_i, margin_j)
+        ratios = np.maximum(target / np.outer(margin_i, margin_j), _EMPTY_CELL)
+        weights = np.log(ratios)
+        rows = weights.mean(axis=1)
+        columns = weights.mean(axis=0) - weights.mean()
+        weights -= rows[:, None] + columns
+        cells = slice(state.edge_offsets[e], state.edge_offsets[e + 1])
+        state.edge_targets[cells] = target.reshape(-1)
+        state.edge_weights[cells] = weights.reshape(-1)
+        state.potentials[cells] = np.exp(weights).reshape(-1)
+        state.node_weights[at_i] += rows - rows.mean()
+        state.node_weights[at_j] += columns
+        into = state.message_offsets[e]
+        for shift in (rows, columns):
+            messages = np.exp(shift.min() - shift)
+            state.messages[into : into + len(shift)] = messages / messages.mean()
+            into += len(shift)
+        state.touched_nodes[i] = state.touched_nodes[j] = state.touched_edges[e] = True
+
+    def _pair_target(
+        self, i: int, j: int, margin_i: np.ndarray, margin_j: np.ndarray
+    ) -> np.ndarray:
+        """Return p_D(i, j) with pseudo-counts and with the margins that are the nodes' targets.
+
+        Those differ from the table's where a state never occurs; what they differ by is spread as
+        if i and j were independent.
+        """
+        pseudo_count = float(self.options.pseudo_count)
+        table = self._counts.table(i, j)
+        shares = (table + pseudo_count / table.size) / (self._counts.n_rows + pseudo_count)
+        rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+        spread = np.outer(margin_i - rows, columns) + np.outer(margin_i, margin_j - columns)
+        return np.asarray(shares + spread)
+
+    def _lines(self) -> tuple[str, ...]:
+        ran = {
+            "count": self._index == 1,
+            "sort": self._index == 1,
+            "loop": True,
+            "cycle": self._tests > 1,
+            "activate": True,
+            "weights": True,
+        }
+        return tuple(key for key, happened in ran.items() if happened)
+
+    def _certificate(self) -> Certificate:
+        network, possible = self._network, self._counts.tables_possible
+        with self.clock.work("scoring"):
+            edges = network.edges
+            gain, i, j = best_exchange(edges, self._information, self._starts, len(self.names))
+        return Certificate(
+            scored=possible - network.n_edges,
+            possible=possible - network.n_edges,
+            worst_score=float(gain) if i >= 0 else None,
+            worst_edge=(int(i), int(j)) if i >= 0 else None,
+            threshold=0.0,
+            score="gain of an exchange in mutual information",
+            objective=_OBJECTIVE,
+            symbol="gain",
+        )
+
+    def _reason(self, certificate: Certificate) -> str:
+        edges = self._network.n_edges
+        if not self.has_room and not certificate.proves_optimality:
+            return budget_reason(edges)
+        if certificate.worst_edge is None:
+            return "Every pair of variables is active."
+        i, j = certificate.worst_edge
+        gain = f"{certificate.worst_score:.3g} ({self.names[i]} – {self.names[j]})"
+        if not certificate.proves_optimality:
+            return f"No pair is left that closes no cycle, but an exchange would gain {gain}."
+        checked = (
+            f"no exchange gains: of all {certificate.scored:,} other pairs none has more "
+            f"information than the weakest edge of the path between its ends, and the best "
+            f"exchange is {gain}"
+        )
+        if edges == 0:
+            return "No pair has any mutual information, so no edge was activated."
+        if edges == len(self.names) - 1:
+            return f"The tree joins all variables, and {checked}."
+        return f"No information is left between the trees of the forest, and {checked}."

@@ -1,0 +1,116 @@
+"""Options of every learner that activates whole edges by score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graftviz.counts import PairCounts
+from graftviz.learners.base import Learner
+from graftviz.learners.budget import checked_budget
+from graftviz.learners.settings import OBJECTIVES, SCORES, Settings, resolve
+from graftviz.options import option
+from graftviz.table import DiscreteTable
+
+
+@dataclass(frozen=True)
+class GraftingOptions(Learner):
+    """Options of every learner that activates whole edges under the group-ℓ₁ objective."""
+
+    score: str | None = option(
+        None,
+        "what ranks and tests inactive edges. belief: raw correlation, the paper's, cheapest; "
+        "linear-response: correlation that the active edges do not explain, good while belief "
+        "propagation is stable; pseudo-likelihood: the same from the rows, robust, O(N) a test",
+        label="Score",
+        choices=SCORES,
+        none_means="by preset: pseudo-likelihood in best, belief in paper",
+    )
+    objective: str | None = option(
+        None,
+        "what the weights are fitted to. bethe: the paper's, from pair counts alone, any number of "
+        "rows; pseudo-likelihood: from the rows, right on any graph, better predictions",
+        label="Objective",
+        choices=OBJECTIVES,
+        none_means="by preset: pseudo-likelihood in best, bethe in paper",
+    )
+    significance: float | None = option(
+        None,
+        "κ: an edge must also score more than κ times the sampling noise of its score; 0: the "
+        "paper's test, score > λ",
+        label="Significance κ",
+        minimum=0.0,
+        maximum=1000.0,
+        none_means="by preset: 3 in best, 0 in paper",
+    )
+    lam: float | None = option(
+        None,
+        "λ: the score an edge must exceed, and (with κ = 0) the weight of the group penalty",
+        label="λ",
+        above=0.0,
+        maximum=1.0,
+        scale="log",
+        none_means="by the sampling noise σ of a score: 3 σ, or σ where κ decides",
+    )
+    lam2: float | None = option(
+        None,
+        "λ₂: weight of the squared norm; larger values shrink the weights",
+        label="λ₂",
+        minimum=0.0,
+        maximum=10.0,
+        scale="log",
+        none_means="4 / √N for bethe, 2 / N for the pseudo-likelihood",
+    )
+    max_edges: int | None = option(
+        None,
+        "edge budget: stop when so many edges are active",
+        label="Edge budget",
+        minimum=1,
+        none_means="until no inactive edge violates",
+    )
+    refit: bool | None = option(
+        None,
+        "at the end fit the structure by pseudo-likelihood, and drop edges that are not needed: "
+        "those that would not pass the test if they were left out, or whose weights are zero",
+        label="Refit and prune",
+        none_means="by preset: yes in best, no in paper",
+        advanced=True,
+    )
+    preset: str = option(
+        "best",
+        "what options left open mean. best: the pseudo-likelihood and κ, then pruning; paper: the "
+        "paper's method to the letter",
+        label="Preset",
+        choices=("best", "paper"),
+    )
+    group_weight: str = option(
+        "count",
+        "d_g in penalty and score: the number of joint states (the paper), or its square root",
+        label="Group weight d",
+        choices=("count", "sqrt"),
+        advanced=True,
+    )
+    penalise_nodes: bool = option(
+        False,
+        "penalise node weights too (the paper's form; biases beliefs, so weak pairs may pass)",
+        label="Penalise nodes",
+        advanced=True,
+    )
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        super().check(table)
+        self.edge_budget(table.n_variables)
+
+    def settings(self, counts: PairCounts, *, has_rows: bool = True) -> Settings:
+        """Return the options with all that was left open filled in for the data counted."""
+        return resolve(self, counts, has_rows=has_rows)
+
+    def edge_budget(self, n: int) -> int:
+        """Return the largest number of edges allowed among n variables.
+
+        Raises
+        ------
+        InputError
+            When more edges are asked than exist.
+        """
+        return checked_budget(self.max_edges, n)

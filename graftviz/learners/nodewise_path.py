@@ -1,0 +1,332 @@
+"""A path of λ on its way down: nodewise regressions, the graph they make, and its report."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.independence import distances, noise_lam
+from graftviz.fitting.neighbourhoods import Neighbourhoods
+from graftviz.learners.clock import Clock
+from graftviz.learners.grafting import NO_NODES, NO_TESTS
+from graftviz.model import PairwiseMRF
+from graftviz.table import DiscreteTable
+from graftviz.trace import (
+    ADMITTED,
+    NO_PAIRS,
+    PASSED,
+    ActivationTest,
+    Certificate,
+    Changes,
+    EdgeTests,
+    History,
+    Outcome,
+    ScoredEdge,
+    Step,
+)
+
+_SCORE = "pseudo-likelihood gradient"
+_OBJECTIVE = "nodewise pseudo-likelihood"
+_ON_THE_WAY = 1e-3  # of λ d: how exactly the regressions are fitted before the last λ
+_POLISHED = (1e-8, 1e-9, 1e-10)  # violations allowed at the last λ; less if a pair is in doubt
+_MOST_LOGGED = 250_000  # pairs; the scores of more are not kept step by step
+_NODE_ON_THE_WAY = 1e-6  # difference between predicted and observed shares
+_NODE_POLISHED = 1e-9
+
+
+class PathRun:
+    """The regressions on their way down the path, and the report.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    options : NodewiseL1
+    """
+
+    def __init__(self, table: DiscreteTable, options: Any) -> None:
+        options.check(table)
+        self.clock = Clock()
+        self.options = options
+        self._table = table
+        n = table.n_variables
+        self._possible = n * (n - 1) // 2
+        with self.clock.work("statistics"):
+            self._counts = PairCounts(table)
+            self._distances = distances(self._counts)
+        self._fit = Neighbourhoods(table, self._distances)
+        self._ids: dict[tuple[int, int], int] = {}  # of the edges there are, in the history
+        self._told: dict[int, np.ndarray] = {}  # weights of each edge as the history has them
+        with self.clock.work("fitting"):
+            nodes = [self._fit.node_weights(i, [], [], _NODE_POLISHED) for i in range(n)]
+        weights, beliefs = (np.concatenate(parts) for parts in zip(*nodes, strict=True))
+        beliefs.flags.writeable = False
+        start = PairwiseMRF(
+            table.cardinalities, np.zeros((0, 2)), weights, table.names, table.labels
+        )
+        self._history = History(start, beliefs)
+        self._objective = self._previous_objective = self._fit.objective
+        self._index = self._tests_told = 0
+        self._activated: tuple[ScoredEdge, ...] = ()
+        self._removed = NO_PAIRS
+        self._budget_spent = False
+        self._lam = math.inf
+        self._path: list[float] = []
+        self._plan()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the path goes on."""
+        return bool(self._path) and not self._budget_spent
+
+    def switch(self, options: Any) -> None:
+        """Go on with other options, from the present weights."""
+        if options.group_weight != self.options.group_weight:
+            self._lam = math.inf
+        self.options = options
+        self._plan()
+
+    def lower(self) -> bool:
+        """Fit at the next λ; return whether the graph changed."""
+        self._lam = self._path.pop(0)
+        thresholds = self._lam * self._dimensions
+        if self._path:
+            with self.clock.work("fitting"):
+                reach = _ON_THE_WAY * float(thresholds.min())
+                self._fit.fit(thresholds, self.options.lam2, reach)
+        found, entries = self._graph()
+        self._budget_spent = len(found) > self.options.edge_budget(self._table.n_variables)
+        if not self._path or self._budget_spent:
+            self._polish(thresholds)
+            found, entries = self._graph()
+        return self._record(found, entries)
+
+    def step(self) -> Step:
+        """Report the λ just reached; the clock stands still until it is resumed."""
+        tested = self._tested()
+        tests = len(tested.scores) or self._possible
+        self._tests_told += tests
+        lines = ("lower", "fit", "check", "rule", "average")
+        return Step(
+            index=self._index,
+            activated=self._activated,
+            edges=len(self._ids),
+            removed=self._removed,
+            objective=self._objective,
+            previous_objective=self._previous_objective,
+            kkt_residual=self._fit.violation(self._lam * self._dimensions),
+            reservoir=None,
+            skipped_adjacent=NO_PAIRS,
+            replaced=NO_PAIRS,
+            dropped=NO_PAIRS,
+            queue=0,
+            frozen=0,
+            unseen=0,
+            tests=tests,
+            tests_total=self._tests_told,
+            test_limit=None,
+            tables_counted=self._counts.tables_possible,
+            tables_possible=self._counts.tables_possible,
+            hubs=NO_NODES,
+            seconds=self.clock.pause(),
+            tested=tested,
+            lines=lines if self._index > 1 else ("count", *lines),
+            notes=(),
+            changes=self._history.changes[-1],
+            history=self._history,
+            test=ActivationTest(_SCORE, self._lam),
+        )
+
+    def finish(self) -> Outcome:
+        """Report how the run ended; the last fit is a polished one already."""
+        certificate = self._certificate()
+        self._history.append((), self._changes([]))
+        return Outcome(
+            stop_reason=self._reason(certificate),
+            converged=certificate.proves_optimality,
+            certificate=certificate,
+            objective=self._objective,
+            kkt_residual=self._fit.violation(self._lam * self._dimensions),
+            bp_restart_gap=None,
+            tests=max(self._tests_told, self._fit.tests // 2),
+            tables_counted=self._counts.tables_possible,
+            tables_possible=self._counts.tables_possible,
+            seconds=self.clock.pause(),
+            history=self._history,
+            objective_name=_OBJECTIVE,
+        )
+
+    def _tested(self) -> EdgeTests:
+        """Return the pairs let in, and those that are zero in a direction the rule asks for."""
+        if self._possible > _MOST_LOGGED:
+            return NO_TESTS
+        is_zero = self._fit.norms == 0.0
+        scores = np.where(is_zero, self._fit.slopes / self._dimensions, 0.0)
+        scores = np.maximum(scores, scores.T)
+        decided = is_zero | is_zero.T if self.options.rule == "and" else is_zero & is_zero.T
+        first, second = np.nonzero(np.triu(decided, 1))
+        new = np.array([edge[:2] for edge in self._activated], dtype=np.int32).reshape(-1, 2)
+        entered = np.array([edge.score for edge in self._activated])
+        edges = np.concatenate([new, np.stack([first, second], axis=1).astype(np.int32)])
+        # Before the last λ a zero group may exceed it within the tolerance of the fit.
+        passed = np.minimum(scores[first, second], self._lam)
+        verdicts = np.full(len(edges), PASSED, dtype=np.int8)
+        verdicts[: len(new)] = ADMITTED
+        tests = EdgeTests(edges, np.concatenate([entered, passed]), verdicts)
+        for array in (tests.edges, tests.scores, tests.verdicts):
+            array.flags.writeable = False
+        return tests
+
+    def _plan(self) -> None:
+        """Lay out what is left of the path under the options in force."""
+        options, sizes = self.options, self._table.cardinalities.astype(np.float64)
+        joint = np.outer(sizes, sizes)
+        self._dimensions = np.sqrt(joint) if options.group_weight == "sqrt" else joint
+        last = options.lam
+        if last is None:
+            last = noise_lam(self._table, self._dimensions)
+        top = float((self._distances / self._dimensions).max())
+        steps = options.path
+        ratio = min(1.0, last / top) if top > 0.0 else 1.0
+        path = [top * ratio ** (k / steps) for k in range(1, steps)] if ratio < 1.0 else []
+        self._path = [*(lam for lam in path if lam < self._lam), last]
+
+    def _polish(self, thresholds: np.ndarray) -> None:
+        """Fit tightly, so that no zero group is in doubt."""
+        with self.clock.work("fitting"):
+            for tolerance in _POLISHED:
+                self._fit.fit(thresholds, self.options.lam2, tolerance)
+                if not ((self._fit.slopes > thresholds) & (self._fit.norms == 0.0)).any():
+                    break
+
+    def _graph(self) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
+        """Return the edges the rule finds, strongest first, and the scores they entered with."""
+        rule, norms = self.options.rule, self._fit.norms
+        scores = np.where(norms > 0.0, self._fit.entered / self._dimensions, np.nan)
+        if rule == "and":
+            strength, entered = np.minimum(norms, norms.T), np.fmin(scores, scores.T)
+        elif rule == "or":
+            strength, entered = np.maximum(norms, norms.T), np.fmax(scores, scores.T)
+        else:
+            strength = 0.5 * (norms + norms.T)
+            both = np.where(np.isnan(scores.T), scores, 0.5 * (scores + scores.T))
+            entered = np.where(np.isnan(scores), scores.T, both)
+        first, second = np.nonzero(np.triu(strength > self.options.min_norm, 1))
+        order = np.argsort(-strength[first, second], kind="stable")
+        pairs = list(zip(first[order].tolist(), second[order].tolist(), strict=True))
+        return pairs, {pair: float(entered[pair]) for pair in pairs}
+
+    def _record(self, found: list[tuple[int, int]], entries: dict[tuple[int, int], float]) -> bool:
+        """Make the found edges those of the model; return whether they are others than before."""
+        kept = set(found[: self.options.edge_budget(self._table.n_variables)])
+        removed = sorted(set(self._ids) - kept)
+        new = [ScoredEdge(i, j, entries[i, j]) for i, j in sorted(kept - set(self._ids))]
+        objective = self._fit.objective
+        if not new and not removed:
+            self._objective = objective
+            return False
+        self._previous_objective, self._objective = self._objective, objective
+        gone = [self._ids.pop(pair) for pair in removed]
+        self._removed = np.array(removed, dtype=np.int32).reshape(-1, 2)
+        self._removed.flags.writeable = False
+        self._activated = tuple(sorted(new, key=lambda edge: (-edge.score, edge)))
+        activated = [(edge.source, edge.target) for edge in self._activated]
+        first = len(self._history.activations)
+        self._ids.update({pair: first + k for k, pair in enumerate(activated)})
+        with self.clock.work("fitting"):
+            changes = self._changes(removed)
+        self._history.append(activated, changes, removed=gone)
+        self._index += 1
+        return True
+
+    def _changes(self, removed: list[tuple[int, int]]) -> Changes:
+        """Return what differs between the present model and the one told last.
+
+        Node weights are fitted again where the weights of an edge have changed.
+        """
+        n = self._table.n_variables
+        partners: list[list[int]] = [[] for _ in range(n)]
+        incoming: list[list[np.ndarray]] = [[] for _ in range(n)]
+        changed: list[tuple[int, np.ndarray]] = []
+        touched = {node for pair in removed for node in pair}
+        for (i, j), e in sorted(self._ids.items(), key=lambda item: item[1]):
+            weights = self._fit.edge_weights(i, j)
+            for node, other, table in ((i, j, weights.T), (j, i, weights)):
+                partners[node].append(other)
+                incoming[node].append(table)
+            if e not in self._told or not np.array_equal(self._told[e], weights):
+                self._told[e] = weights
+                changed.append((e, weights.reshape(-1)))
+                touched.update((i, j))
+        nodes = sorted(touched)
+        tolerance = _NODE_ON_THE_WAY if self.has_more else _NODE_POLISHED
+        fitted = [self._fit.node_weights(i, partners[i], incoming[i], tolerance) for i in nodes]
+        changes = Changes(
+            nodes=np.array(nodes, dtype=np.int64),
+            edges=np.array([e for e, _ in changed], dtype=np.int64),
+            node_weights=np.concatenate([np.zeros(0), *(weights for weights, _ in fitted)]),
+            node_beliefs=np.concatenate([np.zeros(0), *(belief for _, belief in fitted)]),
+            edge_weights=np.concatenate([np.zeros(0), *(weights for _, weights in changed)]),
+        )
+        for array in (
+            changes.nodes,
+            changes.edges,
+            changes.node_weights,
+            changes.node_beliefs,
+            changes.edge_weights,
+        ):
+            array.flags.writeable = False
+        return changes
+
+    def _certificate(self) -> Certificate:
+        """Score every pair that is no edge, in the directions in which its weights are zero.
+
+        A pair with weights that the edge budget left out counts with the score it entered with; one
+        that the rule left out has nothing to prove beyond the KKT residual.
+        """
+        fit = self._fit
+        scores = np.where(fit.norms == 0.0, fit.slopes / self._dimensions, 0.0)
+        scores = np.maximum(scores, scores.T)
+        found, entries = self._graph()
+        for pair in found:
+            scores[pair] = entries[pair]
+        for pair in self._ids:
+            scores[pair] = -1.0
+        first, second = np.triu_indices(len(scores), 1)
+        inactive = self._possible - len(self._ids)
+        at = int(np.argmax(scores[first, second]))
+        pair = (int(first[at]), int(second[at]))
+        return Certificate(
+            scored=inactive,
+            possible=inactive,
+            worst_score=float(scores[pair]) if inactive else None,
+            worst_edge=pair if inactive else None,
+            threshold=self._lam,
+            score=_SCORE,
+            objective=_OBJECTIVE,
+        )
+
+    def _reason(self, certificate: Certificate) -> str:
+        names, lam = self._table.names, f"λ = {self._lam:.3g}"
+        if certificate.worst_edge is None:
+            return "Every pair of variables is active."
+        i, j = certificate.worst_edge
+        worst = f"{certificate.worst_score:.3g} ({names[i]} – {names[j]})"
+        if self._budget_spent:
+            return (
+                f"The edge budget of {len(self._ids):,} edges is used up: at {lam} there are more, "
+                f"of which the strongest were kept."
+            )
+        if not certificate.proves_optimality:
+            return f"The path has come to its end at {lam}, but {worst} is still above it."
+        if not self._ids:
+            return (
+                f"No pair violates, so no edge was activated: the largest of the "
+                f"{certificate.scored:,} scores is {worst}, not above {lam}. Lower λ to get edges."
+            )
+        return (
+            f"The path has come to its end at {lam}: all {certificate.scored:,} pairs that are no "
+            f"edges were scored at the final weights, and the worst, {worst}, is not above it."
+        )

@@ -1,0 +1,123 @@
+"""The maximum spanning forest of mutual information: Kruskal's walk, and what an exchange gains."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts import count_pair
+
+# Information below this is rounding: the sum has a few dozen terms of at most a few nats.
+_NOTHING = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def information_of_row(packed, i, pseudo_count, table, out):
+    """Write the mutual information of every pair (i, j), j > i, in nats, to `out`.
+
+    With c = `pseudo_count` imaginary rows p(x, y) is (count + c / (s_i s_j)) / (N + c).
+    """
+    offsets, margins = packed.node_offsets, packed.margins
+    states_i = offsets[i + 1] - offsets[i]
+    rows = packed.rows + pseudo_count
+    for j in range(i + 1, len(offsets) - 1):
+        states_j = offsets[j + 1] - offsets[j]
+        count_pair(packed, i, j, table)
+        total = 0.0
+        for x in range(states_i):
+            at_i = margins[offsets[i] + x] + pseudo_count / states_i
+            for y in range(states_j):
+                joint = table[x * states_j + y] + pseudo_count / (states_i * states_j)
+                if joint > 0.0:
+                    at_j = margins[offsets[j] + y] + pseudo_count / states_j
+                    total += joint / rows * np.log(joint * rows / (at_i * at_j))
+        out[j - i - 1] = total if total > _NOTHING else 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@njit(cache=True, nogil=True)
+def next_edge(order, information, starts, at, parent):
+    """Walk on through the sorted pairs to the first that joins two trees, and join them.
+
+    Parameters
+    ----------
+    order : int64 array
+        Pairs by decreasing information, as positions in `information`.
+    information : float64 array, shape (n (n - 1) / 2,)
+        Of all pairs (i, j), i < j, in lexicographic order.
+    starts : int64 array, shape (n,)
+        Where row i of the pairs begins.
+    at : int
+        Place in `order` to go on from.
+    parent : int64 array, shape (n,)
+        Forest of the union-find structure, updated.
+
+    Returns
+    -------
+    at, tests, i, j : int
+        Where to go on next time, pairs looked at, and the edge; i = -1 if there is none.
+    """
+    begun = at
+    while at < len(order):
+        pair = order[at]
+        if information[pair] <= 0.0:
+            break
+        at += 1
+        i = np.searchsorted(starts, pair, side="right") - 1
+        j = i + 1 + pair - starts[i]
+        root_i, root_j = _root(parent, i), _root(parent, j)
+        if root_i != root_j:
+            parent[max(root_i, root_j)] = min(root_i, root_j)
+            return at, at - begun, i, j
+    return at, at - begun, -1, -1
+
+
+@njit(cache=True, nogil=True)
+def best_exchange(edges, information, starts, n):
+    """Return (gain, i, j) of the best exchange; i = -1 if every pair is an edge.
+
+    The gain of a pair that is no edge is its information minus the smallest information on the
+    path between its ends, or minus nothing where there is no path.
+    """
+    first = np.full(n, -1, dtype=np.int64)
+    following = np.full(2 * len(edges), -1, dtype=np.int64)
+    for e in range(len(edges)):
+        for side in range(2):
+            following[2 * e + side] = first[edges[e, side]]
+            first[edges[e, side]] = 2 * e + side
+    weakest = np.empty(n)
+    hops = np.empty(n, dtype=np.int64)
+    waiting = np.empty(n, dtype=np.int64)
+    best, best_i, best_j = -np.inf, -1, -1
+    for i in range(n - 1):
+        weakest[:] = 0.0
+        hops[:] = -1
+        weakest[i], hops[i], waiting[0] = np.inf, 0, i
+        held = 1
+        while held:
+            held -= 1
+            node = waiting[held]
+            incidence = first[node]
+            while incidence >= 0:
+                other = edges[incidence >> 1, 1 - (incidence & 1)]
+                if hops[other] < 0:
+                    low, high = min(node, other), max(node, other)
+                    own = information[starts[low] + high - low - 1]
+                    weakest[other] = min(weakest[node], own)
+                    hops[other] = hops[node] + 1
+                    waiting[held] = other
+                    held += 1
+                incidence = following[incidence]
+        for j in range(i + 1, n):
+            if hops[j] != 1:
+                gain = information[starts[i] + j - i - 1] - weakest[j]
+                if gain > best:
+                    best, best_i, best_j = gain, i, j
+    return best, best_i, best_j

@@ -1,0 +1,294 @@
+"""Chow–Liu trees: the best tree, exact weights, and a certificate that can fail."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import networkx as nx
+import numpy as np
+import pytest
+from learner_cases import drain, mixed_table, picks, scale_free_table
+from sklearn.metrics import mutual_info_score
+
+from graftviz.errors import InputError
+from graftviz.inference import infer
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.narrative import outcome_words, step_words, why_edge, why_not
+from graftviz.narrative.phrases import score
+from graftviz.runs import Run
+from graftviz.table import DiscreteTable
+
+
+def pair_counts(table, i, j):
+    sizes = table.cardinalities
+    return naive.count_pair(table.codes[i], table.codes[j], int(sizes[i]), int(sizes[j]))
+
+
+def information_matrix(table, pseudo_count=0.0):
+    n = table.n_variables
+    matrix = np.zeros((n, n))
+    for i, j in itertools.combinations(range(n), 2):
+        matrix[i, j] = matrix[j, i] = naive.mutual_information(
+            pair_counts(table, i, j), pseudo_count
+        )
+    return matrix
+
+
+def entropy(shares):
+    seen = shares[shares > 0]
+    return -np.sum(seen * np.log(seen))
+
+
+def noisy_copies(seed, n=7, rows=300):
+    """Each variable copies an earlier one some of the time; 2 to 4 states."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 5, size=n)
+    codes = np.zeros((rows, n), dtype=np.int64)
+    for i in range(n):
+        codes[:, i] = rng.integers(0, sizes[i], rows)
+        if i:
+            copied = rng.random(rows) < 0.5
+            codes[copied, i] = codes[copied, rng.integers(0, i)] % sizes[i]
+    return DiscreteTable.from_codes(codes, cardinalities=sizes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("pseudo_count", [0.0, 3.0])
+def test_the_tree_is_the_maximum_spanning_tree_of_information(seed, pseudo_count):
+    table = noisy_copies(seed)
+    matrix = information_matrix(table, pseudo_count)
+    run = drain(table, ChowLiu(pseudo_count=pseudo_count))
+    wanted = nx.maximum_spanning_tree(nx.from_numpy_array(matrix))
+    assert {tuple(sorted(edge)) for edge in wanted.edges} == set(picks(run))
+    scores = [step.activated[0].score for step in run.steps]
+    assert scores == sorted(scores, reverse=True)
+    assert np.allclose(scores, [matrix[pair] for pair in picks(run)], rtol=1e-9)
+
+
+def test_the_score_is_mutual_information_in_nats():
+    table = noisy_copies(5)
+    for step in drain(table, ChowLiu()).steps:
+        i, j, score = step.activated[0]
+        assert score == pytest.approx(mutual_info_score(table.codes[i], table.codes[j]), rel=1e-9)
+
+
+def exact_log_probabilities(model, codes):
+    """Normalised by enumerating all joint states."""
+    every = np.array(list(itertools.product(*map(range, model.cardinalities)))).T
+    scores = model.log_scores(every)
+    top = scores.max()
+    return model.log_scores(codes) - top - np.log(np.exp(scores - top).sum()), every
+
+
+@pytest.mark.parametrize("pseudo_count", [0.0, 5.0])
+def test_likelihood_and_margins_are_exact(pseudo_count):
+    table = noisy_copies(3, n=5)
+    run = drain(table, ChowLiu(pseudo_count=pseudo_count))
+    model = run.outcome.model()
+    log_shares, every = exact_log_probabilities(model, table.codes)
+    all_logs, _ = exact_log_probabilities(model, every)
+    for i, j in picks(run):
+        wanted = pair_counts(table, i, j) + pseudo_count / np.prod(table.cardinalities[[i, j]])
+        wanted = wanted / wanted.sum()
+        found = np.zeros_like(wanted)
+        np.add.at(found, (every[i], every[j]), np.exp(all_logs))
+        assert np.allclose(found, wanted, atol=1e-10)
+    if pseudo_count == 0:
+        assert run.outcome.objective == pytest.approx(-log_shares.mean(), abs=1e-10)
+    assert run.outcome.kkt_residual < 1e-10
+    assert run.outcome.bp_restart_gap < 1e-6
+
+
+def test_every_step_gains_the_information_of_its_edge():
+    table = scale_free_table(15, 3, 1000)
+    run = drain(table, ChowLiu())
+    shares = [np.bincount(codes) / table.n_rows for codes in table.codes]
+    objective = sum(entropy(share) for share in shares)
+    assert len(run.steps) == 14
+    for step in run.steps:
+        assert step.previous_objective == pytest.approx(objective, abs=1e-10)
+        objective -= step.activated[0].score
+        assert step.objective == pytest.approx(objective, abs=1e-10)
+        assert step.kkt_residual < 1e-10
+
+
+def trees_on(n):
+    """All labelled trees, from their Prüfer sequences."""
+    for sequence in itertools.product(range(n), repeat=n - 2):
+        yield sorted(tuple(sorted(edge)) for edge in nx.from_prufer_sequence(list(sequence)).edges)
+
+
+def test_no_other_tree_is_more_likely():
+    table = noisy_copies(8, n=5)
+    matrix = information_matrix(table)
+    run = drain(table, ChowLiu())
+    gains = [sum(matrix[edge] for edge in tree) for tree in trees_on(5)]
+    assert len(gains) == 125
+    start = run.steps[0].previous_objective
+    assert start - run.outcome.objective == pytest.approx(max(gains), rel=1e-9)
+
+
+def test_weights_are_centred():
+    model = drain(noisy_copies(1), ChowLiu()).outcome.model()
+    for e in range(model.n_edges):
+        weights = model.edge_weights(e)
+        assert np.allclose(weights.sum(axis=0), 0, atol=1e-9)
+        assert np.allclose(weights.sum(axis=1), 0, atol=1e-9)
+    for i in range(model.n_variables):
+        assert model.node_weights(i).sum() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("max_edges", [1, 3, 6, None])
+def test_the_certificate_is_the_best_exchange(max_edges):
+    table = noisy_copies(2)
+    matrix = information_matrix(table)
+    run = drain(table, ChowLiu(max_edges=max_edges))
+    edges = picks(run)
+    gains = {}
+    for pair in itertools.combinations(range(table.n_variables), 2):
+        if pair not in edges:
+            weakest = naive.weakest_on_path(edges, matrix, *pair)
+            gains[pair] = matrix[pair] - (0.0 if weakest is None else weakest)
+    certificate = run.outcome.certificate
+    assert certificate.scored == certificate.possible == len(gains)
+    assert certificate.threshold == 0.0
+    assert certificate.worst_score == pytest.approx(max(gains.values()), rel=1e-9)
+    assert gains[certificate.worst_edge] == pytest.approx(max(gains.values()), rel=1e-9)
+    is_tree = len(edges) == table.n_variables - 1
+    assert run.outcome.converged == is_tree
+    assert run.outcome.stop_reason.startswith(
+        "The tree joins all variables" if is_tree else f"The edge budget of {max_edges:,} edges"
+    )
+
+
+def test_pairs_without_information_are_left_out():
+    """A factorial design: (a, b) and (c, d) are copies, and the two pairs exactly independent."""
+    first, second = np.meshgrid(np.arange(3), np.arange(2), indexing="ij")
+    codes = np.stack([first, first, second, second], axis=-1).reshape(-1, 4)
+    run = drain(DiscreteTable.from_codes(np.tile(codes, (7, 1))), ChowLiu())
+    assert picks(run) == [(0, 1), (2, 3)]
+    assert run.outcome.converged
+    assert run.outcome.certificate.worst_score == 0.0
+    assert run.outcome.stop_reason.startswith("No information is left between the trees")
+    assert np.isfinite(run.outcome.model().weights).all()
+
+
+def test_variables_that_tell_nothing_give_no_edge():
+    table = DiscreteTable.from_codes(np.zeros((20, 4), dtype=int), cardinalities=[1, 3, 2, 2])
+    run = drain(table, ChowLiu())
+    assert run.steps == []
+    assert run.outcome.converged
+    assert run.outcome.stop_reason == (
+        "No pair has any mutual information, so no edge was activated."
+    )
+
+
+def test_empty_cells_stay_finite_and_pseudo_counts_soften_them():
+    column = np.random.default_rng(3).integers(0, 3, size=200)
+    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
+    hard, soft = (drain(table, ChowLiu(pseudo_count=c)) for c in (0.0, 9.0))
+    largest = [np.abs(run.outcome.model().edge_weights(0)).max() for run in (hard, soft)]
+    assert 10 < largest[0] < 40
+    assert largest[1] < 5
+    for run in (hard, soft):
+        assert run.outcome.kkt_residual < 1e-9
+        assert run.outcome.stop_reason == "Every pair of variables is active."
+
+
+def test_a_state_never_seen_is_practically_ruled_out():
+    table = mixed_table()
+    run = drain(table, ChowLiu())
+    beliefs = infer(run.outcome.model(), tolerance=1e-12)
+    for codes, belief in zip(table.codes, beliefs.node, strict=True):
+        shares = np.bincount(codes, minlength=len(belief)) / table.n_rows
+        assert np.allclose(belief, shares, atol=1e-9)
+
+
+def test_tests_are_the_pairs_looked_at():
+    table = noisy_copies(4)
+    run = drain(table, ChowLiu())
+    matrix = information_matrix(table)
+    order = sorted(itertools.combinations(range(7), 2), key=lambda pair: -matrix[pair])
+    places = [order.index(edge) + 1 for edge in picks(run)]
+    assert [step.tests_total for step in run.steps] == places
+    assert [("cycle" in step.lines) for step in run.steps] == [step.tests > 1 for step in run.steps]
+
+
+def test_another_pseudo_count_takes_over_in_mid_run():
+    table = noisy_copies(6)
+    generator = ChowLiu().steps(table)
+    next(generator)
+    steps = [generator.send(ChowLiu(pseudo_count=40.0))]
+    try:
+        while True:
+            steps.append(next(generator))
+    except StopIteration as stop:
+        outcome = stop.value
+    whole = drain(table, ChowLiu(pseudo_count=40.0))
+    model = outcome.model()
+    assert {tuple(edge) for edge in model.edges.tolist()} == set(picks(whole))
+    assert outcome.objective == pytest.approx(whole.outcome.objective, abs=1e-10)
+    beliefs = infer(model, tolerance=1e-13)
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        wanted = pair_counts(table, i, j) + 40.0 / np.prod(table.cardinalities[[i, j]])
+        assert np.allclose(beliefs.edge[e], wanted / wanted.sum(), atol=1e-9)
+    assert outcome.kkt_residual < 1e-9
+
+
+def test_more_edges_than_pairs_are_refused():
+    table = noisy_copies(0)
+    with pytest.raises(InputError, match="22 edges were asked for, but 7 variables have only 21"):
+        ChowLiu(max_edges=22).check(table)
+
+
+# In words.
+
+
+def told_run(learner):
+    run = Run(noisy_copies(4), learner)
+    while run.advance():
+        pass
+    return run
+
+
+def test_steps_are_told_with_what_was_left_out():
+    run = told_run(ChowLiu())
+    names = run.table.names
+    for step in run.steps:
+        words = step_words(step, run.learner, names)
+        edge = step.activated[0]
+        assert f"{names[edge.source]} – {names[edge.target]} with {score(edge.score)} nats" in words
+        assert ("would close a cycle" in words) == (step.tests > 1)
+    assert "of 21 pairs" in step_words(run.steps[0], run.learner, names)
+
+
+def test_missing_pairs_are_explained_by_the_path_between_their_ends():
+    run = told_run(ChowLiu())
+    matrix, edges = information_matrix(run.table), picks_of(run)
+    for pair in itertools.combinations(range(7), 2):
+        if pair in edges:
+            assert why_edge(run, *pair, len(edges))["tests"] == 1
+            continue
+        answer = why_not(run, *pair, len(edges))
+        assert answer["score"] == pytest.approx(matrix[pair], rel=1e-9)
+        weakest = naive.weakest_on_path(edges, matrix, *pair)
+        assert answer["threshold"] == pytest.approx(weakest, rel=1e-9)
+        assert not answer["violates"]
+        assert "It would close a cycle" in answer["words"]
+        early = why_not(run, *pair, 0)
+        assert early["words"].startswith("No step has been made yet.")
+
+
+def test_a_budget_leaves_trees_apart_and_says_what_an_edge_would_gain():
+    run = told_run(ChowLiu(max_edges=2))
+    gain = run.outcome.certificate.worst_score
+    assert f"would still gain up to {score(gain)} nats." in outcome_words(run.outcome)
+    answer = why_not(run, *run.outcome.certificate.worst_edge, 2)
+    assert "No path joins its ends yet, but the run ended before its turn." in answer["words"]
+    assert answer["violates"]
+    assert answer["threshold"] == 0.0
+
+
+def picks_of(run):
+    return [tuple(edge[:2]) for step in run.steps for edge in step.activated]

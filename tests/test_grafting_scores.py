@@ -1,0 +1,252 @@
+"""Every score and objective of the grafting learners, against formulas that go row by row."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from learner_cases import (
+    CASES,
+    PAPER,
+    PAPER_CASES,
+    Recorded,
+    drain,
+    fingerprint,
+    make,
+    mixed_table,
+    picks,
+    plain_scores,
+    recorded,
+    scale_free_table,
+)
+
+from graftviz.counts import PairCounts
+from graftviz.errors import InputError
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.settings import resolve
+from graftviz.table import DiscreteTable
+
+NAMES = ["best-choice", "edge-grafting", "first-hit"]
+OTHER_CASES = [case for case in CASES if case not in PAPER_CASES]
+every_run = pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name in NAMES for case in OTHER_CASES]
+)
+
+
+def settings_of(run: Recorded):
+    return resolve(run.learner, PairCounts(run.table), has_rows=True)
+
+
+def plain(run: Recorded, model):
+    settings = settings_of(run)
+    return plain_scores(run.table, model, settings.score, settings.penalty.square_root)
+
+
+def tolerance(run: Recorded) -> float:
+    """Rounding of single precision, where conditionals are kept."""
+    return 1e-3 if settings_of(run).score == "pseudo-likelihood" else 1e-5
+
+
+@every_run
+def test_the_certificate_stands_up_to_scoring_all_pairs_again(name, case):
+    """Where κ decides, a score is told as what it is of the threshold, times κ."""
+    run = recorded(name, case)
+    test, certificate = run.steps[0].test, run.outcome.certificate
+    unit = test.significance / test.lam if test.significance else 1.0
+    scores = plain(run, run.outcome.model())
+    values = {
+        pair: unit * score.effective(test.lam, test.significance) for pair, score in scores.items()
+    }
+    assert len(run.steps) > 3
+    assert certificate.scored == certificate.possible == len(scores)
+    assert certificate.worst_score == pytest.approx(max(values.values()), rel=tolerance(run))
+    worst = values[certificate.worst_edge]
+    assert worst == pytest.approx(max(values.values()), rel=tolerance(run))
+    assert certificate.threshold == (test.significance or test.lam)
+    assert certificate.symbol == test.symbol == ("κ" if test.significance else "λ")
+    assert certificate.score == test.score
+    assert run.outcome.converged
+    assert max(values.values()) <= certificate.threshold * (1 + tolerance(run))
+
+
+@every_run
+def test_what_was_tested_and_taken_was_scored_at_the_weights_of_the_step_before(name, case):
+    run = recorded(name, case)
+    settings = settings_of(run)
+    lam, significance = settings.lam, settings.significance
+    models = [run.steps[0].history.start, *(step.model() for step in run.steps)]
+    exact = tolerance(run)
+    if settings.score == "linear-response" and name == "edge-grafting":
+        exact = 5e-3  # covariances of all pairs follow the fit in steps worth the work
+    for step in [run.steps[k] for k in (0, 1, len(run.steps) // 2, -1)]:
+        if len(step.removed):
+            continue
+        scores = plain(run, models[step.index - 1])
+        assert step.test == settings.test
+        told = [(edge[:2], edge.score) for edge in step.activated]
+        told += zip(map(tuple, step.tested.edges.tolist()), step.tested.scores, strict=True)
+        for pair, score in told:
+            wanted = scores[pair].effective(lam, significance)
+            assert score == pytest.approx(wanted, rel=exact, abs=1e-3 * lam)
+        assert all(edge.score > lam for edge in step.activated)
+        if name == "edge-grafting":
+            best = max(s.effective(lam, significance) for s in scores.values())
+            assert step.activated[0].score == pytest.approx(best, rel=exact)
+
+
+@every_run
+def test_the_final_fit_satisfies_its_conditions_of_an_optimum(name, case):
+    run = recorded(name, case)
+    settings, outcome, model = settings_of(run), run.outcome, run.outcome.model()
+    penalty = settings.penalty
+    if settings.objective == "bethe":
+        assert outcome.objective_name == "Bethe likelihood"
+        return  # the contract of all learners has looked at it
+    assert outcome.objective_name == "pseudo-likelihood"
+    twin = naive.PenalisedPseudoLikelihood(
+        run.table.codes, penalty.lam, penalty.lam2, penalty.square_root, penalty.nodes
+    )
+    assert outcome.kkt_residual <= 1.2e-5
+    assert twin.violation(model) <= 1.5e-5
+    assert outcome.objective == pytest.approx(twin.objective(model), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", [case for case in OTHER_CASES if case.startswith("best")])
+def test_every_edge_left_would_violate_if_it_were_left_out(name, case):
+    run = recorded(name, case)
+    model = run.outcome.model()
+    for e in range(model.n_edges):
+        norm, noise = naive.left_out(model, run.table.codes, e)
+        joint = model.edge_weights(e).size
+        unit = joint**0.5 if run.learner.group_weight == "sqrt" else joint
+        assert norm > 0.99 * max(3.0 * noise, run.steps[0].test.lam * unit)
+
+
+# Best-choice without limits becomes edge grafting, whatever the score.
+
+REDUCED = {
+    "belief": {"preset": "paper"},
+    "belief, noise": {"preset": "paper", "significance": 3.0},
+    "response": {"preset": "paper", "score": "linear-response"},
+    "response, noise": {"preset": "paper", "score": "linear-response", "significance": 3.0},
+    "rows": {"preset": "paper", "score": "pseudo-likelihood", "max_edges": 25},
+    "rows, noise": {"preset": "paper", "score": "pseudo-likelihood", "significance": 3.0},
+    "best": {"preset": "best"},
+    "best, belief": {"preset": "best", "score": "belief", "max_edges": 12, "refit": False},
+    "best, refit of Bethe": {"preset": "best", "objective": "bethe"},
+}
+
+
+@pytest.mark.parametrize("options", REDUCED.values(), ids=REDUCED)
+@pytest.mark.parametrize("table", ["scale-free", "mixed"])
+def test_unlimited_best_choice_picks_the_edges_of_edge_grafting(table, options):
+    data = mixed_table(10, 3000) if table == "mixed" else scale_free_table(15, 3, 1000)
+    n = data.n_variables
+    pairs = n * (n - 1) // 2
+    options = {"max_edges": pairs, **options}
+    reference = drain(data, EdgeGrafting(**options))
+    limits = {"reservoir": pairs, "t_max": pairs, "first_tests": pairs, "alpha": 1.0}
+    reduced = drain(data, BestChoice(**limits, hubs=False, **options), seed=5)
+    assert len(reference.steps) > 3
+    assert picks(reduced) == picks(reference)
+    assert reduced.outcome.objective == pytest.approx(reference.outcome.objective, rel=1e-6)
+    assert reduced.outcome.converged == reference.outcome.converged
+    ends = [run.outcome.model().edges.tolist() for run in (reduced, reference)]
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", ["best", "response, noise", "rows"])
+def test_the_same_seed_gives_the_same_run(name, case):
+    make_table, options = CASES[case]
+    again = drain(make_table(), make(name, **options))
+    assert fingerprint(again) == fingerprint(recorded(name, case))
+
+
+# Where linear response ends.
+
+
+def test_where_linear_response_ends_the_run_says_so():
+    """Without λ₂, and with all pairs violating, belief propagation becomes unstable."""
+    column = np.random.default_rng(0).integers(0, 2, size=4000)
+    rng = np.random.default_rng(1)
+    columns = [np.where(rng.random(4000) < 0.15, 1 - column, column) for _ in range(9)]
+    table = DiscreteTable.from_codes(np.stack(columns, axis=1))
+    options = PAPER | {"score": "linear-response", "lam": 1e-4, "lam2": 0.0}
+    for name in NAMES:
+        run = drain(table, make(name, **options))
+        if "no longer positive definite" in run.outcome.stop_reason:
+            assert not run.outcome.converged
+            assert run.outcome.certificate.scored == 0
+        else:
+            assert run.outcome.converged
+
+
+# What is left open.
+
+RULES = {
+    "best": ({}, ("pseudo-likelihood", "pseudo-likelihood", 3.0, True)),
+    "paper": ({"preset": "paper"}, ("belief", "bethe", 0.0, False)),
+    "another objective": ({"objective": "bethe"}, ("belief", "bethe", 3.0, True)),
+    "another score": (
+        {"score": "belief"},
+        ("belief", "pseudo-likelihood", 3.0, True),
+    ),
+    "paper by rows": (
+        {"preset": "paper", "objective": "pseudo-likelihood"},
+        ("pseudo-likelihood", "pseudo-likelihood", 0.0, False),
+    ),
+    "κ and no refit": (
+        {"significance": 1.5, "refit": False},
+        ("pseudo-likelihood", "pseudo-likelihood", 1.5, False),
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "resolved"), RULES.values(), ids=RULES)
+def test_presets_fill_in_what_was_left_open(options, resolved):
+    counts = PairCounts(mixed_table(10, 3000))
+    settings = EdgeGrafting(**options).settings(counts)
+    assert settings[:4] == resolved
+    assert settings.penalty.lam == (0.0 if settings.significance else settings.lam)
+    rows = "pseudo-likelihood" in settings.objective
+    expected = 2 / 3000 if rows else 4 / 3000**0.5
+    assert settings.penalty.lam2 == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("score", ["belief", "linear-response", "pseudo-likelihood"])
+@pytest.mark.parametrize("group_weight", ["count", "sqrt"])
+def test_the_rule_for_lambda_is_three_times_the_score_of_independent_columns(score, group_weight):
+    """Measured on columns that have nothing to do with each other."""
+    rng = np.random.default_rng(4)
+    codes = np.stack([rng.integers(0, 2 + i % 4, size=800) for i in range(40)], axis=1)
+    table = DiscreteTable.from_codes(codes)
+    options = {"preset": "paper", "score": score, "group_weight": group_weight}
+    run = drain(table, EdgeGrafting(**options, lam=0.9))
+    scores = plain(run, run.outcome.model())
+    noise = np.mean([pair.value for pair in scores.values()])
+    lam = EdgeGrafting(**options).settings(PairCounts(table)).lam
+    assert lam == pytest.approx(3 * noise, rel=0.1)
+    assert np.sqrt(np.mean([pair.multiple**2 for pair in scores.values()])) == pytest.approx(
+        1.0, abs=0.05
+    )
+
+
+def test_rows_that_are_not_there_cannot_be_asked_for():
+    counts = PairCounts(mixed_table())
+    for options in ({"score": "pseudo-likelihood"}, {"objective": "pseudo-likelihood"}):
+        with pytest.raises(InputError, match="the pseudo-likelihood needs them in memory"):
+            EdgeGrafting(**options).settings(counts, has_rows=False)
+    settings = EdgeGrafting().settings(counts, has_rows=False)
+    assert settings[:4] == ("linear-response", "bethe", 3.0, False)
+    with pytest.raises(InputError, match="belongs to a fixed point of belief propagation"):
+        EdgeGrafting(score="linear-response").settings(counts)
+
+
+def test_a_branch_cannot_change_the_objective():
+    steps = EdgeGrafting().steps(mixed_table(10, 3000))
+    next(steps)
+    with pytest.raises(InputError, match="cannot change its objective"):
+        steps.send(EdgeGrafting(preset="paper"))

@@ -1,0 +1,504 @@
+"""Nodewise group-ℓ₁: kernels against plain twins, optima against conditions and scikit-learn."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from learner_cases import drain, mixed_table, picks, scale_free_table
+from sklearn.linear_model import LogisticRegression
+
+from graftviz.counts import PairCounts
+from graftviz.errors import InputError
+from graftviz.fitting.independence import distances, noise_lam
+from graftviz.fitting.neighbourhoods import Neighbourhoods
+from graftviz.fitting.nodewise import _model, fit_intercept, solve_regression
+from graftviz.fitting.softmax import loss_and_gradient, residuals
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.narrative import step_words, why_not
+from graftviz.narrative.phrases import score
+from graftviz.runs import Run
+from graftviz.sampling import scale_free_graph
+from graftviz.table import DiscreteTable
+
+
+class Problem:
+    """A regression of variable 0 on the others, with random weights."""
+
+    def __init__(self, seed, sizes, rows):
+        rng = np.random.default_rng(seed)
+        hidden = rng.integers(0, 60, size=rows)
+        self.codes = np.stack(
+            [np.where(rng.random(rows) < 0.5, rng.integers(0, s, rows), hidden % s) for s in sizes]
+        ).astype(np.uint8)
+        self.sizes = sizes
+        self.own = self.codes[0]
+        self.starts = np.concatenate([[1], 1 + np.cumsum(sizes[1:])]).astype(np.int64)
+        self.cells = np.ascontiguousarray(
+            (self.codes[1:].astype(np.int32) + self.starts[:-1, None]).T, dtype=np.int32
+        )
+        self.weights = rng.normal(size=(int(self.starts[-1]), sizes[0]))
+        self.weights -= self.weights.mean(axis=1, keepdims=True)
+
+    def groups(self, weights):
+        return {
+            k + 1: weights[self.starts[k] : self.starts[k + 1]] for k in range(len(self.sizes) - 1)
+        }
+
+    def loss(self, weights):
+        return naive.regression_loss(self.own, weights[0], self.groups(weights), self.codes)
+
+    def gradient(self, weights):
+        groups = self.groups(weights)
+        parts = [
+            naive.regression_gradient(self.own, weights[0], groups, self.codes, j, self.sizes[j])
+            for j in groups
+        ]
+        return np.concatenate([parts[0].sum(axis=0, keepdims=True), *parts])
+
+    def violations(self, weights, thresholds, lam2):
+        """Of the intercept and of every group, from the plain gradient."""
+        gradient = self.gradient(weights)
+        found = [np.linalg.norm(gradient[0])]
+        slopes = self.groups(gradient)
+        for k, group in self.groups(weights).items():
+            norm, threshold = np.linalg.norm(group), thresholds[k - 1]
+            if norm > 0:
+                pull = slopes[k] + 2 * lam2 * group + threshold * group / norm
+                found.append(np.linalg.norm(pull))
+            else:
+                found.append(max(0.0, np.linalg.norm(slopes[k]) - threshold))
+        return found
+
+
+PROBLEMS = [
+    Problem(0, [2, 2, 3], 50),
+    Problem(1, [5, 5, 2, 5], 513),  # a block of rows and more
+    Problem(2, [3, 4, 1, 6], 256),
+    Problem(3, [7, 3, 9], 300),  # more lanes than four
+]
+every_problem = pytest.mark.parametrize("problem", PROBLEMS)
+
+
+@every_problem
+@pytest.mark.parametrize("scale", [0.0, 1.0, 40.0])
+def test_loss_and_gradient_are_those_of_the_plain_twin(problem, scale):
+    weights = scale * problem.weights
+    gradient = np.empty_like(weights)
+    loss = loss_and_gradient(problem.own, problem.cells, weights, gradient)
+    assert loss == pytest.approx(problem.loss(weights), rel=1e-12)
+    assert np.allclose(gradient, problem.gradient(weights), atol=1e-13)
+
+
+@every_problem
+def test_residuals_are_predictions_minus_observations(problem):
+    weights = problem.weights
+    out = np.full((len(problem.own), problem.sizes[0] + 1), 7.0)
+    residuals(problem.own, problem.cells, weights, 2, out)
+    wanted = naive.regression_probabilities(weights[0], problem.groups(weights), problem.codes)
+    wanted[np.arange(len(problem.own)), problem.own] -= 1.0
+    assert np.allclose(out[:, 2:], wanted[:, 1:], atol=1e-13)
+    assert (out[:, :2] == 7.0).all()
+
+
+@every_problem
+def test_the_hessian_is_the_derivative_of_the_gradient(problem):
+    weights = problem.weights
+    model = _model(problem.own, problem.cells, problem.starts, weights)
+    components = problem.sizes[0] - 1
+    assert np.allclose(model.basis.T @ model.basis, np.eye(components), atol=1e-12)
+    assert np.allclose(model.basis.sum(axis=0), 0, atol=1e-12)
+    for c, e in itertools.product(range(len(weights)), range(components)):
+        step = np.zeros_like(weights)
+        step[c] = 1e-5 * model.basis[:, e]
+        change = problem.gradient(weights + step) - problem.gradient(weights - step)
+        wanted = change @ model.basis / 2e-5
+        assert np.allclose(model.hessian[c, e], wanted, atol=1e-8)
+    for k in range(-1, len(problem.sizes) - 1):
+        own = slice(problem.starts[k], problem.starts[k + 1]) if k >= 0 else slice(0, 1)
+        block = model.hessian[own, :, own].reshape(model.bounds[own].size, -1)
+        gap = np.diag(model.bounds[own].reshape(-1)) - block
+        assert np.linalg.eigvalsh(gap).min() > -1e-12
+
+
+@every_problem
+@pytest.mark.parametrize("lam2", [0.0, 0.02])
+@pytest.mark.parametrize("lam", [1e-3, 2e-2])
+def test_a_fit_meets_the_conditions_of_its_optimum(problem, lam, lam2):
+    weights = np.zeros_like(problem.weights)
+    thresholds = lam * problem.sizes[0] * np.array(problem.sizes[1:], dtype=float)
+    solution = solve_regression(
+        problem.own, problem.cells, problem.starts, thresholds, lam2, 1e-9, weights
+    )
+    violations = problem.violations(weights, thresholds, lam2)
+    assert max(violations) <= 1.01e-9
+    assert solution.violation == pytest.approx(max(violations), abs=1e-12)
+
+    def objective(at):
+        price = sum(
+            c * np.linalg.norm(group) + lam2 * np.sum(group**2)
+            for c, group in zip(thresholds, problem.groups(at).values(), strict=True)
+        )
+        return problem.loss(at) + price
+
+    assert solution.objective == pytest.approx(objective(weights), rel=1e-12)
+    rng = np.random.default_rng(0)
+    for size in (1e-4, 1e-2, 1.0):
+        moved = weights + size * rng.normal(size=weights.shape)
+        assert objective(moved) > solution.objective - 1e-12
+    assert np.allclose(weights.sum(axis=1), 0, atol=1e-9)
+
+
+def test_cells_beyond_the_free_ones_stay_as_they_are():
+    problem = PROBLEMS[1]
+    weights = problem.weights.copy()
+    starts = problem.starts[:2]
+    solve_regression(problem.own, problem.cells, starts, np.full(1, 0.01), 0.0, 1e-9, weights)
+    assert np.array_equal(weights[starts[-1] :], problem.weights[starts[-1] :])
+    assert max(problem.violations(weights, [0.01, np.inf, np.inf], 0.0)[:2]) <= 1e-9
+
+
+@every_problem
+def test_an_intercept_meets_the_shares_of_the_rows(problem):
+    weights = problem.weights.copy()
+    gap = fit_intercept(problem.own, problem.cells, weights, 1e-10)
+    chances = naive.regression_probabilities(weights[0], problem.groups(weights), problem.codes)
+    shares = np.bincount(problem.own, minlength=problem.sizes[0]) / len(problem.own)
+    assert np.allclose(chances.mean(axis=0) - shares, gap, atol=1e-14)
+    assert np.linalg.norm(gap) <= 1e-10
+    assert np.array_equal(weights[1:], problem.weights[1:])
+
+
+def test_binary_regressions_agree_with_scikit_learn():
+    """With z = ±1 and W = t [[1, −1], [−1, 1]] the coefficient of z is 2t and ‖W‖ = 2 |t|."""
+    table = scale_free_table(8, 2, 400)
+    rows, d, lam = table.n_rows, 4.0, 6e-3
+    fit = Neighbourhoods(table, distances(PairCounts(table)))
+    fit.fit(np.full((8, 8), lam * d), 0.0, 1e-10)
+    signs = 2.0 * table.codes.T - 1.0
+    for i in range(8):
+        others = [j for j in range(8) if j != i]
+        theirs = LogisticRegression(
+            l1_ratio=1.0, C=1.0 / (rows * lam * d), solver="saga", tol=1e-10, max_iter=100_000
+        ).fit(signs[:, others], table.codes[i])
+        estimates = [fit._estimate(i, j) for j in others]
+        ours = [2.0 * weights[1, 1] for weights in estimates]
+        assert np.allclose(ours, theirs.coef_[0], atol=2e-6)
+
+
+def regression_of(fit, i):
+    regression = fit._regressions[i]
+    return regression.weights[0], {
+        int(j): regression.weights[regression.starts[k] : regression.starts[k + 1]]
+        for k, j in enumerate(regression.neighbours)
+    }
+
+
+@pytest.mark.parametrize("lam2", [0.0, 0.01])
+def test_all_neighbours_are_checked(lam2):
+    """No group in the regression of any variable violates, active or not."""
+    table = scale_free_table(12, 3, 600)
+    n = 12
+    fit = Neighbourhoods(table, distances(PairCounts(table)))
+    thresholds = np.full((n, n), 6e-3 * 9)
+    fit.fit(thresholds, lam2, 1e-8)
+    worst, objective = 0.0, 0.0
+    for i in range(n):
+        intercept, groups = regression_of(fit, i)
+        objective += naive.regression_loss(table.codes[i], intercept, groups, table.codes)
+        for j in set(range(n)) - {i}:
+            gradient = naive.regression_gradient(
+                table.codes[i], intercept, groups, table.codes, j, 3
+            )
+            assert fit.slopes[i, j] == pytest.approx(np.linalg.norm(gradient), abs=1e-13)
+            weights = groups.get(j, np.zeros((3, 3)))
+            norm = np.linalg.norm(weights)
+            assert fit.norms[i, j] == pytest.approx(norm)
+            if norm > 0:
+                pull = gradient + 2 * lam2 * weights + thresholds[i, j] * weights / norm
+                worst = max(worst, np.linalg.norm(pull))
+                objective += thresholds[i, j] * norm + lam2 * norm**2
+            else:
+                worst = max(worst, np.linalg.norm(gradient) - thresholds[i, j])
+    assert worst <= 1e-8
+    assert fit.violation(thresholds) >= worst - 1e-12
+    assert fit.objective == pytest.approx(objective, rel=1e-12)
+    assert 0 < np.count_nonzero(fit.norms) < n * (n - 1)
+
+
+def test_distances_are_belief_scores_at_the_margins():
+    table = mixed_table()
+    found = distances(PairCounts(table))
+    sizes = table.cardinalities
+    shares = [np.bincount(c, minlength=s) / 500 for c, s in zip(table.codes, sizes, strict=True)]
+    for i, j in itertools.combinations(range(10), 2):
+        counts = naive.count_pair(table.codes[i], table.codes[j], int(sizes[i]), int(sizes[j]))
+        wanted = naive.belief_score(counts, shares[i], shares[j], False) * counts.size
+        assert found[i, j] == found[j, i] == pytest.approx(wanted, abs=1e-14)
+    assert (np.diag(found) == 0).all()
+
+
+def test_noise_alone_exceeds_its_level_in_about_one_pair():
+    rng = np.random.default_rng(1)
+    above = []
+    for _ in range(40):
+        sizes = rng.integers(2, 6, size=30)
+        shares = [rng.dirichlet(np.full(s, 2.0)) for s in sizes]
+        codes = np.stack([rng.choice(len(p), size=1000, p=p) for p in shares], axis=1)
+        table = DiscreteTable.from_codes(codes, cardinalities=sizes)
+        d = np.outer(sizes, sizes).astype(float)
+        scores = np.triu(distances(PairCounts(table)) / d, 1)
+        above.append(np.count_nonzero(scores > noise_lam(table, d)))
+    assert 0.6 < np.mean(above) < 1.8
+
+
+# The learner.
+
+TABLE = scale_free_table(15, 3, 1000)
+
+
+def test_the_graph_at_the_default_penalty_is_nearly_the_true_one():
+    table = scale_free_table(30, 4, 3000)
+    run = drain(table, NodewiseL1())
+    truth = {tuple(edge) for edge in scale_free_graph(30, 1).edges.tolist()}
+    found = {tuple(edge) for edge in run.outcome.model().edges.tolist()}
+    assert len(found & truth) / len(found) > 0.85
+    assert len(found & truth) / len(truth) > 0.7
+    assert run.outcome.converged
+
+
+def test_the_model_is_the_mean_of_both_estimates_with_node_weights_fitted_again():
+    run = drain(TABLE, NodewiseL1(lam=6e-3))
+    model = run.outcome.model()
+    fit = Neighbourhoods(TABLE, distances(PairCounts(TABLE)))
+    fit.fit(np.full((15, 15), 6e-3 * 9), 0.0, 1e-9)
+    found = {tuple(edge) for edge in model.edges.tolist()}
+    assert found == {
+        (i, j)
+        for i, j in itertools.combinations(range(15), 2)
+        if max(fit.norms[i, j], fit.norms[j, i]) > 0
+    }
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        assert np.allclose(model.edge_weights(e), fit.edge_weights(i, j), atol=1e-6)
+    objective = negative_log_pseudo_likelihood(model, TABLE)
+    for i in range(15):
+        for a in range(3):
+            for step in (-1e-3, 1e-3):
+                moved = model.weights.copy()
+                moved[3 * i + a] += step
+                other = dataclasses.replace(model, weights=moved)
+                assert negative_log_pseudo_likelihood(other, TABLE) >= objective
+
+
+def test_scores_of_activated_edges_are_above_the_lambda_of_their_step():
+    run = drain(TABLE, NodewiseL1(lam=4e-3, path=6))
+    lams = [step.test.lam for step in run.steps]
+    assert lams == sorted(lams, reverse=True)
+    assert lams[-1] >= 4e-3
+    for step in run.steps:
+        assert all(edge.score > step.test.lam for edge in step.activated)
+        assert "count" in step.lines if step.index == 1 else "count" not in step.lines
+
+
+def test_both_must_agree_or_either():
+    found = {
+        rule: {
+            tuple(edge)
+            for edge in drain(TABLE, NodewiseL1(lam=3e-3, rule=rule)).outcome.model().edges.tolist()
+        }
+        for rule in ("and", "or", "mean")
+    }
+    assert found["and"] < found["or"] == found["mean"]
+
+
+@pytest.mark.parametrize("rule", ["and", "or", "mean"])
+def test_a_least_norm_leaves_the_weak_edges_out(rule):
+    every = drain(TABLE, NodewiseL1(lam=3e-3, rule=rule))
+    strong = drain(TABLE, NodewiseL1(lam=3e-3, rule=rule, min_norm=0.3))
+    assert set(picks(strong)) < set(picks(every))
+    assert strong.outcome.converged
+    # Another structure, but the regressions are the same.
+    assert strong.outcome.objective == pytest.approx(every.outcome.objective, rel=1e-9)
+
+
+def test_the_path_is_only_a_way_to_the_last_lambda():
+    short, long = (drain(TABLE, NodewiseL1(lam=5e-3, path=k)).outcome for k in (1, 25))
+    assert short.objective == pytest.approx(long.objective, abs=1e-9)
+    weights = [
+        {tuple(edge): outcome.model().edge_weights(e) for e, edge in enumerate(edges)}
+        for outcome in (short, long)
+        for edges in [outcome.model().edges.tolist()]
+    ]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(np.allclose(weights[0][e], weights[1][e], atol=1e-5) for e in weights[0])
+
+
+def common_causes(rows=3000):
+    """Two causes a, b and two effects c, d of both: c and d are independent given a and b."""
+    rng = np.random.default_rng(0)
+    causes = rng.integers(0, 3, size=(2, rows))
+    chances = np.exp(1.5 * np.arange(3) * (causes.sum(axis=0) - 2.0)[:, None])
+    steps = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
+    effects = [(rng.random(rows)[:, None] > steps).sum(axis=1) for _ in range(2)]
+    return DiscreteTable.from_codes(np.stack([*causes, *effects], axis=1))
+
+
+def test_an_indirect_edge_comes_and_leaves_again():
+    run = drain(common_causes(), NodewiseL1(path=20, lam=3e-4, min_norm=0.2))
+    assert set(picks(run)) == {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
+    active: set[tuple[int, int]] = set()
+    removed = []
+    for step in run.steps:
+        gone = [tuple(pair) for pair in step.removed.tolist()]
+        removed += gone
+        active = (active - set(gone)) | {edge[:2] for edge in step.activated}
+        assert active == {tuple(edge) for edge in step.active_edges().tolist()}
+        assert len(active) == step.edges
+    assert removed == [(2, 3)]
+    assert (2, 3) not in active
+
+
+def test_the_edge_budget_keeps_the_strongest():
+    run = drain(TABLE, NodewiseL1(lam=1e-3, max_edges=6))
+    assert run.steps[-1].edges == 6
+    assert not run.outcome.converged
+    assert run.outcome.stop_reason.startswith("The edge budget of 6 edges is used up: at λ = ")
+    certificate = run.outcome.certificate
+    assert certificate.worst_score > certificate.threshold > 1e-3
+    model = run.outcome.model()
+    fit = Neighbourhoods(TABLE, distances(PairCounts(TABLE)))
+    fit.fit(np.full((15, 15), certificate.threshold * 9), 0.0, 1e-9)
+    strength = np.triu(np.maximum(fit.norms, fit.norms.T))
+    order = np.argsort(-strength, axis=None)[:6]
+    strongest = {tuple(int(x) for x in np.unravel_index(k, (15, 15))) for k in order}
+    assert {tuple(edge) for edge in model.edges.tolist()} == strongest
+
+
+def test_the_certificate_names_the_worst_pair():
+    run = drain(TABLE, NodewiseL1(lam=6e-3))
+    fit = Neighbourhoods(TABLE, distances(PairCounts(TABLE)))
+    fit.fit(np.full((15, 15), 6e-3 * 9), 0.0, 1e-10)
+    inactive = np.maximum(fit.norms, fit.norms.T) == 0
+    scores = np.where(inactive, np.maximum(fit.slopes, fit.slopes.T) / 9, 0.0)
+    certificate = run.outcome.certificate
+    assert certificate.worst_score == pytest.approx(scores.max(), abs=1e-9)
+    assert scores[certificate.worst_edge] == pytest.approx(scores.max(), abs=1e-9)
+    assert certificate.scored == certificate.possible == 105 - len(picks(run))
+    assert certificate.threshold == 6e-3
+
+
+def test_a_lambda_that_nothing_passes_gives_no_edge():
+    run = drain(TABLE, NodewiseL1(lam=0.5))
+    assert run.steps == []
+    assert run.outcome.converged
+    assert "Lower λ" in run.outcome.stop_reason
+    assert run.outcome.model().n_edges == 0
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_constant_columns_have_nothing_to_tell(states):
+    table = DiscreteTable.from_codes(np.zeros((20, 4), dtype=int), cardinalities=[states] * 4)
+    run = drain(table, NodewiseL1())
+    assert run.steps == []
+    assert run.outcome.converged
+    assert np.isfinite(run.outcome.model().weights).all()
+
+
+def test_states_never_seen_are_practically_ruled_out():
+    table = mixed_table()
+    outcome = drain(table, NodewiseL1(lam=2e-3)).outcome
+    history = outcome.history
+    beliefs = np.split(
+        history.state_at(len(history.counts)).node_beliefs, history.start.node_offsets[1:-1]
+    )
+    for codes, belief in zip(table.codes, beliefs, strict=True):
+        shares = np.bincount(codes, minlength=len(belief)) / table.n_rows
+        assert np.allclose(belief, shares, atol=1e-8)
+    assert np.isfinite(outcome.model().weights).all()
+
+
+def test_identical_columns_stay_finite():
+    column = np.random.default_rng(3).integers(0, 3, size=200)
+    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
+    run = drain(table, NodewiseL1(lam=1e-4))
+    assert picks(run) == [(0, 1)]
+    assert run.outcome.kkt_residual <= 1e-8
+    assert (np.argmax(run.outcome.model().edge_weights(0), axis=0) == np.arange(3)).all()
+    assert run.outcome.stop_reason == "Every pair of variables is active."
+
+
+@pytest.mark.parametrize("change", [{"lam": 2e-3}, {"lam2": 0.05}, {"lam": 2e-2}, {"rule": "and"}])
+def test_other_options_take_over_in_mid_run(change):
+    before = NodewiseL1(lam=5e-3)
+    after = dataclasses.replace(before, **change)
+    generator = before.steps(TABLE)
+    for _ in range(3):
+        next(generator)
+    try:
+        generator.send(after)
+        while True:
+            next(generator)
+    except StopIteration as stop:
+        outcome = stop.value
+    wanted = drain(TABLE, after).outcome
+    assert outcome.certificate.threshold == after.lam
+    assert outcome.objective == pytest.approx(wanted.objective, abs=1e-9)
+    found = [{tuple(e) for e in end.model().edges.tolist()} for end in (outcome, wanted)]
+    assert found[0] == found[1]
+
+
+def test_more_edges_than_pairs_are_refused():
+    with pytest.raises(InputError, match="106 edges were asked for, but 15 variables have only"):
+        NodewiseL1(max_edges=106).check(TABLE)
+
+
+# In words.
+
+
+def told_run(learner, table):
+    run = Run(table, learner)
+    while run.advance():
+        pass
+    return run
+
+
+def test_steps_name_what_came_and_what_left():
+    run = told_run(NodewiseL1(path=20, lam=3e-4, min_norm=0.2), common_causes())
+    for step in run.steps:
+        words = step_words(step, run.learner, run.table.names)
+        assert f"λ down to {score(step.test.lam)} " in words
+        assert all(score(edge.score) in words for edge in step.activated)
+        assert ("no longer needed" in words) == (len(step.removed) > 0)
+        assert ("let in" in words) == (len(step.activated) > 0)
+
+
+def test_missing_pairs_are_explained_by_their_gradient():
+    run = told_run(NodewiseL1(lam=6e-3, path=1), TABLE)
+    last = len(run.steps)
+    active = {tuple(edge) for edge in run.outcome.model().edges.tolist()}
+    fit = Neighbourhoods(TABLE, distances(PairCounts(TABLE)))
+    fit.fit(np.full((15, 15), 6e-3 * 9), 0.0, 1e-10)
+    assert run.steps[-1].test.lam == 6e-3
+    for i, j in itertools.combinations(range(15), 2):
+        if (i, j) in active:
+            continue
+        answer = why_not(run, i, j, last)
+        assert answer["score"] == pytest.approx(
+            max(fit.slopes[i, j], fit.slopes[j, i]) / 9, abs=1e-8
+        )
+        assert answer["threshold"] == 6e-3
+        assert not answer["violates"]
+        assert answer["tests"] == last
+        assert "so they stay zero" in answer["words"]
+
+
+def test_pairs_that_the_budget_left_out_are_told_so():
+    run = told_run(NodewiseL1(lam=1e-3, path=1, max_edges=6), TABLE)
+    left_out = run.outcome.certificate.worst_edge
+    answer = why_not(run, *left_out, 1)
+    assert answer["score"] is None
+    assert "the edge budget leaves it out" in answer["words"]
