@@ -1,0 +1,227 @@
+"""A path over λ: held-out NLPL, EBIC and number of edges, with both minima marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import floor, log10
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from graftviz.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    finish,
+)
+from graftviz.selection import LamPath, PathPoint
+
+_HEIGHT = 720
+_ROWS_OF_PLOTS = 3
+_TALLEST_LABELLED = 24  # values of λ up to which every bar says its number of edges
+
+
+class _Best(NamedTuple):
+    """One of the two best values of λ."""
+
+    name: str
+    point: PathPoint
+    color: str
+    dash: str
+    row: int
+    height: Callable[[PathPoint], float]
+
+
+def path_figure(path: LamPath) -> go.Figure:
+    """Draw `path`, finished or not; λ decreases to the right, so edges grow as one reads on.
+
+    Every point carries its λ as ``customdata[0]``: that is what a click on it selects. Above are
+    the criteria in nats per row (of EBIC: EBIC / 2N, which is the training NLPL and what its edges
+    are charged); below, the edges and, where the truth is known, F1.
+    """
+    points = path.points
+    lams = [point.lam for point in points]
+    figure = make_subplots(
+        rows=_ROWS_OF_PLOTS,
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.08,
+        row_heights=[0.36, 0.32, 0.32],
+        specs=[[{}], [{}], [{"secondary_y": True}]],
+    )
+
+    def line(
+        name: str, values: list[float | None], row: int, look: dict[str, Any], **more: bool
+    ) -> None:
+        figure.add_trace(
+            go.Scatter(
+                x=lams,
+                y=values,
+                name=name,
+                mode="lines+markers",
+                customdata=[[point.lam, point.edges] for point in points],
+                hovertemplate=f"{name} %{{y:.5g}}<br>λ = %{{customdata[0]:.3g}}, "
+                "%{customdata[1]:,} edges<extra></extra>",
+                **look,
+            ),
+            row=row,
+            col=1,
+            **more,
+        )
+
+    line(
+        "NLPL, training rows",
+        [point.nlpl_train for point in points],
+        1,
+        {"line": {"color": GREY, "dash": "dot"}, "marker": {"symbol": "circle-open"}},
+    )
+    line(
+        "NLPL, held-out rows",
+        [point.nlpl_held_out for point in points],
+        1,
+        {"line": {"color": BLUE, "width": 3}, "marker": {"size": 8}},
+    )
+    line(
+        "EBIC",
+        [_ebic_a_row(path, point) for point in points],
+        2,
+        {"line": {"color": VERMILION, "width": 3}, "marker": {"size": 8, "symbol": "diamond"}},
+    )
+    _draw_edges(figure, path)
+    if any(point.f1 is not None for point in points):
+        line(
+            "F1 against the truth",
+            [point.f1 for point in points],
+            3,
+            {"line": {"color": GREEN, "width": 2}, "marker": {"symbol": "square"}},
+            secondary_y=True,
+        )
+        figure.update_yaxes(
+            title_text="F1",
+            range=[0, 1.05],
+            tickvals=[0, 0.5, 1],
+            showgrid=False,
+            row=3,
+            col=1,
+            secondary_y=True,
+        )
+    for best in _best_points(path):
+        _mark(figure, best)
+    values, words = _ticks(path)
+    figure.update_xaxes(type="log", range=_reading_direction(path), tickvals=values, ticktext=words)
+    figure.update_xaxes(title_text="λ (log scale; smaller to the right)", row=3, col=1)
+    figure.update_yaxes(title_text="nats per row", row=1, col=1)
+    figure.update_yaxes(title_text="EBIC / 2N", row=2, col=1)
+    figure.update_yaxes(title_text="edges", rangemode="tozero", row=3, col=1, secondary_y=False)
+    return finish(figure, f"{path.learner.title}: which λ?", _HEIGHT)
+
+
+def _ebic_a_row(path: LamPath, point: PathPoint) -> float:
+    return point.ebic / (2.0 * path.rows)
+
+
+def _draw_edges(figure: go.Figure, path: LamPath) -> None:
+    points = path.points
+    labelled = len(path.planned) <= _TALLEST_LABELLED
+    figure.add_trace(
+        go.Scatter(
+            x=[point.lam for point in points],
+            y=[point.edges for point in points],
+            name="edges",
+            mode="lines+markers+text" if labelled else "lines+markers",
+            text=[f"{point.edges:,}" for point in points],
+            textposition="top left",
+            cliponaxis=False,
+            fill="tozeroy",
+            line={"color": ORANGE, "width": 2},
+            marker={"size": 7},
+            customdata=[[point.lam, point.edges] for point in points],
+            hovertemplate="%{customdata[1]:,} edges<br>λ = %{customdata[0]:.3g}<extra></extra>",
+        ),
+        row=3,
+        col=1,
+        secondary_y=False,
+    )
+
+
+def _best_points(path: LamPath) -> list[_Best]:
+    found = []
+    if path.best_by_nlpl is not None:
+        found.append(
+            _Best(
+                "held-out NLPL", path.best_by_nlpl, BLUE, "dash", 1, lambda best: best.nlpl_held_out
+            )
+        )
+    if path.best_by_ebic is not None:
+        found.append(
+            _Best(
+                "EBIC", path.best_by_ebic, VERMILION, "dot", 2, lambda best: _ebic_a_row(path, best)
+            )
+        )
+    return found
+
+
+def _mark(figure: go.Figure, best: _Best) -> None:
+    """Name the minimum above its plot, put a star on it, and draw its λ through all plots."""
+    text = f"least {best.name}: λ = {best.point.lam:.3g}, {best.point.edges:,} edges"
+    for row in range(1, _ROWS_OF_PLOTS + 1):
+        figure.add_vline(
+            x=best.point.lam, line={"color": best.color, "dash": best.dash}, row=row, col=1
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=[best.point.lam],
+            y=[best.height(best.point)],
+            mode="markers",
+            name=text,
+            marker={
+                "symbol": "star",
+                "size": 18,
+                "color": best.color,
+                "line": {"color": BLACK, "width": 1},
+            },
+            customdata=[[best.point.lam, best.point.edges]],
+            hovertemplate=f"{text}<extra></extra>",
+            showlegend=False,
+        ),
+        row=best.row,
+        col=1,
+    )
+    figure.add_annotation(
+        text=f"★ {text}",
+        xref="x domain",
+        yref="y domain",
+        x=0.0,
+        y=1.0,
+        xanchor="left",
+        yanchor="bottom",
+        showarrow=False,
+        font={"color": best.color, "size": 15},
+        row=best.row,
+        col=1,
+    )
+
+
+def _shown(path: LamPath) -> tuple[float, float]:
+    """Return the largest and the smallest λ to make room for: of a finished path, those visited."""
+    finished = path.stop_reason and path.points
+    return path.planned[0], (path.points[-1].lam if finished else path.planned[-1])
+
+
+def _reading_direction(path: LamPath) -> list[float]:
+    """Return the ends of the log axis, the largest λ on the left."""
+    left, right = map(log10, _shown(path))
+    margin = 0.05 * (left - right) or 0.1
+    return [left + margin, right - margin]
+
+
+def _ticks(path: LamPath) -> tuple[list[float], list[str]]:
+    """Return places and words of the ticks 1, 2, 5, 10, …: Plotly's own drop all but the digit."""
+    largest, smallest = _shown(path)
+    powers = range(floor(log10(smallest)) - 1, floor(log10(largest)) + 2)
+    values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return values, [f"{value:.1g}" for value in values]

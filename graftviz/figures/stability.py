@@ -1,0 +1,94 @@
+"""Edges in order of how often subsamples found them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import plotly.graph_objects as go
+
+from graftviz.figures.style import BLACK, BLUE, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.selection import EdgeStability
+from graftviz.selection.stability import STABLE
+
+_HEIGHT = 460
+
+
+def stability_figure(
+    stability: EdgeStability,
+    names: tuple[str, ...],
+    *,
+    edges: Iterable[Iterable[int]] | np.ndarray | None = None,
+    truth: Iterable[Iterable[int]] | np.ndarray | None = None,
+    threshold: float = STABLE,
+) -> go.Figure:
+    """Draw the frequency of every edge found at least once, most frequent first.
+
+    A steep fall says that the data decide which edges there are; a long slope, that they do not.
+
+    Parameters
+    ----------
+    stability : EdgeStability
+    names : tuple of str
+        Of the variables.
+    edges : int array-like, shape (m, 2), optional
+        Edges of a model, to be told from those that only subsamples found.
+    truth : int array-like, shape (k, 2), optional
+        True edges, where these are known: then the groups are true and false.
+    threshold : float
+        Frequency of a stable edge, drawn as a line.
+    """
+    frequencies = stability.frequencies
+    figure = go.Figure()
+    for name, chosen, color, symbol in _groups(stability, edges, truth):
+        ranks = np.flatnonzero(chosen)
+        if not len(ranks):
+            continue
+        pairs = [f"{names[i]} – {names[j]}" for i, j in stability.edges[ranks].tolist()]
+        figure.add_trace(
+            go.Scatter(
+                x=(ranks + 1).tolist(),
+                y=frequencies[ranks].tolist(),
+                mode="markers",
+                name=f"{name} ({len(ranks):,})",
+                text=[escaped(pair) for pair in pairs],
+                marker={"color": color, "symbol": symbol, "size": 9},
+                customdata=stability.edges[ranks].tolist(),
+                hovertemplate="%{text}<br>found in %{y:.0%} of subsamples<extra></extra>",
+            )
+        )
+    figure.add_hline(
+        y=threshold,
+        line={"color": BLACK, "dash": "dash"},
+        annotation={"text": f"stable: {threshold:.0%} and more", "font": {"size": 14}},
+    )
+    figure.update_xaxes(title_text="edges, most frequent first")
+    figure.update_yaxes(title_text="share of subsamples", tickformat=".0%", range=[0, 1.05])
+    kind = "complementary halves" if stability.method == "complementary-pairs" else "subsamples"
+    title = f"{stability.done} {kind} of {stability.subsample_rows:,} rows"
+    return finish(figure, title, _HEIGHT)
+
+
+def _groups(
+    stability: EdgeStability,
+    edges: Iterable[Iterable[int]] | np.ndarray | None,
+    truth: Iterable[Iterable[int]] | np.ndarray | None,
+) -> list[tuple[str, np.ndarray, str, str]]:
+    """Return name, mask over the found edges, colour and symbol of each group."""
+    if truth is not None:
+        true = _among(stability, truth)
+        return [("true", true, BLUE, "circle"), ("false", ~true, VERMILION, "x")]
+    if edges is not None:
+        inside = _among(stability, edges)
+        return [
+            ("in the model", inside, BLUE, "circle"),
+            ("in subsamples only", ~inside, ORANGE, "diamond-open"),
+        ]
+    return [("found", np.ones(len(stability.edges), dtype=np.bool_), GREY, "circle")]
+
+
+def _among(stability: EdgeStability, edges: Iterable[Iterable[int]] | np.ndarray) -> np.ndarray:
+    wanted = {(min(pair), max(pair)) for pair in ((int(i), int(j)) for i, j in edges)}
+    return np.array(
+        [pair in wanted for pair in map(tuple, stability.edges.tolist())], dtype=np.bool_
+    )

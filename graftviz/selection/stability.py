@@ -1,0 +1,289 @@
+"""How often an edge is found again when the learner sees only a part of the rows.
+
+That tells edges which the data decide from edges which chance decided. It does not tell true edges
+from false ones which the score takes every time, such as pairs joined only through others.
+
+λ on a part of the rows is the learner's own: a number that was chosen stays as it is, as both
+papers below have it; where the learner derives λ from the table, it does so from the part, whose
+scores carry more noise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graftviz.learners.base import Learner
+from graftviz.parallel import parallel_map
+from graftviz.selection.fits import fit, fit_steps
+from graftviz.selection.subsamples import (
+    Method,
+    check_subsamples,
+    learner_seed,
+    subsample_rows,
+    subsample_size,
+)
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome
+
+SUBSAMPLES = 50
+STABLE = 0.9  # frequency from which an edge is called stable
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything that decides what the subsamples give."""
+
+    table: DiscreteTable
+    learner: Learner
+    subsamples: int
+    method: Method
+    size: int
+    seed: int
+
+    def part(self, index: int) -> DiscreteTable:
+        """Return the rows of one subsample."""
+        rows = subsample_rows(
+            self.table.n_rows, index, method=self.method, size=self.size, seed=self.seed
+        )
+        return self.table.rows(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeStability:
+    """How often each edge was found over subsamples of the rows.
+
+    Found is an edge of the final model with a weight other than zero.
+
+    Attributes
+    ----------
+    method : {"complementary-pairs", "stars"}
+    learner : Learner
+    seed : int
+    variables, rows : int
+        Size of the whole table.
+    subsample_rows : int
+        Rows of each subsample.
+    planned : int
+        Subsamples asked for; `done` of them are in.
+    edges : int64 array, shape (k, 2), read-only
+        Every edge i < j found at least once: most frequent first, then in order of pairs.
+    counts : int64 array, shape (k,), read-only
+        In how many subsamples each of them was found.
+    edge_counts : int64 array, shape (done,), read-only
+        Edges found in each subsample.
+    """
+
+    method: Method
+    learner: Learner
+    seed: int
+    variables: int
+    rows: int
+    subsample_rows: int
+    planned: int
+    edges: np.ndarray
+    counts: np.ndarray
+    edge_counts: np.ndarray
+    _place: dict[tuple[int, int], int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        place = {(i, j): k for k, (i, j) in enumerate(self.edges.tolist())}
+        object.__setattr__(self, "_place", place)
+        for array in (self.edges, self.counts, self.edge_counts):
+            array.flags.writeable = False
+
+    @property
+    def done(self) -> int:
+        """Subsamples that are in."""
+        return len(self.edge_counts)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Share of subsamples in which each of `edges` was found, shape (k,), in (0, 1]."""
+        return self.counts / max(self.done, 1)
+
+    @property
+    def mean_edges(self) -> float:
+        """Mean number of edges a subsample gives; 0 before the first."""
+        return float(self.edge_counts.mean()) if self.done else 0.0
+
+    @property
+    def instability(self) -> float:
+        """StARS's D̂: the mean over all pairs of 2 θ (1 − θ), θ being a pair's frequency.
+
+        That is the probability that two subsamples disagree about a pair. H. Liu, K. Roeder and
+        L. Wasserman, Stability approach to regularization selection, NeurIPS 2010.
+        """
+        theta = self.frequencies
+        return float(np.sum(2.0 * theta * (1.0 - theta))) / self._pairs
+
+    def frequency_of(self, edges: Iterable[Iterable[int]] | np.ndarray) -> np.ndarray:
+        """Return the frequency of each given edge, in their order and in either direction."""
+        counts = [0, *self.counts.tolist()]
+        ends = [(int(i), int(j)) for i, j in edges]
+        found = [counts[self._place.get((min(pair), max(pair)), -1) + 1] for pair in ends]
+        return np.array(found, dtype=np.float64) / max(self.done, 1)
+
+    def stable_edges(self, threshold: float = STABLE) -> np.ndarray:
+        """Return the edges with a frequency of at least `threshold`, shape (m, 2)."""
+        return self.edges[self.frequencies >= threshold]
+
+    def expected_rare_edges(self, threshold: float = STABLE) -> float | None:
+        """Bound how many of :meth:`stable_edges` are expected to be *rare* ones.
+
+        Rare are the pairs that one subsample gives with a probability of at most q / p, where q is
+        its expected number of edges (estimated by `mean_edges`) and p the number of all pairs. The
+        bound is q² / ((2 τ − 1) p), for any learner and any data. It holds for complementary pairs
+        and τ > ½ alone; otherwise None.
+
+        R. D. Shah and R. J. Samworth, Variable selection with error control: another look at
+        stability selection, JRSS B 75, 2013, theorem 1 with θ = q / p.
+        """
+        if self.method != "complementary-pairs" or not 0.5 < threshold <= 1 or not self.done:
+            return None
+        return self.mean_edges**2 / ((2.0 * threshold - 1.0) * self._pairs)
+
+    def summary(self, threshold: float = STABLE) -> dict[str, Any]:
+        """Return the facts for a record: plain numbers, texts and None."""
+        return {
+            "method": self.method,
+            "subsamples": self.done,
+            "subsample_rows": self.subsample_rows,
+            "seed": self.seed,
+            "mean_edges": self.mean_edges,
+            "instability": self.instability,
+            "threshold": threshold,
+            "stable_edges": len(self.stable_edges(threshold)),
+            "expected_rare_edges": self.expected_rare_edges(threshold),
+        }
+
+    @property
+    def _pairs(self) -> int:
+        return self.variables * (self.variables - 1) // 2
+
+
+def edge_stability(
+    table: DiscreteTable,
+    learner: Learner,
+    *,
+    subsamples: int = SUBSAMPLES,
+    method: Method = "complementary-pairs",
+    size: int | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    on_done: Callable[[int, int], Any] | None = None,
+) -> EdgeStability:
+    """Run `learner` on subsamples of the rows, and return how often each edge was found.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    learner : Learner
+        Any; it is run as it is (about λ see the head of this module).
+    subsamples : int
+        Runs of the learner. Complementary pairs need an even number: two a pair.
+    method : {"complementary-pairs", "stars"}
+        Random halves of the rows, both used; or smaller parts of ⌊10 √N⌋ rows.
+    size : int, optional
+        Rows of a subsample, for StARS only.
+    seed : int
+        Decides rows and learners' draws; the same for any number of jobs.
+    jobs : int, optional
+        See :func:`graftviz.parallel.parallel_map`.
+    on_done : callable, optional
+        Called as ``on_done(done, of)`` after each subsample.
+
+    Raises
+    ------
+    InputError
+        When learner and table do not go together, the table has too few rows for the method, or
+        number, size or seed are out of range.
+    """
+    plan = _plan(table, learner, subsamples, method, size, seed)
+    found = parallel_map(
+        _found_edges, range(plan.subsamples), shared=plan, jobs=jobs, on_done=on_done
+    )
+    return _collected(plan, found)
+
+
+def stability_steps(
+    table: DiscreteTable,
+    learner: Learner,
+    *,
+    subsamples: int = SUBSAMPLES,
+    method: Method = "complementary-pairs",
+    size: int | None = None,
+    seed: int = 0,
+    every_step: bool = False,
+) -> Iterator[EdgeStability]:
+    """Do what :func:`edge_stability` does one subsample at a time, yielding what is known so far.
+
+    The last value is that of :func:`edge_stability`; closing the generator earlier is allowed. With
+    `every_step` the latest value is yielded again after each activation step of the learner, for
+    callers that share their thread with others. Parameters are checked when it is called.
+    """
+    plan = _plan(table, learner, subsamples, method, size, seed)
+    return _steps(plan, every_step)
+
+
+def _steps(plan: _Plan, every_step: bool) -> Iterator[EdgeStability]:
+    found: list[np.ndarray] = []
+    latest = _collected(plan, found)
+    for index in range(plan.subsamples):
+        steps = fit_steps(plan.learner, plan.part(index), learner_seed(index, seed=plan.seed))
+        while True:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                found.append(_edges_of(stop.value))
+                break
+            if every_step:
+                yield latest
+        latest = _collected(plan, found)
+        yield latest
+
+
+def _plan(
+    table: DiscreteTable,
+    learner: Learner,
+    subsamples: int,
+    method: Method,
+    size: int | None,
+    seed: int,
+) -> _Plan:
+    learner.check(table)
+    size = subsample_size(table.n_rows, method, size)
+    check_subsamples(subsamples, method, seed)
+    return _Plan(table, learner, int(subsamples), method, size, int(seed))
+
+
+def _found_edges(plan: _Plan, index: int) -> np.ndarray:
+    outcome = fit(plan.learner, plan.part(index), learner_seed(index, seed=plan.seed))
+    assert outcome is not None  # no limit on the edges, so the run was not given up
+    return _edges_of(outcome)
+
+
+def _edges_of(outcome: Outcome) -> np.ndarray:
+    model = outcome.model()
+    return model.edges[model.edge_norms() > 0]
+
+
+def _collected(plan: _Plan, found: list[np.ndarray]) -> EdgeStability:
+    tally = Counter(tuple(edge) for edges in found for edge in edges.tolist())
+    ranked = sorted(tally.items(), key=lambda item: (-item[1], item[0]))
+    return EdgeStability(
+        method=plan.method,
+        learner=plan.learner,
+        seed=plan.seed,
+        variables=plan.table.n_variables,
+        rows=plan.table.n_rows,
+        subsample_rows=plan.size,
+        planned=plan.subsamples,
+        edges=np.array([edge for edge, _ in ranked], dtype=np.int64).reshape(-1, 2),
+        counts=np.array([count for _, count in ranked], dtype=np.int64),
+        edge_counts=np.array([len(edges) for edges in found], dtype=np.int64),
+    )

@@ -1,0 +1,150 @@
+"""Beyond one machine: a real Dask cluster of two worker processes, reached over the network.
+
+The cluster is this machine's own, on its loopback interface; the way to the workers is that to
+other machines all the same: nothing but messages over TCP.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from learner_cases import scale_free_table
+from parallel_cases import Counted, look, no_sevens
+from sklearn.model_selection import GridSearchCV
+
+import graftviz as gv
+from graftviz.errors import InputError
+from graftviz.parallel import pack, parallel_map
+from graftviz.sampling import scale_free_graph
+from graftviz.selection import edge_stability
+from graftviz.tuning import tuning_grid
+
+distributed = pytest.importorskip(
+    "distributed", reason="Dask is not installed: pip install graftviz[dask]"
+)
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster) as connected,
+        joblib.parallel_config(backend="dask"),
+    ):
+        yield connected
+
+
+@pytest.fixture
+def sent(client, monkeypatch) -> list[int]:
+    """The sizes of the arrays that this process has sent to the cluster."""
+    sizes: list[int] = []
+    scatter = client.scatter
+
+    def noted(data: Any, *args: Any, **kwargs: Any) -> Any:
+        sizes.append(data.nbytes)
+        return scatter(data, *args, **kwargs)
+
+    monkeypatch.setattr(client, "scatter", noted)
+    return sizes
+
+
+def workers(client: Any) -> set[int]:
+    return set(client.run(os.getpid).values())
+
+
+def received_from_workers(dask_worker: Any) -> int:
+    return sum(transfer["total"] for transfer in dask_worker.transfer_incoming_log)
+
+
+def test_the_table_is_sent_once_and_unpacked_once_by_each_worker(client, sent):
+    table = scale_free_table(40, 5, 4000)
+    items = range(40)
+    before = sum(client.run(received_from_workers).values())
+    seen = parallel_map(look, items, shared=Counted(table))
+    assert [s.total for s in seen] == [int(table.codes[k].sum()) for k in items]
+    _, content = pack(Counted(table))
+    assert sent == [content.nbytes]
+    # The other worker has it from the first, and once.
+    assert sum(client.run(received_from_workers).values()) - before <= 1.01 * content.nbytes
+    processes = {s.process for s in seen}
+    assert processes <= workers(client)
+    assert len({(s.process, s.unpacked) for s in seen}) == len(processes)
+
+
+def test_a_refusal_comes_back_as_it_was_said(client):
+    with pytest.raises(InputError, match=r"^Column 'age', row 8 holds a seven; leave it out\.$"):
+        parallel_map(no_sevens, range(12))
+
+
+# What one process gives comes first, so that kernels are compiled once and not in every worker.
+
+
+def test_the_tuning_grid_gives_the_numbers_of_one_process(client, sent):
+    train, test = scale_free_table(20, 5, 5000).split(0.2, seed=1)
+    learner = gv.BestChoice(preset="paper")
+    grid = {"lam": [0.002, 0.004, 0.01], "lam2": [0.01, 0.5], "alpha": [0.0, 0.5, 1.0]}
+    facts = {"test": test, "truth": scale_free_graph(20, 1).edges, "seed": 3}
+    serial = tuning_grid(train, learner, grid, **facts, jobs=1)
+    assert sent == []
+    done: list[tuple[int, int]] = []
+    spread = tuning_grid(train, learner, grid, **facts, on_done=lambda *counts: done.append(counts))
+    assert done == [(k, 18) for k in range(1, 19)]
+    assert len(sent) == 1
+    assert train.codes.nbytes + test.codes.nbytes <= sent[0]
+    assert [p._replace(seconds=0.0) for p in spread.points] == [
+        p._replace(seconds=0.0) for p in serial.points
+    ]
+    assert len({(p.edges, p.nlpl_test) for p in serial.points}) > 10
+
+
+def test_subsamples_give_the_stability_of_one_process(client, sent):
+    table = scale_free_table(15, 3, 1000)
+    learner = gv.EdgeGrafting(lam=0.005)
+    serial = edge_stability(table, learner, subsamples=10, seed=2, jobs=1)
+    assert sent == []
+    spread = edge_stability(table, learner, subsamples=10, seed=2, jobs=-1)
+    np.testing.assert_array_equal(spread.edges, serial.edges)
+    np.testing.assert_array_equal(spread.counts, serial.counts)
+    assert len(spread.edges) > 0
+    assert len(sent) == 1
+
+
+def test_a_grid_search_gives_the_scores_of_one_process(client):
+    frame = scale_free_table(15, 3, 1000).to_frame()
+    search = GridSearchCV(gv.MarkovNetwork(), {"lam": [0.003, 0.01], "alpha": [0.0, 1.0]}, cv=3)
+    with joblib.parallel_config(backend="sequential"):
+        serial = search.fit(frame).cv_results_["mean_test_score"]
+    spread = search.fit(frame).cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(spread, serial)
+
+
+def test_the_examples_of_the_readme_run_and_agree(client, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("### With scikit-learn")[1]
+    local, spread = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[:2]
+    assert all(len(example.replace("\n\n", "\n").splitlines()) <= 5 for example in (local, spread))
+    assert '"scheduler:8786"' in spread
+    names: dict[str, Any] = {"gv": gv}
+    with joblib.parallel_config(backend="loky"):
+        exec(compile(local, "<local>", "exec"), names)  # the project's own text
+    here = capsys.readouterr().out
+    address = client.scheduler.address
+    exec(compile(spread.replace("scheduler:8786", address), "<spread>", "exec"), names)
+    assert "significance" in here
+    assert capsys.readouterr().out == here

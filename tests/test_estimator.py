@@ -1,0 +1,304 @@
+"""MarkovNetwork is an estimator like scikit-learn's own, and learns what `learn` learns."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from learner_cases import mixed_table, scale_free_table
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import graftviz as gv
+from graftviz.errors import InputError
+from graftviz.estimator.options import LEFT_OPEN, OPTIONS
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.options import option_specs
+from graftviz.runs import learn
+from graftviz.table import DiscreteTable, read_table
+
+# The checks of scikit-learn that are expected to fail, each with its reason. There are none.
+EXPECTED_FAILED_CHECKS: dict[str, str] = {}
+
+CHECKED = [
+    *(gv.MarkovNetwork(name) for name in learner_names()),
+    gv.MarkovNetwork(max_states=2),  # bins all that is not binary
+    gv.MarkovNetwork(continuous="reject"),
+    gv.MarkovNetwork(missing="drop"),
+    gv.MarkovNetwork(missing="state"),
+    gv.MarkovNetwork(cardinalities=20),
+]
+
+
+@pytest.fixture(scope="module")
+def table() -> DiscreteTable:
+    return scale_free_table(15, 3, 1000)
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=lambda _: EXPECTED_FAILED_CHECKS)
+def test_scikit_learn_finds_an_estimator(estimator, check):
+    check(estimator)
+
+
+# Options
+
+
+def test_every_option_of_every_learner_is_a_parameter():
+    parameters = inspect.signature(gv.MarkovNetwork).parameters
+    for name in learner_names():
+        for spec in option_specs(learner_class(name)):
+            assert parameters[spec.name].default == LEFT_OPEN
+            assert f"    {spec.name} : {spec.kind}\n" in str(gv.MarkovNetwork.__doc__)
+    reading = set(inspect.signature(gv.read_table).parameters) | {"learner", "random_state"}
+    assert not reading & set(OPTIONS), "an option has the name of another parameter"
+
+
+def test_what_stands_for_an_open_option_chooses_nothing_else():
+    for spec in itertools.chain.from_iterable(by.values() for by in OPTIONS.values()):
+        assert LEFT_OPEN not in spec.choices or spec.default == LEFT_OPEN
+
+
+@pytest.mark.parametrize("name", learner_names())
+def test_left_open_means_the_learners_own_default(name, table):
+    network = gv.MarkovNetwork(name).fit(table)
+    assert network.learner_ == learner_class(name)()
+
+
+def test_parameters_survive_clone_and_set():
+    network = gv.MarkovNetwork("first-hit", lam=0.01, max_edges=np.int64(7), missing="drop")
+    copy = clone(network)
+    assert copy is not network
+    assert copy.get_params() == network.get_params()
+    assert set(network.get_params()) == set(inspect.signature(gv.MarkovNetwork).parameters)
+    assert repr(copy) == repr(network)
+    copy.set_params(lam=LEFT_OPEN, lam2=0.2)
+    assert (copy.get_params()["lam"], copy.get_params()["lam2"]) == (LEFT_OPEN, 0.2)
+    assert network.get_params()["lam"] == 0.01
+
+
+def test_a_learner_may_be_given_whole_and_options_go_before_its_own(table):
+    network = gv.MarkovNetwork(gv.BestChoice(alpha=0.25, lam=0.01), lam=0.004).fit(table)
+    assert network.learner_ == gv.BestChoice(alpha=0.25, lam=0.004)
+    assert clone(network).fit(table).learner_ == network.learner_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        (
+            {"learner": "first-hit", "alpha": 0.5},
+            r"'alpha' is no option of the learner 'first-hit'",
+        ),
+        ({"learner": "best"}, "no learner 'best'"),
+        ({"learner": 3}, "The learner must be one of best-choice, .*, not 3"),
+        ({"alpha": 2.0}, "Option alpha must be at least 0 and at most 1; got 2"),
+        ({"lam": "small"}, "Option lam must be a number"),
+        ({"random_state": -1}, "seed must be at least 0"),
+        ({"random_state": None}, "seed must be a whole number"),
+        ({"missing": "ignore"}, "Option missing must be one of"),
+        ({"cardinalities": [3, 3]}, "15 columns of codes need"),
+        ({"cardinalities": "many"}, "one whole number, or one per column"),
+    ],
+)
+def test_what_does_not_suit_is_refused_by_fit(parameters, words, table):
+    network = gv.MarkovNetwork(**parameters)
+    with pytest.raises(InputError, match=words):
+        network.fit(table.codes.T)
+
+
+def test_an_option_no_learner_has_is_refused_at_once():
+    with pytest.raises(InputError, match=r"'alhpa' is no option of any learner; .*alpha"):
+        gv.MarkovNetwork(alhpa=0.5)
+
+
+def test_an_option_may_share_its_name_with_a_method(table):
+    network = gv.MarkovNetwork(score="belief", objective="bethe", max_edges=3)
+    assert "score='belief'" in repr(network)
+    assert clone(network).set_params(score="linear-response").get_params()["score"] == (
+        "linear-response"
+    )
+    assert network.get_params()["score"] == "belief"
+    assert network.fit(table).learner_.score == "belief"
+    assert network.score(table) == -network.result_.nlpl_train
+    assert pickle.loads(pickle.dumps(network)).score(table) == network.score(table)
+    assert gv.MarkovNetwork().get_params()["score"] == LEFT_OPEN
+
+
+# Fitting and scoring
+
+
+@pytest.mark.parametrize("name", learner_names())
+def test_fit_is_learn_and_score_is_minus_nlpl(name, table):
+    train, test = table.split(0.2, seed=1)
+    result = learn(train, learner_class(name)(max_edges=9), seed=4, test=test)
+    network = gv.MarkovNetwork(name, max_edges=9, random_state=4).fit(train)
+    assert network.model_.weights.tobytes() == result.model.weights.tobytes()
+    np.testing.assert_array_equal(network.edges_, result.model.edges)
+    assert network.result_.stop_reason == result.stop_reason
+    assert network.score(test) == -result.nlpl_test
+    rows = network.score_samples(test)
+    assert rows.shape == (test.n_rows,)
+    np.testing.assert_allclose(rows.mean(), network.score(test), rtol=1e-12)
+
+
+def test_the_kinds_of_x_agree(table):
+    codes = table.codes.T
+    network = gv.MarkovNetwork(lam=0.005).fit(table)
+    for rows in (table.to_frame(), codes, codes.tolist(), codes.astype(float), codes.astype(str)):
+        again = gv.MarkovNetwork(lam=0.005).fit(rows)
+        assert again.result_.fingerprint == table.fingerprint
+        assert again.score(rows) == network.score(table)
+        assert again.n_features_in_ == 15
+        assert hasattr(again, "feature_names_in_") == isinstance(rows, pd.DataFrame)
+    assert network.feature_names_in_.tolist() == list(table.names)
+    assert network.score(table.to_frame()) == network.score(table)
+    assert network.coding_.names == table.names
+    assert network.coding_.labels == table.labels
+
+
+def test_test_rows_are_coded_like_the_training_rows():
+    train = pd.DataFrame({"a": list("xyz") * 20, "b": list("uvuvvw") * 10, "c": [3, 10] * 30})
+    network = gv.MarkovNetwork("edge-grafting").fit(train)
+    few = train.iloc[[5, 1, 1]]  # lacks labels, which then would be coded otherwise
+    assert few["b"].nunique() < 3
+    np.testing.assert_allclose(
+        network.score_samples(few), network.score_samples(train)[[5, 1, 1]], rtol=1e-12
+    )
+    strange = few.assign(b=["u", "q", "v"])
+    with pytest.raises(InputError, match=r"row 2, column 'b' holds the label 'q', which the train"):
+        network.score(strange)
+    with pytest.raises(ValueError, match="feature names should match"):
+        network.score(few.rename(columns={"b": "d"}))
+    with pytest.raises(NotFittedError):
+        gv.MarkovNetwork().score(train)
+
+
+def test_bins_and_missing_values_of_test_rows_follow_the_training_rows():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 3))
+    values[:, 1] += values[:, 0]
+    values[::9, 2] = np.nan
+    network = gv.MarkovNetwork(missing="state", bins=3).fit(values)
+    assert [len(states) for states in network.coding_.labels] == [3, 3, 4]
+    like = read_table(values[:50], missing="state", like=network.coding_)
+    assert network.score(values[:50]) == -negative_log_pseudo_likelihood(network.model_, like)
+    with pytest.raises(InputError, match="Row 1, column 3 of X holds NaN"):
+        gv.MarkovNetwork().fit(values)
+    with pytest.raises(InputError, match="column 'x0' has 200 different numbers"):
+        gv.MarkovNetwork(continuous="reject", missing="state").fit(values)
+
+
+def test_states_of_no_training_row_can_be_declared():
+    codes = np.random.default_rng(1).integers(0, 3, (60, 4))
+    unseen = np.full((1, 4), 3)
+    with pytest.raises(InputError, match="holds the label '3'"):
+        gv.MarkovNetwork().fit(codes).score(unseen)
+    network = gv.MarkovNetwork(cardinalities=4).fit(codes.astype(float))
+    assert network.model_.cardinalities.tolist() == [4, 4, 4, 4]
+    assert network.score(unseen) < network.score(codes)
+    for wrong, words in (
+        (-1, "Negative values"),
+        (0.5, "Row 3, column 2 of X holds 0.5"),
+        (9, "9"),
+    ):
+        bad = codes.astype(float)
+        bad[2, 1] = wrong
+        with pytest.raises(InputError, match=words):
+            gv.MarkovNetwork(cardinalities=4).fit(bad)
+    frame = pd.DataFrame(codes[:, :3], columns=list("abc")).astype("category")
+    frame["b"] = frame["b"].cat.add_categories([7, 5])
+    frame.loc[4, "b"] = None
+    declared = gv.MarkovNetwork(missing="state").fit(frame)
+    assert declared.coding_.labels == (
+        ("0", "1", "2"),
+        ("0", "1", "2", "5", "7", "missing"),
+        ("0", "1", "2"),
+    )
+    observed = gv.MarkovNetwork(missing="state").fit(frame.astype({"b": "Int64"}))
+    assert declared.result_.edges == observed.result_.edges
+
+
+def test_impossible_rows_have_no_likelihood():
+    network = gv.MarkovNetwork().fit(mixed_table())
+    model = network.model_
+    weights = np.array(model.weights)
+    weights[model.node_offsets[0]] = -np.inf  # state 0 of the first variable
+    network.model_ = type(model)(
+        model.cardinalities, model.edges, weights, model.names, model.labels
+    )
+    impossible = mixed_table().codes[0] == 0
+    assert 0 < impossible.sum() < len(impossible)
+    rows = network.score_samples(mixed_table())
+    np.testing.assert_array_equal(np.isneginf(rows), impossible)
+    assert network.score(mixed_table()) == -np.inf
+
+
+# In scikit-learn's company
+
+
+def test_it_ends_a_pipeline():
+    values = np.random.default_rng(2).normal(size=(300, 5))
+    values[:, 1] += 2 * values[:, 0]
+    values[:, 4] -= 2 * values[:, 3]
+    bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    pipeline = make_pipeline(bins, gv.MarkovNetwork(cardinalities=3, lam=0.01))
+    pipeline.fit(values)
+    edges = pipeline[-1].edges_.tolist()
+    assert sorted(edges) == [[0, 1], [3, 4]]
+    scores = cross_val_score(pipeline, values, cv=3)
+    assert np.isfinite(scores).all()
+    pipeline.set_params(markovnetwork__max_edges=1).fit(values)
+    assert len(pipeline[-1].edges_) == 1
+    as_it_is = make_pipeline(FunctionTransformer(), gv.MarkovNetwork()).fit(values)
+    assert as_it_is.score(values) == gv.MarkovNetwork().fit(values).score(values)
+
+
+@pytest.mark.parametrize("name", learner_names())
+def test_a_fitted_network_can_be_kept(name, table, tmp_path):
+    network = gv.MarkovNetwork(name, max_edges=5).fit(table)
+    joblib.dump(network, tmp_path / "network.joblib")
+    copies = joblib.load(tmp_path / "network.joblib"), pickle.loads(pickle.dumps(network))
+    for copy in copies:
+        assert copy.get_params() == network.get_params()
+        assert copy.score(table) == network.score(table)
+        assert copy.result_.trace.steps[-1].edges == network.result_.trace.steps[-1].edges
+
+
+def search(table: DiscreteTable, jobs: int | None) -> GridSearchCV:
+    values = {"lam": [0.003, 0.01], "lam2": [0.01, 0.3], "alpha": [0.0, 1.0]}
+    scores = {"score": ["belief", "linear-response", "pseudo-likelihood"], "objective": ["bethe"]}
+    grid = [{"preset": ["paper"], **values}, {"lam": [0.005], **scores}, {"refit": [True, False]}]
+    found = GridSearchCV(gv.MarkovNetwork(), grid, cv=3, n_jobs=jobs, error_score="raise")
+    return found.fit(table.to_frame())
+
+
+@pytest.mark.slow
+def test_a_grid_search_gives_the_same_in_two_processes(table):
+    serial, spread = search(table, None), search(table, 2)
+    for key in ("mean_test_score", "std_test_score", "rank_test_score"):
+        np.testing.assert_array_equal(serial.cv_results_[key], spread.cv_results_[key])
+    assert len(serial.cv_results_["params"]) == 8 + 3 + 2
+    assert len(set(serial.cv_results_["mean_test_score"])) > 8
+    assert serial.best_params_ == spread.best_params_
+    best = gv.MarkovNetwork(**serial.best_params_).fit(table)
+    np.testing.assert_array_equal(spread.best_estimator_.edges_, best.edges_)
+
+
+def test_a_grid_search_scores_held_out_rows(table):
+    found = search(table, None)
+    learner = gv.BestChoice(**found.best_params_)
+    scores = [
+        -learn(table.rows(train), learner, test=table.rows(test)).nlpl_test
+        for train, test in KFold(3).split(table.codes.T)
+    ]
+    np.testing.assert_allclose(np.mean(scores), found.best_score_, rtol=1e-12)

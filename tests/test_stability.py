@@ -1,0 +1,329 @@
+"""Edge stability: which rows a subsample takes, how often an edge is found, what follows."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import re
+
+import joblib
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import ScriptedLearner, random_table
+from learner_cases import make, scale_free_table
+
+from graftviz.__main__ import main
+from graftviz.errors import InputError
+from graftviz.figures import figure_html, stability_figure
+from graftviz.learners.registry import learner_names
+from graftviz.runs import learn
+from graftviz.sampling import scale_free_graph
+from graftviz.selection import edge_stability, stability_steps, subsample_rows
+from graftviz.selection.subsamples import learner_seed, subsample_size
+from graftviz.table import DiscreteTable
+
+OPTIONS = {"lam": 0.012, "max_edges": 12}
+
+
+def small_table() -> DiscreteTable:
+    return scale_free_table(10, 3, 301)
+
+
+def edges_on(table: DiscreteTable, learner, index: int, **plan) -> np.ndarray:
+    """The edges with weights that one subsample gives, by the public way to learn."""
+    rows = subsample_rows(table.n_rows, index, **plan)
+    result = learn(table.rows(rows), learner, seed=learner_seed(index, seed=plan["seed"]))
+    return result.model.edges[result.model.edge_norms() > 0]
+
+
+# Rows
+
+
+@pytest.mark.parametrize("rows", [4, 5, 100, 301])
+def test_complementary_halves_share_no_row_and_leave_out_at_most_one(rows):
+    size = subsample_size(rows, "complementary-pairs")
+    assert size == rows // 2
+    plan = {"method": "complementary-pairs", "size": size, "seed": 3}
+    for pair in range(4):
+        first, second = (subsample_rows(rows, 2 * pair + k, **plan) for k in (0, 1))
+        assert len(first) == len(second) == size
+        both = np.concatenate([first, second])
+        assert len(np.unique(both)) == 2 * size
+        assert both.min() >= 0
+        assert both.max() < rows
+
+
+def test_pairs_of_halves_are_drawn_anew_and_every_row_gets_its_turn():
+    plan = {"method": "complementary-pairs", "size": 50, "seed": 0}
+    firsts = {tuple(subsample_rows(101, 2 * pair, **plan)) for pair in range(20)}
+    assert len(firsts) == 20
+    taken = np.concatenate([subsample_rows(101, k, **plan) for k in range(40)])
+    # Each row is left out by a pair with probability 1/101: all counts lie near 20.
+    counts = np.bincount(taken, minlength=101)
+    assert counts.min() >= 17
+    assert counts.max() <= 20
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"), [(10, 8), (144, 115), (145, 120), (2000, 447), (10_000, 1000)]
+)
+def test_stars_takes_ten_roots_of_rows_without_replacement(rows, size):
+    assert subsample_size(rows, "stars") == size
+    parts = [subsample_rows(rows, k, method="stars", size=size, seed=1) for k in range(3)]
+    for part in parts:
+        assert len(np.unique(part)) == size
+        assert part.max() < rows
+    assert len({tuple(part) for part in parts}) == 3
+
+
+def test_rows_follow_from_the_seed_alone():
+    plan = {"method": "stars", "size": 20}
+    again = [subsample_rows(100, 4, seed=7, **plan) for _ in range(2)]
+    assert np.array_equal(*again)
+    assert not np.array_equal(again[0], subsample_rows(100, 4, seed=8, **plan))
+
+
+# Counts
+
+
+@pytest.mark.parametrize("method", ["complementary-pairs", "stars"])
+@pytest.mark.parametrize("name", learner_names())
+def test_counts_are_those_of_a_plain_loop(name, method):
+    table, learner = small_table(), make(name, **OPTIONS)
+    plan = {"method": method, "size": subsample_size(table.n_rows, method), "seed": 5}
+    found = [edges_on(table, learner, index, **plan) for index in range(6)]
+    wanted = naive.edge_counts(found, table.n_variables)
+    stability = edge_stability(table, learner, subsamples=6, method=method, seed=5)
+    got = zip(map(tuple, stability.edges.tolist()), stability.counts.tolist(), strict=True)
+    assert dict(got) == wanted
+    assert len(wanted) > 0
+    assert stability.edge_counts.tolist() == [len(edges) for edges in found]
+    assert stability.mean_edges == pytest.approx(np.mean([len(edges) for edges in found]))
+    assert stability.subsample_rows == plan["size"]
+
+
+def test_edges_come_most_frequent_first_then_in_order():
+    stability = edge_stability(small_table(), make("edge-grafting", **OPTIONS), subsamples=8)
+    keys = [
+        (-count, *edge)
+        for edge, count in zip(stability.edges.tolist(), stability.counts.tolist(), strict=True)
+    ]
+    assert keys == sorted(keys)
+    assert stability.frequencies.min() > 0
+    assert stability.frequencies.max() <= 1
+    assert len(set(stability.counts.tolist())) > 1  # or the order would say nothing
+
+
+def test_the_seed_decides_and_nothing_else():
+    table, learner = small_table(), make("best-choice", t_max=3, **OPTIONS)
+    first, again, other = (edge_stability(table, learner, subsamples=6, seed=s) for s in (1, 1, 2))
+    assert np.array_equal(first.edges, again.edges)
+    assert np.array_equal(first.counts, again.counts)
+    assert first.edge_counts.tolist() != other.edge_counts.tolist() or not np.array_equal(
+        first.edges, other.edges
+    )
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        threads = edge_stability(table, learner, subsamples=6, seed=1)
+    assert np.array_equal(first.edges, threads.edges)
+    assert np.array_equal(first.edge_counts, threads.edge_counts)
+
+
+def test_frequency_of_takes_either_direction_and_knows_what_was_never_found():
+    stability = edge_stability(small_table(), make("edge-grafting", **OPTIONS), subsamples=4)
+    turned = stability.edges[:, ::-1]
+    assert np.array_equal(stability.frequency_of(turned), stability.frequencies)
+    known = set(map(tuple, stability.edges.tolist()))
+    missing = next(pair for pair in itertools.combinations(range(10), 2) if pair not in known)
+    assert stability.frequency_of([missing]).tolist() == [0.0]
+    assert stability.frequency_of([]).shape == (0,)
+
+
+def test_an_edge_without_weight_is_not_found():
+    table = random_table(0, 6, 40)
+    assert len(edge_stability(table, ScriptedLearner(scale=0.0), subsamples=4).edges) == 0
+    assert len(edge_stability(table, ScriptedLearner(scale=1.0), subsamples=4).edges) > 0
+
+
+def test_what_is_plain_in_the_data_is_always_found():
+    table, graph = scale_free_table(10, 3, 4000), scale_free_graph(10, 1)
+    stability = edge_stability(table, make("edge-grafting", lam=0.012), subsamples=10)
+    stable = set(map(tuple, stability.stable_edges().tolist()))
+    assert len(stable) >= 5
+    assert len(stable & set(map(tuple, graph.edges.tolist()))) >= 0.8 * len(stable)
+
+
+# What follows
+
+
+def test_instability_is_the_chance_that_two_subsamples_disagree():
+    stability = edge_stability(small_table(), make("edge-grafting", **OPTIONS), subsamples=6)
+    share = dict(
+        zip(map(tuple, stability.edges.tolist()), stability.frequencies.tolist(), strict=True)
+    )
+    pairs = list(itertools.combinations(range(10), 2))
+    disagreements = [2 * share.get(pair, 0.0) * (1 - share.get(pair, 0.0)) for pair in pairs]
+    assert stability.instability == pytest.approx(np.mean(disagreements))
+    assert 0 < stability.instability <= 0.5
+
+
+def test_the_bound_on_rare_edges_holds_where_every_edge_is_rare():
+    # Random pairs: none has a chance above q / p, so all that look stable are rare.
+    table, learner = random_table(3, 8, 60), ScriptedLearner(max_edges=12)
+    counts = []
+    for seed in range(100):
+        stability = edge_stability(table, learner, subsamples=2, seed=seed)
+        assert stability.mean_edges == 12
+        assert stability.expected_rare_edges(0.9) == pytest.approx(12**2 / (0.8 * 28))
+        counts.append(len(stability.stable_edges(0.9)))
+    # Both halves give the same pair with probability (12 / 28)², and the bound is 6.43.
+    assert np.mean(counts) == pytest.approx(28 * (12 / 28) ** 2, rel=0.1)
+    assert np.mean(counts) <= stability.expected_rare_edges(0.9)
+
+
+def test_the_bound_is_silent_where_it_does_not_hold():
+    table, learner = small_table(), make("edge-grafting", **OPTIONS)
+    halves = edge_stability(table, learner, subsamples=2)
+    assert halves.expected_rare_edges(0.5) is None
+    assert halves.expected_rare_edges(0.6) is not None
+    parts = edge_stability(table, learner, subsamples=2, method="stars")
+    assert parts.expected_rare_edges(0.9) is None
+    assert parts.summary()["expected_rare_edges"] is None
+
+
+# One subsample at a time
+
+
+def test_steps_grow_to_the_whole():
+    table, learner = small_table(), make("best-choice", **OPTIONS)
+    grown = list(stability_steps(table, learner, subsamples=6, seed=2))
+    whole = edge_stability(table, learner, subsamples=6, seed=2)
+    assert [state.done for state in grown] == [1, 2, 3, 4, 5, 6]
+    assert {state.planned for state in grown} == {6}
+    for state in grown:
+        assert np.array_equal(state.edge_counts, whole.edge_counts[: state.done])
+        assert state.counts.max() <= state.done
+    assert np.array_equal(grown[-1].edges, whole.edges)
+    assert np.array_equal(grown[-1].counts, whole.counts)
+
+
+def test_every_step_lets_callers_breathe_and_stop():
+    table, learner = small_table(), make("edge-grafting", **OPTIONS)
+    steps = stability_steps(table, learner, subsamples=4, every_step=True)
+    first = next(steps)
+    assert (first.done, len(first.edges), first.mean_edges, first.instability) == (0, 0, 0.0, 0.0)
+    assert first.frequency_of([(0, 1)]).tolist() == [0.0]
+    done = [first.done, *(state.done for state in itertools.islice(steps, 15))]
+    steps.close()
+    assert done == sorted(done)
+    assert done.count(0) > 3  # one value for every edge that the first subsample activates
+
+
+def test_progress_is_told():
+    told = []
+    edge_stability(
+        small_table(),
+        make("edge-grafting", **OPTIONS),
+        subsamples=4,
+        on_done=lambda done, of: told.append((done, of)),
+    )
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+REFUSED = [
+    ({"subsamples": 5}, "take 6 subsamples instead of 5"),
+    ({"subsamples": 0}, "at least 2 subsamples; got 0"),
+    ({"subsamples": 2.5}, "must be a whole number, not 2.5"),
+    ({"method": "bootstrap"}, "no subsampling method 'bootstrap'"),
+    ({"size": 10}, "only stars takes another size"),
+    ({"size": 301, "method": "stars"}, "fewer than the table's 301; got 301"),
+    ({"size": 1, "method": "stars"}, "at least 2 rows"),
+    ({"seed": -1}, "at least 0"),
+]
+
+
+@pytest.mark.parametrize(("settings", "sentence"), REFUSED)
+def test_what_cannot_be_done_is_refused_when_it_is_called(settings, sentence):
+    for function in (edge_stability, stability_steps):
+        with pytest.raises(InputError, match=re.escape(sentence)):
+            function(small_table(), make("edge-grafting"), **settings)
+
+
+def test_a_table_of_three_rows_is_too_small():
+    with pytest.raises(InputError, match="3 rows are too few"):
+        edge_stability(small_table().rows(slice(0, 3)), make("edge-grafting"))
+
+
+def test_arrays_are_read_only():
+    stability = edge_stability(small_table(), make("edge-grafting", **OPTIONS), subsamples=2)
+    for name in ("edges", "counts", "edge_counts"):
+        assert not getattr(stability, name).flags.writeable
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        stability.seed = 1
+
+
+# Figure and command
+
+
+def test_the_figure_shows_every_edge_once_in_its_group():
+    table, truth = small_table(), scale_free_graph(10, 1).edges
+    stability = edge_stability(table, make("edge-grafting", **OPTIONS), subsamples=6)
+    names = tuple(f"<b>{k}</b>" for k in range(10))
+    for groups in ({}, {"edges": stability.stable_edges(0.6)}, {"truth": truth}):
+        figure = stability_figure(stability, names, **groups)
+        shown = [tuple(pair) for trace in figure.data for pair in trace.customdata]
+        assert sorted(shown) == sorted(map(tuple, stability.edges.tolist()))
+        assert all("<b>" not in text for trace in figure.data for text in trace.text)
+    true, false = stability_figure(stability, names, truth=truth).data
+    assert {tuple(pair) for pair in true.customdata} <= set(map(tuple, truth.tolist()))
+    assert not {tuple(pair) for pair in false.customdata} & set(map(tuple, truth.tolist()))
+    assert true.marker.symbol != false.marker.symbol  # never colour alone
+    page = figure_html(figure)
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
+
+
+def test_the_command_writes_a_column_and_two_files(tmp_path, capsys):
+    out = tmp_path / "o"
+    arguments = ["karate", "--set", "lam=0.006", "--stability", "4", "--out", str(out)]
+    assert main(["learn", *arguments]) == 0
+    edges = pd.read_csv(out / "edges.csv")
+    assert list(edges) == ["source", "target", "weight_norm", "step", "stability"]
+    assert edges["stability"].between(0, 1).all()
+    assert edges["stability"].mean() > 0.5
+    every = pd.read_csv(out / "stability.csv")
+    assert every["frequency"].is_monotonic_decreasing
+    assert set(every["frequency"] * 4) <= {1.0, 2.0, 3.0, 4.0}
+    both = edges.merge(every, on=["source", "target"])
+    assert (both["stability"] == both["frequency"]).all()
+    assert both["in_model"].all()
+    assert every["in_model"].sum() == len(both)
+    record = json.loads((out / "result.json").read_text())["stability"]
+    assert (record["subsamples"], record["subsample_rows"]) == (4, 2000)
+    assert record["stable_edges"] == (every["frequency"] >= 0.9).sum()
+    assert math.isfinite(record["instability"])
+    assert (out / "stability.html").exists()
+    assert "4 subsamples" in capsys.readouterr().out
+
+
+def test_the_command_refuses_before_the_work(tmp_path, capsys):
+    assert main(["learn", "karate", "--stability", "3", "--out", str(tmp_path / "o")]) == 2
+    assert "take 4 subsamples instead of 3" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()
+
+
+def test_ctrl_c_keeps_the_subsamples_done_so_far(tmp_path, monkeypatch, capsys):
+    def interrupted(*arguments, **settings):
+        yield next(stability_steps(*arguments, **settings))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graftviz.commands.selection.stability_steps", interrupted)
+    out = tmp_path / "o"
+    arguments = ["karate", "--set", "lam=0.01", "--stability", "4", "--out", str(out)]
+    assert main(["learn", *arguments]) == 130
+    assert json.loads((out / "result.json").read_text())["stability"]["subsamples"] == 1
+    shown = capsys.readouterr()
+    assert "4 subsamples were asked for" in shown.out
+    assert "Interrupted before the last subsample" in shown.err

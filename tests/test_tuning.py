@@ -1,0 +1,120 @@
+"""The tuning grid: every combination once, each what `learn` gives, and the best of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from learner_cases import scale_free_table
+
+from graftviz.errors import InputError
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.runs import learn
+from graftviz.sampling import scale_free_graph
+from graftviz.tuning import PAPER_GRID, USEFUL_GRID, grid_points, tuning_grid
+
+GRID = {"lam": (0.002, 0.006), "lam2": (0.01, 0.5), "alpha": (0.25, 1.0)}
+TRUTH = scale_free_graph(15, 1).edges
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return scale_free_table(15, 3, 1000).split(0.2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def tuning(parts):
+    train, test = parts
+    return tuning_grid(
+        train, BestChoice(preset="paper", reservoir=9), GRID, test=test, truth=TRUTH, seed=5
+    )
+
+
+def test_points_are_all_combinations_and_each_what_learn_gives(parts, tuning):
+    train, test = parts
+    assert [tuple(point.options.values()) for point in tuning.points] == [
+        (lam, lam2, alpha)
+        for lam in GRID["lam"]
+        for lam2 in GRID["lam2"]
+        for alpha in GRID["alpha"]
+    ]
+    for point in tuning.points:
+        learner = BestChoice(preset="paper", reservoir=9, **point.options)
+        assert tuning.at(point) == learner
+        result = learn(train, learner, seed=5, test=test, truth=TRUTH)
+        for name in set(point._fields) - {"options", "seconds"}:
+            assert getattr(point, name) == getattr(result, name), name
+    assert len({point.objective for point in tuning.points}) > 4
+
+
+@pytest.mark.slow
+def test_other_processes_give_the_same(parts, tuning):
+    train, test = parts
+    done = []
+    again = tuning_grid(
+        train,
+        tuning.learner,
+        GRID,
+        test=test,
+        truth=TRUTH,
+        seed=5,
+        jobs=2,
+        on_done=lambda *counts: done.append(counts),
+    )
+    assert done == [(k, 8) for k in range(1, 9)]
+    for point, other in zip(tuning.points, again.points, strict=True):
+        assert point._replace(seconds=0.0) == other._replace(seconds=0.0)
+
+
+@pytest.mark.parametrize(("by", "pick"), [("recall", max), ("f1", max), ("nlpl_test", min)])
+def test_the_best_has_no_better(tuning, by, pick):
+    best = tuning.best(by)
+    value = pick(getattr(point, by) for point in tuning.points)
+    assert getattr(best, by) == value
+    assert best.edges == min(p.edges for p in tuning.points if getattr(p, by) == value)
+
+
+def test_rows_make_a_frame(tuning):
+    frame = pd.DataFrame(tuning.rows())
+    assert len(frame) == 8
+    assert frame["lam2"].tolist() == [point.options["lam2"] for point in tuning.points]
+    assert frame["nlpl_test"].between(0, 15 * math.log(3)).all()
+
+
+def test_the_grids_of_the_paper_suit_learners_without_alpha():
+    assert len(grid_points(EdgeGrafting(), PAPER_GRID)) == 5 * 4
+    assert len(grid_points(BestChoice(), PAPER_GRID)) == 5 * 4 * 5
+    for grid in (PAPER_GRID, USEFUL_GRID):
+        for options in grid_points(BestChoice(), grid):
+            dataclasses.replace(BestChoice(), **options)  # every value is allowed
+    assert grid_points(EdgeGrafting(), {"lam": np.array([0.5])}) == [{"lam": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ({"lam": [0.1], "alhpa": [1.0]}, r"'alhpa' in the grid is no option of any .*, alpha, "),
+        ({"pseudo_count": [1.0]}, "has none of the options pseudo_count of the grid"),
+        ({"alpha": []}, "no value of option alpha"),
+        ({"alpha": [0.5, 1.5]}, r"Option alpha must be at least 0 and at most 1"),
+        ({"max_edges": [5, 500]}, "15 variables have only 105 pairs"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_work(parts, grid, words):
+    with pytest.raises(InputError, match=words):
+        tuning_grid(parts[0], BestChoice(), grid, on_done=lambda *_: pytest.fail("it began"))
+
+
+def test_a_criterion_needs_what_it_measures(parts):
+    tuning = tuning_grid(parts[0], BestChoice(preset="paper", lam=0.05), {"alpha": [1.0]})
+    assert tuning.best("nlpl_train").options == {"alpha": 1.0}
+    with pytest.raises(InputError, match="nlpl_test, which needs test rows"):
+        tuning.best()
+    with pytest.raises(InputError, match="recall, which needs true edges"):
+        tuning.best("recall")
+    with pytest.raises(InputError, match="'options' is no criterion; the criteria are recall"):
+        tuning.best("options")
