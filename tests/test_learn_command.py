@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,8 +18,10 @@ import pandas as pd
 import pytest
 
 from graftviz.__main__ import main
+from graftviz.commands import budget
 from graftviz.formats.uai import read_uai
-from graftviz.learners.registry import learner_names
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.options import option_specs
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {
@@ -122,11 +125,19 @@ def test_the_same_seed_gives_the_same_run(tmp_path, table):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_a_threshold_nothing_passes_names_the_largest_score(tmp_path, table, capsys):
-    assert learn(table, "--set", "lam=0.9", "--out", tmp_path / "o") == 0
+@pytest.mark.parametrize(
+    ("preset", "told"),
+    [
+        ("paper", r"largest of the 28 scores is 0\.\d+ \(v\d – v\d\), not above λ = 0\.9\. "),
+        ("best", r"best of 28 pairs, v\d – v\d, has [\d.]+ % of what κ = 3 and λ = 0\.9 ask for"),
+    ],
+)
+def test_a_threshold_nothing_passes_names_the_best_pair(tmp_path, table, capsys, preset, told):
+    options = ("--set", "lam=0.9", "--set", f"preset={preset}")
+    assert learn(table, *options, "--out", tmp_path / "o") == 0
     result = result_of(tmp_path / "o")
     assert result["edges"] == 0
-    assert re.search(r"largest of the 28 scores is 0\.\d+ \(v\d – v\d\)", result["stop_reason"])
+    assert re.search(told, result["stop_reason"])
     assert (tmp_path / "o" / "edges.csv").read_text() == "source,target,weight_norm,step\n"
     assert result["stop_reason"] in capsys.readouterr().out
 
@@ -270,7 +281,7 @@ def test_ctrl_c_keeps_what_has_been_learned(tmp_path):
     out = tmp_path / "o"
     process = start(
         *("learn", tmp_path / "table.csv", "--learner", "edge-grafting", "--set", "lam=1e-9"),
-        *("--out", out),
+        *("--set", "preset=paper", "--out", out),
         stdout=subprocess.PIPE,
         stderr=theirs,
     )
@@ -310,3 +321,109 @@ def test_ctrl_c_before_the_first_step_says_so(tmp_path, table, monkeypatch, caps
     assert learn(table, "--out", tmp_path / "o") == 130
     assert "before the first step" in capsys.readouterr().err
     assert list((tmp_path / "o").iterdir()) == []
+
+
+def test_a_table_in_chunks_gives_the_files_of_the_table_in_memory(tmp_path, table, capsys):
+    pd.read_csv(table).to_parquet(tmp_path / "table.parquet")
+    common = (tmp_path / "table.parquet", "--test-fraction", 0.2, "--max-edges", 6)
+    counts = ("--set", "objective=bethe", "--set", "score=belief", "--set", "refit=false")
+    options = counts if "objective" in options_of("best-choice") else ()
+    assert learn(*common, *options, "--out", tmp_path / "memory") == 0
+    assert capsys.readouterr().err == ""
+    assert learn(*common, *options, "--chunked", "--out", tmp_path / "chunks") == 0
+    note = capsys.readouterr().err
+    assert "400 rows of 8 variables stay in the file and are read in chunks of" in note
+    assert note.count("\n") == 1
+    for name in ("edges.csv", "model.uai", "graph.graphml"):
+        files = [(tmp_path / folder / name).read_bytes() for folder in ("memory", "chunks")]
+        assert files[0] == files[1]
+    ours, theirs = result_of(tmp_path / "chunks"), result_of(tmp_path / "memory")
+    for key in ("nlpl_train", "nlpl_test", "objective", "rows", "rows_test", "certificate"):
+        assert ours[key] == theirs[key]
+
+
+def options_of(learner: str) -> set[str]:
+    return {spec.name for spec in option_specs(learner_class(learner))}
+
+
+def test_held_out_rows_in_a_file_are_coded_like_the_table(tmp_path, table):
+    chain_frame(1, 8, 50).to_csv(tmp_path / "test.csv", index=False)
+    given = (table, "--chunked", "--test", tmp_path / "test.csv", "--max-edges", 5)
+    assert learn(*given, "--out", tmp_path / "o") == 0
+    assert result_of(tmp_path / "o")["rows_test"] == 50
+
+
+def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatch, capsys):
+    monkeypatch.setattr("graftviz.commands.budget.loading_bytes", lambda extent: 10**15)
+    assert learn(table, "--max-edges", 3, "--out", tmp_path / "o") == 0
+    assert "would take about 1,000 TB to read" in capsys.readouterr().err
+
+
+ASKED = {
+    "seconds": (["--max-seconds", "1e-9"], "more than --max-seconds 1e-09", "--yes"),
+    "memory": (["--max-memory", "10M"], "more than the 10.0 MB --max-memory allows", "fewer edges"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "reason", "way_out"), ASKED.values(), ids=ASKED)
+def test_a_pipe_is_told_the_numbers_and_how_to_go_on(
+    tmp_path, table, capsys, arguments, reason, way_out
+):
+    assert learn(table, "--max-edges", 7, *arguments, "--out", tmp_path / "o") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert re.search(r"will take about [\d.]+ [MG]B of memory .* and .* of engine time", error)
+    assert reason in error
+    assert way_out in error
+    assert not (tmp_path / "o").exists()
+
+
+def test_yes_goes_on_for_seconds_but_never_beyond_the_memory_given(tmp_path, table):
+    given = (table, "--max-edges", 7, "--max-seconds", 1e-9, "--yes", "--out", tmp_path / "o")
+    assert learn(*given) == 0
+    assert learn(*given, "--max-memory", "10M") == 2
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
+def test_a_terminal_is_asked(tmp_path, table, monkeypatch, answer, code):
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", shown)
+    given = ("--max-edges", 3, "--max-seconds", 1e-9, "--out", tmp_path / "o")
+    assert learn(table, *given) == code
+    assert "Go on? [y/N]" in shown.getvalue()
+    assert (tmp_path / "o").exists() == (code == 0)
+
+
+def test_the_memory_given_bounds_the_cache(tmp_path, table, monkeypatch):
+    seen = []
+    within = budget._within
+
+    def remembered(*arguments):
+        seen.append(within(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr("graftviz.commands.budget._within", remembered)
+    monkeypatch.setattr("graftviz.commands.budget.DEFAULT_CACHE_BYTES", 10**12)
+    assert learn(table, "--max-memory", "100G", "--yes", "--max-edges", 3, "--out", tmp_path) == 0
+    assert seen[0][0] == 10**12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--max-memory", "much"], "--max-memory needs a size such as 500M or 4G, not 'much'"),
+        (["--max-seconds", "0"], "--max-seconds must be above 0, not 0"),
+        (["--max-seconds", "nan"], "--max-seconds must be above 0, not nan"),
+    ],
+)
+def test_budgets_that_mean_nothing_are_refused(tmp_path, table, capsys, arguments, sentence):
+    assert learn(table, "--out", tmp_path / "o", *arguments) == 2
+    assert capsys.readouterr().err == f"{sentence}.\n"

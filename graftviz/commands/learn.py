@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.commands import budget, selection
 from graftviz.commands.folder import made_folder
 from graftviz.commands.progress import progress
+from graftviz.commands.selection import Selection
+from graftviz.counts import cache_bound
 from graftviz.datasets import (
     dataset_keys,
     load_dataset,
@@ -36,7 +39,7 @@ from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, format_value, option_specs, parse_options
 from graftviz.player.records import recorded_run
 from graftviz.runs import Result, Run
-from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
+from graftviz.table import BINS, MAX_STATES, DiscreteTable
 
 NAME = "learn"
 INTERRUPTED = 130
@@ -91,6 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.csv",
         help="places of the variables for the pictures: columns name and x,y or lon,lat",
     )
+    selection.add_arguments(parser)
+    budget.add_arguments(parser)
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--missing",
@@ -128,21 +133,36 @@ def run(arguments: argparse.Namespace) -> int:
     data = _read(arguments)
     for warning in data.train.warnings:
         print(f"Note: {warning}", file=sys.stderr)
-    learning = Run(data.train, learner, seed=arguments.seed, test=data.test, truth=data.truth)
+    measures = {"seed": arguments.seed, "test": data.test, "truth": data.truth}
+    learning = Run(data.train, learner, **measures)
+    selection.check(arguments, learning)
+    cache = budget.agree(arguments, learning, runs=selection.runs(arguments))
     folder = made_folder(arguments.out)
-    interrupted = _drain(learning)
+    if arguments.choose_lam is not None:
+        _load_engine(learning)
+    path = selection.choose_lam(arguments, learning)
+    if path is not None:
+        learning = Run(data.train, selection.with_best_lam(arguments, path), **measures)
+    with cache_bound(cache):
+        interrupted = _drain(learning)
     if interrupted and not learning.steps:
         print("Interrupted before the first step; nothing was learned.", file=sys.stderr)
         return INTERRUPTED
+    known = Selection(path, selection.stability(arguments, learning))
     with _no_interrupt():
         result = learning.result()
-        names = _write(learning, result, data, folder)
+        names = _write(learning, result, data, folder, known)
     print(_summary(result))
+    for line in selection.summary(arguments, known, result):
+        print(line)
     print(f"files       {', '.join(names)} in {folder}")
     if interrupted:
         print(
             f"{result.stop_reason} What had been learned by then is in {folder}.", file=sys.stderr
         )
+        return INTERRUPTED
+    if selection.was_cut_short(arguments, known.stability):
+        print("Interrupted before the last subsample; all else is complete.", file=sys.stderr)
         return INTERRUPTED
     return 0
 
@@ -174,7 +194,7 @@ def _read(arguments: argparse.Namespace) -> Data:
         known = load_dataset(arguments.table)
         title, table, truth, positions = known.title, known.table, known.truth, known.positions
     else:
-        table = read_table(arguments.table, **reading)
+        table = budget.read(arguments, arguments.table, reading)
         size = f"{table.n_variables:,} variables, {table.n_rows:,} rows"
         title, truth = f"{Path(arguments.table).name} · {size}", None
         positions = positions_from_names(table.names)
@@ -184,9 +204,10 @@ def _read(arguments: argparse.Namespace) -> Data:
         positions = read_positions(arguments.positions, table.names)
     test = None
     if arguments.test is not None:
-        test = read_table(arguments.test, like=table, **reading)
+        test = budget.read(arguments, arguments.test, {**reading, "like": table})
     elif arguments.test_fraction is not None:
         table, test = table.split(arguments.test_fraction, seed=arguments.seed)
+        test = budget.held_out(arguments, test)
     return Data(title, table, test, truth, positions)
 
 
@@ -199,7 +220,7 @@ def _load_engine(learning: Run) -> None:
         bar.update(0)
         chain = np.cumsum(np.random.default_rng(0).random((64, 6)) < 0.2, axis=1) % 3
         # Codes of more than one byte, for variables of many states, need kernels of their own.
-        wide = learning.table.codes.itemsize > 1
+        wide = bool(learning.table.cardinalities.max() > 256)
         small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
         no_budget: dict[str, Any] = {"max_edges": None} if _budget(learning) else {}
         rehearsal = Run(small, dataclasses.replace(learning.learner, **no_budget), test=small)
@@ -235,16 +256,17 @@ def _no_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _write(learning: Run, result: Result, data: Data, folder: Path) -> list[str]:
+def _write(learning: Run, result: Result, data: Data, folder: Path, known: Selection) -> list[str]:
     """Write all files of a run, and return their names."""
     note = " ".join(learning.table.warnings)
     told = recorded_run(learning, title=data.title, positions=data.positions, note=note)
     contents: dict[str, str | bytes] = {
-        "result.json": result_json(result),
+        "result.json": result_json(result, path=known.path, stability=known.stability),
         "trace.csv": trace_csv(result),
-        "edges.csv": edges_csv(result),
+        "edges.csv": edges_csv(result, known.stability),
         "graph.graphml": graphml(result),
         "replay.html": replay_page(*told),
+        **selection.contents(known, result, learning),
     }
     try:
         for name, content in contents.items():

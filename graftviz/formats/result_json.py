@@ -12,6 +12,7 @@ from graftviz._version import __version__
 from graftviz.learners.base import Learner
 from graftviz.options import option_specs
 from graftviz.runs import Result
+from graftviz.selection import EdgeStability, LamPath
 from graftviz.trace import Certificate
 
 try:
@@ -20,11 +21,14 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 
-def result_record(result: Result) -> dict[str, Any]:
+def result_record(
+    result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
+) -> dict[str, Any]:
     """Return `result` as plain numbers, texts and None, ready for JSON.
 
     ``certificate`` counts what was scored at the end: nothing, when the run was broken off.
-    ``branch`` is there only where other options took over in mid-run.
+    ``branch`` is there only where other options took over in mid-run; ``lam_path`` and
+    ``stability`` where λ was chosen on a path, and edges were looked for in subsamples.
     """
     record: dict[str, Any] = {
         "learner": result.learner.name,
@@ -55,12 +59,19 @@ def result_record(result: Result) -> dict[str, Any]:
     if result.branch is not None:
         options = learner_options(result.branch.learner)
         record["branch"] = {"at": result.branch.at, "options": options}
+    if path is not None:
+        record["lam_path"] = path.summary()
+    if stability is not None:
+        record["stability"] = stability.summary()
     return {key: _plain(value) for key, value in record.items()}
 
 
-def result_json(result: Result) -> str:
+def result_json(
+    result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
+) -> str:
     """Return :func:`result_record` as text."""
-    return json.dumps(result_record(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    record = result_record(result, path=path, stability=stability)
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def learner_options(learner: Learner) -> dict[str, Any]:

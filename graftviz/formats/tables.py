@@ -1,4 +1,4 @@
-"""edges.csv and trace.csv: a run for spreadsheets and data frames.
+"""edges.csv, trace.csv, path.csv and stability.csv: for spreadsheets and data frames.
 
 A cell is empty where a value does not apply. Floats are written so that they read back unchanged.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from graftviz.metrics import StepMetrics
 from graftviz.runs import Result
+from graftviz.selection import EdgeStability, LamPath
 from graftviz.trace import Step
 
 EDGE_COLUMNS = ("source", "target", "weight_norm", "step")
@@ -23,22 +24,51 @@ TRACE_COLUMNS = (
     *("reservoir_size", "reservoir_mean", "tau", "reservoir_max"),
     *("queue", "frozen", "unseen", "hubs", "seconds"),
 )
+PATH_COLUMNS = (
+    *("lam", "edges", "weights", "objective", "nlpl_train", "nlpl_held_out", "ebic"),
+    *("recall", "precision", "f1"),
+)
+STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
 
 
-def edges_csv(result: Result) -> str:
-    """Return one line per edge in order of activation: two names, ‖w_ij‖₂, and its step."""
+def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
+    """Return one line per edge in order of activation: two names, ‖w_ij‖₂, and its step.
+
+    With `stability` a last column holds the share of subsamples in which the edge was found.
+    """
     names = result.model.names
+    edges = result.model.edges.tolist()
+    columns: list[list[Any]] = [
+        [names[i] for i, _ in edges],
+        [names[j] for _, j in edges],
+        result.model.edge_norms().tolist(),
+        activation_steps(result).tolist(),
+    ]
+    header: tuple[str, ...] = EDGE_COLUMNS
+    if stability is not None:
+        columns.append(stability.frequency_of(edges).tolist())
+        header = (*EDGE_COLUMNS, "stability")
+    return _csv(header, zip(*columns, strict=True))
+
+
+def stability_csv(result: Result, stability: EdgeStability) -> str:
+    """Return one line per edge found in any subsample, most frequent first, with its frequency.
+
+    ``in_model`` is 1 for the edges of the model, which was learned from all rows.
+    """
+    names = result.model.names
+    inside = set(map(tuple, result.model.edges.tolist()))
+    rows = zip(stability.edges.tolist(), stability.frequencies.tolist(), strict=True)
     return _csv(
-        EDGE_COLUMNS,
-        (
-            (names[i], names[j], norm, step)
-            for (i, j), norm, step in zip(
-                result.model.edges.tolist(),
-                result.model.edge_norms().tolist(),
-                activation_steps(result).tolist(),
-                strict=True,
-            )
-        ),
+        STABILITY_COLUMNS,
+        ((names[i], names[j], share, int((i, j) in inside)) for (i, j), share in rows),
+    )
+
+
+def path_csv(path: LamPath) -> str:
+    """Return one line per λ, largest first; see :class:`graftviz.selection.PathPoint`."""
+    return _csv(
+        PATH_COLUMNS, ([getattr(point, name) for name in PATH_COLUMNS] for point in path.points)
     )
 
 
@@ -54,8 +84,11 @@ def trace_csv(result: Result) -> str:
 
 def activation_steps(result: Result) -> np.ndarray:
     """Return the step in which each edge of the final model was activated, int64, shape (m,)."""
-    counts = np.array([step.edges for step in result.trace.steps], dtype=np.int64)
-    return np.searchsorted(counts, np.arange(result.model.n_edges), side="right") + 1
+    trace = result.trace
+    history = trace.steps[-1].history if trace.outcome is None else trace.outcome.history
+    recorded = len(trace.steps) if trace.outcome is None else len(history.counts)
+    steps = [history.activated_in(e) for e in history.ids_at(recorded).tolist()]
+    return np.array(steps, dtype=np.int64)
 
 
 def _trace_row(step: Step, metrics: StepMetrics) -> tuple[Any, ...]:

@@ -1,0 +1,145 @@
+"""``graftviz bench``: measure the package beside plain twins, and write the table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from graftviz.commands.folder import made_folder
+from graftviz.errors import InputError
+from graftviz.experiments.bench import Lab, Measurement, Row
+from graftviz.experiments.bench_rows import NLTCS, measurements
+from graftviz.experiments.bench_table import bench_csv, bench_json, bench_markdown, told_seconds
+from graftviz.formats.files import write_whole
+from graftviz.table import DiscreteTable
+
+NAME = "bench"
+INTERRUPTED = 130
+FILES = ("bench.csv", "bench.json", "bench.md")
+_CLEAR_LINE = "\r\033[K"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``bench`` to `parser`."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("bench"),
+        metavar="DIR",
+        help="folder for bench.csv, bench.json and bench.md (default: bench)",
+    )
+    parser.add_argument(
+        "--large", action="store_true", help="measure 10,000 variables too: some minutes more"
+    )
+    parser.add_argument(
+        "--nltcs",
+        type=Path,
+        metavar="DIR",
+        help="folder with the nltcs data, as nltcs.train.data and nltcs.test.data or as nltcs.npz",
+    )
+    parser.add_argument(
+        "--only", metavar="TEXT", help="only what has TEXT in its name, such as 'BP sweep'"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print and write; return the exit code."""
+    given = {} if arguments.nltcs is None else {NLTCS.source: read_nltcs(arguments.nltcs)}
+    chosen = measurements(large=arguments.large, nltcs=arguments.nltcs is not None)
+    if arguments.only is not None:
+        chosen = tuple(item for item in chosen if arguments.only.lower() in item.name.lower())
+        if not chosen:
+            raise InputError(f"Nothing that is measured has {arguments.only!r} in its name.")
+    folder = made_folder(arguments.out)
+    lab = Lab(given)
+    interrupted = _measure(lab, chosen)
+    if not lab.rows:
+        print("Interrupted before the first row; nothing was measured.", file=sys.stderr)
+        return INTERRUPTED
+    contents = (bench_csv(lab.rows), bench_json(lab.rows), bench_markdown(lab.rows))
+    try:
+        for name, content in zip(FILES, contents, strict=True):
+            write_whole(folder / name, content)
+    except OSError as error:
+        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    print(f"\n{contents[-1]}")
+    print(f"{', '.join(FILES)} are in {folder}.")
+    if interrupted:
+        print(
+            f"Interrupted: {len(lab.rows)} of {len(chosen)} rows were measured and written.",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    return 0
+
+
+def read_nltcs(folder: Path) -> tuple[DiscreteTable, DiscreteTable]:
+    """Read the training and the test rows of nltcs.
+
+    Raises
+    ------
+    InputError
+        When the folder does not hold them, or they are no table of zeros and ones.
+    """
+    packed = folder / "nltcs.npz"
+    try:
+        if packed.exists():
+            with np.load(packed) as arrays:
+                parts = [arrays[name] for name in ("train", "test")]
+        else:
+            files = [folder / f"nltcs.{name}.data" for name in ("train", "test")]
+            parts = [np.loadtxt(file, dtype=np.int64, delimiter=",") for file in files]
+    except (OSError, ValueError, KeyError) as problem:
+        raise InputError(
+            f"No nltcs data can be read from {folder}: it should hold nltcs.train.data and "
+            f"nltcs.test.data, or nltcs.npz with the arrays train and test ({problem})."
+        ) from None
+    if any(part.ndim != 2 or not np.isin(part, (0, 1)).all() for part in parts):
+        raise InputError(f"The nltcs data in {folder} are not rows of zeros and ones.")
+    if parts[0].shape[1] != parts[1].shape[1]:
+        raise InputError(f"Train and test of the nltcs data in {folder} differ in their columns.")
+    sizes = [2] * parts[0].shape[1]
+    train, test = (DiscreteTable.from_codes(part, cardinalities=sizes) for part in parts)
+    return train, test
+
+
+def _measure(lab: Lab, chosen: tuple[Measurement, ...]) -> bool:
+    """Measure all rows, or until Ctrl-C; return whether it was interrupted."""
+    on_terminal = sys.stderr.isatty()
+    try:
+        for k, measurement in enumerate(chosen, start=1):
+            if on_terminal:
+                line = f"{_CLEAR_LINE}{k} of {len(chosen)}: {_title(measurement)} …"
+                print(line, end="", file=sys.stderr, flush=True)
+            row = lab.measure(measurement)
+            if on_terminal:
+                print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+            print(_told(row), flush=True)
+    except KeyboardInterrupt:
+        if on_terminal:
+            print(file=sys.stderr)
+        return True
+    return False
+
+
+def _title(measurement: Measurement) -> str:
+    return f"{measurement.name}, n = {measurement.size.nodes:,}"
+
+
+def _told(row: Row) -> str:
+    """Return one row in a line."""
+    title = _title(row.measurement)
+    if "seconds" not in row.values:
+        return f"{title}: not measured, {row.missing}"
+    told = [told_seconds(row.values["seconds"])]
+    yardstick = row.measurement.yardstick
+    if row.missing:
+        told.append(row.missing)
+    elif yardstick is not None and "ratio" in row.values:
+        theirs = told_seconds(row.yardstick_values["seconds"])
+        told.append(f"{yardstick.name} {theirs} ({row.values['ratio']:.3g} times as long)")
+    told += [f"{name} {row.values[name]:.3f}" for name in ("F1", "NLPL") if name in row.values]
+    return f"{title}: {', '.join(told)}"

@@ -1,0 +1,1 @@
+"""Experiments: what the project measures, and against what."""

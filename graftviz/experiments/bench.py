@@ -1,0 +1,391 @@
+"""The benchmark's machinery: declared measurements, what runs them, and the rows that result."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.metrics import negative_log_pseudo_likelihood, recall_precision_f1
+from graftviz.model import PairwiseMRF
+from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
+from graftviz.table import DiscreteTable
+
+SECONDS_PER_ROW = 3.0  # repetitions go on until so much processor time is spent on a row
+MOST_REPETITIONS = 7
+_VERY_MANY, _FEW_CHAINS = 2_000, 1_024
+LOWER_IS_BETTER = (
+    *("seconds", "NLPL", "NLPL gap", "objective gap", "KKT residual", "share of pairs"),
+)
+
+
+class Unavailable(Exception):
+    """A yardstick or data set that is not there; the text says why."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Which data a measurement works on.
+
+    Attributes
+    ----------
+    nodes, rows, states : int
+        Variables, rows to learn from (0 where the generating model is all that is wanted), and
+        states of each variable.
+    held_out : int
+        Rows for the NLPL.
+    edges : int or None
+        Edges of the generating graph; None: the 2 n − 4 of a Barabási–Albert graph, m = 2.
+    edge_sigma : float
+        Standard deviation of its edge weights.
+    source : str
+        "generated", or the name of a data set that the lab was given.
+    """
+
+    nodes: int
+    rows: int
+    states: int = 5
+    held_out: int = 1000
+    edges: int | None = None
+    edge_sigma: float = 1.0
+    source: str = "generated"
+    seed: int = 1
+
+    def rehearsal(self) -> Size:
+        """Return the smallest size that uses the same kernels."""
+        edges = None if self.edges is None else 14
+        rows = min(self.rows, 500)
+        return Size(8, rows, self.states, 50, edges=edges, seed=self.seed)
+
+
+class Problem:
+    """Data of one size, made when they are first asked for."""
+
+    def __init__(self, size: Size) -> None:
+        self.size = size
+
+    @cached_property
+    def model(self) -> PairwiseMRF:
+        """The generating model: a Barabási–Albert graph, plus random edges if more are wanted."""
+        size = self.size
+        edges = {(int(i), int(j)) for i, j in scale_free_graph(size.nodes, size.seed).edges}
+        rng = np.random.default_rng(size.seed)
+        while len(edges) < (size.edges or 0):
+            i, j = sorted(rng.choice(size.nodes, size=2, replace=False).tolist())
+            edges.add((i, j))
+        return random_model(
+            np.array(sorted(edges)),
+            [size.states] * size.nodes,
+            edge_sigma=size.edge_sigma,
+            seed=size.seed,
+        )
+
+    @cached_property
+    def tables(self) -> tuple[DiscreteTable, DiscreteTable]:
+        """Rows to learn from, and held-out rows."""
+        size = self.size
+        rows = size.rows + size.held_out
+        # Of very many variables, fewer and longer chains: most of the work is their burn-in.
+        chains = _FEW_CHAINS if size.nodes > _VERY_MANY else None
+        table = sample_gibbs(self.model, rows, seed=size.seed, chains=chains).table
+        order = np.random.default_rng(size.seed).permutation(rows)
+        return table.rows(np.sort(order[: size.rows])), table.rows(np.sort(order[size.rows :]))
+
+    @property
+    def train(self) -> DiscreteTable:
+        """Rows to learn from."""
+        return self.tables[0]
+
+    @property
+    def test(self) -> DiscreteTable:
+        """Held-out rows."""
+        return self.tables[1]
+
+    @cached_property
+    def truth(self) -> np.ndarray | None:
+        """The true edges, if anybody knows them."""
+        return self.model.edges
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """Training codes as plain NumPy code wants them: int64, shape (n, rows)."""
+        return self.train.codes.astype(np.int64)
+
+
+class GivenProblem(Problem):
+    """Data that were brought, without a truth."""
+
+    def __init__(self, size: Size, train: DiscreteTable, test: DiscreteTable) -> None:
+        super().__init__(size)
+        self._given = train, test
+
+    @cached_property
+    def tables(self) -> tuple[DiscreteTable, DiscreteTable]:
+        """Rows to learn from, and held-out rows."""
+        return self._given
+
+    @cached_property
+    def truth(self) -> np.ndarray | None:
+        """Nobody knows."""
+        return None
+
+
+class Sample(NamedTuple):
+    """What one repetition gave.
+
+    Attributes
+    ----------
+    seconds, wall : float
+        Of processor and of clock.
+    model : PairwiseMRF or None
+        What was learned, if anything was.
+    facts : dict
+        Further numbers, by name.
+    """
+
+    seconds: float
+    wall: float
+    model: PairwiseMRF | None = None
+    facts: dict[str, float] = {}  # noqa: RUF012 (never written to)
+
+    def scaled(self, factor: float) -> Sample:
+        """Return the sample with its time multiplied: a part of the work stood for the whole."""
+        return self._replace(seconds=self.seconds * factor, wall=self.wall * factor)
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, Sample]:
+    """Do `work` and return its result and what it took."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, Sample(time.process_time() - cpu, time.perf_counter() - wall)
+
+
+class Goal(NamedTuple):
+    """A number to reach, and one to try for.
+
+    Attributes
+    ----------
+    quantity : str
+        A key of :attr:`Row.values`.
+    least : float
+        Infinite where nothing less than `wanted` counts.
+    """
+
+    quantity: str
+    least: float
+    wanted: float
+
+    def verdict(self, value: float) -> str:
+        """Return "tried for", "reached" or "missed"."""
+        sign = -1.0 if self.quantity in LOWER_IS_BETTER else 1.0
+        if sign * value >= sign * self.wanted:
+            return "tried for"
+        must = math.isfinite(self.least)
+        return "reached" if must and sign * value >= sign * self.least else "missed"
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What else does the same work."""
+
+    name: str
+    run: Callable[[Lab, Size], Sample]
+    rehearse: bool = True
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of the benchmark, declared.
+
+    Attributes
+    ----------
+    name : str
+        The work, in words.
+    size : Size
+    run : callable (lab, size) -> Sample
+        Does it once, with this package.
+    group : str
+        The table it belongs to: "speed" or "learners".
+    yardstick : Yardstick, optional
+    goals : tuple of Goal
+    rehearse : bool
+        Whether to do the work on tiny data first, so that nothing is compiled while time counts.
+    """
+
+    name: str
+    size: Size
+    run: Callable[[Lab, Size], Sample]
+    group: str = "speed"
+    yardstick: Yardstick | None = None
+    goals: tuple[Goal, ...] = ()
+    rehearse: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured.
+
+    Attributes
+    ----------
+    values : dict
+        "seconds" (median of processor time), "wall", "ratio" and what else is known: "recall",
+        "precision", "F1", "NLPL", "edges" and the facts of the work.
+    yardstick_values : dict
+        The same of the yardstick; empty where there is none.
+    missing : str
+        Why there is no measurement or no yardstick; empty if there is.
+    """
+
+    measurement: Measurement
+    repetitions: int = 0
+    values: dict[str, float] = field(default_factory=dict)
+    yardstick_values: dict[str, float] = field(default_factory=dict)
+    missing: str = ""
+
+    def verdicts(self) -> list[tuple[Goal, float | None, str]]:
+        """Return every goal with what was measured, and the verdict."""
+        return [
+            (goal, self.values[goal.quantity], goal.verdict(self.values[goal.quantity]))
+            if goal.quantity in self.values
+            else (goal, None, "not measured")
+            for goal in self.measurement.goals
+        ]
+
+
+class Lab:
+    """Data and finished rows, shared by all measurements of one session.
+
+    Parameters
+    ----------
+    given : dict, optional
+        Data sets by their source name: rows to learn from and held-out rows.
+    seconds_per_row : float
+        Processor time that repetitions of one row may take.
+    """
+
+    def __init__(
+        self,
+        given: dict[str, tuple[DiscreteTable, DiscreteTable]] | None = None,
+        *,
+        seconds_per_row: float = SECONDS_PER_ROW,
+    ) -> None:
+        self._given = given or {}
+        self._problems: dict[Size, Problem] = {}
+        self.seconds_per_row = seconds_per_row
+        self.rows: list[Row] = []
+
+    def problem(self, size: Size) -> Problem:
+        """Return the data of a size.
+
+        Raises
+        ------
+        Unavailable
+            When they are to be given, and were not.
+        """
+        if size not in self._problems:
+            if size.source == "generated":
+                self._problems[size] = Problem(size)
+            elif size.source in self._given:
+                self._problems[size] = GivenProblem(size, *self._given[size.source])
+            else:
+                raise Unavailable(f"the data set {size.source} was not given")
+        return self._problems[size]
+
+    def earlier(self, name: str, size: Size) -> Row:
+        """Return the row of the same size that was measured before under this name.
+
+        Raises
+        ------
+        Unavailable
+            When there is none.
+        """
+        for row in self.rows:
+            if row.measurement.name == name and row.measurement.size == size and row.values:
+                return row
+        raise Unavailable(f"{name} was not measured")
+
+    def measure(self, measurement: Measurement) -> Row:
+        """Do a measurement and its yardstick, and remember the row."""
+        row = self._measured(measurement)
+        self.rows.append(row)
+        return row
+
+    def _measured(self, measurement: Measurement) -> Row:
+        try:
+            own, repetitions = self._repeated(measurement, measurement.size)
+        except (Unavailable, InputError) as problem:
+            return Row(measurement, missing=str(problem))
+        values = self._values(own, measurement.size)
+        yardstick = measurement.yardstick
+        if yardstick is None:
+            return Row(measurement, repetitions, values)
+        try:
+            other, _ = self._repeated(yardstick, measurement.size)
+        except Unavailable as problem:
+            return Row(measurement, repetitions, values, missing=str(problem))
+        theirs = self._values(other, measurement.size)
+        if values["seconds"] > 0:
+            values["ratio"] = theirs["seconds"] / values["seconds"]
+        if "objective" in values and "objective" in theirs:
+            values["objective gap"] = values["objective"] / theirs["objective"] - 1.0
+        return Row(measurement, repetitions, values, theirs)
+
+    def _repeated(self, work: Measurement | Yardstick, size: Size) -> tuple[Sample, int]:
+        """Return the last sample with the median times of all, and how many there were."""
+        if work.rehearse:
+            work.run(self, size.rehearsal())
+        samples: list[Sample] = []
+        took = [0.0]
+        while len(samples) < MOST_REPETITIONS and sum(took) + took[-1] <= self.seconds_per_row:
+            started = time.process_time()
+            samples.append(work.run(self, size))
+            took.append(time.process_time() - started)
+        seconds = median(sample.seconds for sample in samples)
+        wall = median(sample.wall for sample in samples)
+        return samples[-1]._replace(seconds=seconds, wall=wall), len(samples)
+
+    def _values(self, sample: Sample, size: Size) -> dict[str, float]:
+        values = {"seconds": sample.seconds, "wall": sample.wall, **sample.facts}
+        if sample.model is not None:
+            values |= quality(sample.model, self.problem(size))
+        return values
+
+
+def quality(model: PairwiseMRF, problem: Problem) -> dict[str, float]:
+    """Return how good a learned model is: against the truth, and on held-out rows.
+
+    "NLPL gap" compares with the NLPL of the generating model on the same rows; "best F1" is the
+    best of keeping only the edges with the largest weight norms, "path F1" of keeping only those
+    that were activated first.
+    """
+    values = {"edges": float(model.n_edges)}
+    values["NLPL"] = negative_log_pseudo_likelihood(model, problem.test)
+    if problem.truth is None:
+        return values
+    found = recall_precision_f1(model.edges, problem.truth)
+    named = {"recall": found.recall, "precision": found.precision, "F1": found.f1}
+    values |= {name: value for name, value in named.items() if value is not None}
+    norms = [np.linalg.norm(model.edge_weights(e)) for e in range(model.n_edges)]
+    ranked = model.edges[np.argsort(norms, kind="stable")[::-1]]
+    values["best F1"] = best_f1(ranked, problem.truth)
+    values["path F1"] = best_f1(model.edges, problem.truth)
+    generating = negative_log_pseudo_likelihood(problem.model, problem.test)
+    values["NLPL gap"] = values["NLPL"] / generating - 1.0
+    return values
+
+
+def best_f1(ranked: np.ndarray, truth: np.ndarray) -> float:
+    """Return the largest F1 of the first k edges of a ranking, over all k."""
+    true = {(int(i), int(j)) for i, j in np.sort(truth, axis=1)}
+    hits, best = 0, 0.0
+    for k, (i, j) in enumerate(np.sort(ranked, axis=1), start=1):
+        hits += (int(i), int(j)) in true
+        best = max(best, 2 * hits / (k + len(true)))
+    return best
