@@ -3,17 +3,22 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.compare_panel import show_comparison
 from graftviz.ui.grow_panels import (
     engine_is_ready,
+    show_actions,
     show_branch_bar,
     show_choices,
     show_data_panel,
+    show_engine,
     show_messages,
     show_toolbar,
 )
 from graftviz.ui.live import live_player
+from graftviz.ui.path_panel import show_path
 from graftviz.ui.player_component import load_player
 from graftviz.ui.services import grow_state, warm_up
+from graftviz.ui.stability_panel import show_stability
 
 engine = warm_up()
 state = grow_state()
@@ -28,16 +33,21 @@ toolbar, above = st.sidebar.container(), st.container()
 with above:
     show_data_panel(state)
 with st.sidebar:
-    show_choices(state)
+    show_choices(state, is_ready=engine.ready.is_set())
 
 if engine_is_ready(engine):
     is_new_run = state.refresh()
     with above:
         show_messages(state)
+        show_actions(state)
         show_branch_bar(state)
+        show_comparison(state)
+        show_stability(state)
+    show_path(state)
     live_player(state, new_run=is_new_run)
     load_player()
     with toolbar:
         show_toolbar(state)
+        show_engine(engine)
     if (link := state.link()) != st.query_params.to_dict():
         st.query_params.from_dict(link)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
@@ -9,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
+from graftviz.memory import size_text
+from graftviz.ui import budget
+from graftviz.ui.controls import AUTO
+from graftviz.ui.downloads import FILES, build_edges, build_file
 from graftviz.ui.session_run import EVERYTHING
+from graftviz.ui.stability_panel import stability_json
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
@@ -79,10 +87,12 @@ def test_it_opens_on_a_sample_with_known_truth() -> None:
     assert sentences(app) == ""
     state = state_of(app)
     assert state.settings.learner == "best-choice"
+    assert state.options()["preset"] == "paper"
+    assert app.selectbox(key="option.preset").value == "paper"
+    assert "preset" not in query_of(app)
     assert state.material.truth is not None
     options = state.options()
     assert options["alpha"] == 0.75
-    assert options["hubs"] is True
     assert app.slider(key="option.alpha").value == 0.75
     run = state.run
     assert run.wait(1, 30)
@@ -100,7 +110,9 @@ def test_every_data_set_can_be_chosen(key: str) -> None:
     assert state.run.wait(1, 60)
     header = json.loads(state.run.header_json)
     assert header["title"] == state.material.title
-    assert header["lam"] == state.options()["lam"]
+    assert header["lam"] == state.options()["lam"] == state.material.suggested["lam"]
+    content = finished(app)
+    assert 10 <= content["outcome"]["edges"] <= 3 * state.material.train.n_variables
 
 
 @pytest.mark.parametrize("name", learner_names())
@@ -127,6 +139,63 @@ def test_an_option_learns_the_run_again_and_is_written_to_the_link() -> None:
     app.slider(key="option.alpha").set_value(0.75).run()
     assert "alpha" not in query_of(app)
     assert state_of(app).run is before
+
+
+def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -> None:
+    app = open_app(data="karate")
+    suggested = state_of(app).material.suggested["lam"]
+    assert app.select_slider(key="option.lam").value == suggested
+    assert app.select_slider(key="option.lam2").options[0].startswith("auto 0.")
+    app.selectbox(key="option.preset").set_value("best").run()
+    assert not app.exception
+    assert sentences(app) == ""
+    state = state_of(app)
+    assert query_of(app)["preset"] == "best"
+    assert state.options()["lam"] is None
+    assert app.select_slider(key="option.lam").value == AUTO
+    resolved = state.automatic()
+    assert app.select_slider(key="option.lam").options[0] == f"auto {resolved['lam']:.3g}"
+    for name in ("score", "objective"):
+        captions = app.radio(key=f"option.{name}").proto.captions
+        assert captions[0] == "As the preset says: pseudo-likelihood."
+        assert all(captions), "a line each says when to use which"
+    assert app.number_input(key="option.significance").placeholder == "automatic: 3"
+    assert finished(app)["outcome"]["converged"]
+    app.select_slider(key="option.lam").set_value(0.01).run()
+    assert query_of(app)["lam"] == "0.01"
+    app.select_slider(key="option.lam").set_value(AUTO).run()
+    assert "lam" not in query_of(app)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_every_score_can_be_chosen(score: str) -> None:
+    app = open_app(data="karate")
+    app.radio(key="option.score").set_value(score).run()
+    assert not app.exception
+    assert sentences(app) == ""
+    assert finished(app)["outcome"]["edges"] > 10
+    assert state_of(app).run.recorder.run.steps[0].test.score == score
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_every_objective_can_be_chosen(objective: str) -> None:
+    app = open_app(data="karate")
+    app.radio(key="option.objective").set_value(objective).run()
+    assert not app.exception
+    assert sentences(app) == ""
+    assert finished(app)["outcome"]["edges"] > 10
+    outcome = state_of(app).run.recorder.run.outcome
+    assert outcome.objective_name == OBJECTIVE_NAMES[objective]
+
+
+def test_options_that_do_not_go_together_cost_a_sentence() -> None:
+    app = open_app(data="karate")
+    before = state_of(app).run
+    app.radio(key="option.score").set_value("linear-response").run()
+    app.radio(key="option.objective").set_value("pseudo-likelihood").run()
+    assert not app.exception
+    assert "fixed point" in sentences(app) or "choose" in sentences(app)
+    assert state_of(app).run is not before
 
 
 def test_chosen_options_stay_with_another_data_set_and_suggestions_follow_it() -> None:
@@ -157,6 +226,218 @@ def test_a_link_opens_what_it_says() -> None:
     assert header["branch"]["run"] == state.ghost.token
 
 
+def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> None:
+    app = open_app()
+    paper = state_of(app).run
+    assert app.button(key="compare").label == "What does best do differently?"
+    app.button(key="compare").click().run()
+    assert not app.exception
+    assert sentences(app) == ""
+    state = state_of(app)
+    assert query_of(app)["compare"] == "best"
+    assert state.ghost is paper
+    assert state.run.recorder.run.learner.preset == "best"
+    paper.grant()
+    assert paper.wait(EVERYTHING, 60)
+    best_end, paper_end = finished(app)["outcome"], paper.outcome
+    app.run()
+    told = "\n".join(element.value for element in app.markdown)
+    for name, outcome in (("paper", paper_end), ("best", best_end)):
+        line = next(line for line in told.splitlines() if line.startswith("| ") and name in line)
+        for number in (
+            f"{outcome['edges']:,}",
+            f"{outcome['precision']:.2f}",
+            f"{outcome['recall']:.2f}",
+            f"{outcome['nlpl']:.3f}",
+        ):
+            assert number in line
+    assert "Explains away" in told
+    assert "share a neighbour" in told
+    assert "Measures in noise" in told
+    assert "Prunes" in told
+    assert json.loads(state.run.header_json)["beside"] == "the paper's method"
+    assert best_end["precision"] > paper_end["precision"]
+    assert best_end["nlpl"] < paper_end["nlpl"]
+    app.button(key="compare").click().run()
+    assert "compare" not in query_of(app)
+    assert state_of(app).run is paper
+
+
+def test_a_link_opens_the_comparison() -> None:
+    app = open_app(data="karate", compare="best")
+    assert sentences(app) == ""
+    state = state_of(app)
+    assert state.run.recorder.run.learner.preset == "best"
+    assert state.ghost.recorder.run.learner.preset == "paper"
+    assert app.button(key="compare").label == "Back to the paper's method"
+
+
+def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:
+    app = open_app(data="upload")
+    upload_of(app, "upload.table").upload("mine.csv", csv_table(rows=400, variables=8)).run()
+    app.button(key="compare").click().run()
+    assert not app.exception
+    state = state_of(app)
+    finished(app)
+    lent = [r["layout"] for r in json.loads(state.ghost.feed_json(1, EVERYTHING))["records"]][-1:]
+    header = json.loads(state.run.header_json)
+    assert header["positions"] is None
+    assert [header["layout"]] == lent
+    assert not any("layout" in record for record in finished(app)["records"])
+
+
+def test_learners_without_presets_are_not_compared_with_best() -> None:
+    app = open_app(data="karate", learner="chow-liu", compare="best")
+    assert "has no presets" in sentences(app)
+    assert not [button for button in app.button if button.key == "compare"]
+
+
+def wait_for(app: AppTest, work: Any) -> None:
+    assert work.wait(120)
+    assert work.failure == ""
+    app.run()
+    assert not app.exception
+
+
+def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
+    app = open_app(data="karate")
+    finished(app)
+    app.run()
+    app.button(key="stability").click().run()
+    assert not app.exception
+    run = state_of(app).run
+    assert app.get("progress") or run.stability.ended, "the page goes on meanwhile"
+    wait_for(app, run.stability)
+    found = run.stability.latest
+    assert found.done == found.planned == 50
+    told = "\n".join(element.value for element in app.markdown)
+    shares = found.frequency_of(run.result().model.edges)
+    assert f"**{int((shares >= 0.9).sum())} of {len(shares)} edges**" in told
+    assert not [button for button in app.button if button.key == "stability"]
+    message = json.loads(stability_json(run))
+    assert (message["run"], message["of"]) == (run.token, 50)
+    assert {(i, j): count for i, j, count in message["edges"]} == {
+        (i, j): count
+        for (i, j), count in zip(found.edges.tolist(), found.counts.tolist(), strict=True)
+    }
+    # The column in edges.csv; and the result is there when the run is shown again.
+    table = pd.read_csv(io.BytesIO(build_file(run, next(f for f in FILES if "edges" in f.name))))
+    assert np.allclose(table["stability"], shares)
+    app.slider(key="option.alpha").set_value(0.5).run()
+    assert [button for button in app.button if button.key == "stability"]
+    assert b"stability" not in build_edges(state_of(app).run).encode()
+    app.slider(key="option.alpha").set_value(0.75).run()
+    assert state_of(app).run.stability.latest is found
+
+
+def test_stability_can_be_cancelled_and_needs_rows() -> None:
+    app = open_app(data="scale-free-200")
+    app.button(key="stability").click().run()
+    work = state_of(app).run.stability
+    app.button(key="stability_cancel").click().run()
+    assert not app.exception
+    assert state_of(app).run.stability is None
+    count = work.latest.done if work.latest else 0
+    assert count < 50
+    few = open_app(data="upload")
+    upload_of(few, "upload.table").upload("mine.csv", csv_table(rows=3)).run()
+    few.button(key="stability").click().run()
+    assert not few.exception
+    assert "too few" in sentences(few)
+
+
+def test_a_path_over_lam_ends_in_one_click() -> None:
+    app = open_app(data="survey")
+    app.button(key="path").click().run()
+    assert not app.exception
+    [plan] = state_of(app).paths
+    assert plan.by_noise == 0
+    work = state_of(app).paths[plan]
+    wait_for(app, work)
+    assert app.get("plotly_chart")
+    best = work.latest.best_by_ebic
+    assert app.button(key="path_take_held-out").label == (
+        f"Take λ = {work.latest.best_by_nlpl.lam:g} (held-out)"
+    )
+    assert app.button(key="path_take_EBIC").label == f"Take λ = {best.lam:g} (EBIC)"
+    app.button(key="path_take_EBIC").click().run()
+    assert not app.exception
+    assert query_of(app)["lam"] == f"{best.lam:g}"
+    assert app.select_slider(key="option.lam").value == best.lam
+    assert not app.get("plotly_chart"), "the panel closes"
+    app.button(key="path").click().run()
+    assert state_of(app).paths == {plan: work}, "the path is not learned again"
+
+
+def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
+    app = open_app(data="survey", preset="best")
+    app.button(key="path").click().run()
+    assert "matters little" in "".join(element.value for element in app.markdown)
+    [plan] = state_of(app).paths
+    assert plan.by_noise == 3
+    assert plan.learner.significance == 0
+    wait_for(app, state_of(app).paths[plan])
+    app.button(key="path_take_held-out").click().run()
+    query = query_of(app)
+    assert query["significance"] == "0"
+    assert float(query["lam"]) == state_of(app).paths[plan].latest.best_by_nlpl.lam
+
+
+def test_a_path_can_be_cancelled() -> None:
+    app = open_app(data="scale-free-200")
+    app.button(key="path").click().run()
+    assert len(state_of(app).paths) == 1
+    app.button(key="path_cancel").click().run()
+    assert not app.exception
+    assert state_of(app).paths == {}
+
+
+def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_app(data="karate")
+    before = state_of(app).run
+    monkeypatch.setattr(budget, "ASK_SECONDS", 1e-9)
+    app.slider(key="option.alpha").set_value(0.5).run()
+    assert not app.exception
+    assert "This run will take about" in sentences(app)
+    assert "beyond 1e-09 s" in sentences(app)
+    assert "from before" in sentences(app)
+    assert state_of(app).run is before
+    assert "alpha" not in query_of(app)
+    app.button(key="run_anyway").click().run()
+    assert sentences(app) == ""
+    assert state_of(app).run is not before
+    assert query_of(app)["alpha"] == "0.5"
+    assert finished(app)["outcome"]["edges"] > 10
+    app.slider(key="option.alpha").set_value(0.75).run()
+    assert sentences(app) == "", "what is there already is not asked about"
+    assert state_of(app).run is before
+
+
+def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "ASK_BYTES", -1)
+    app = open_app(data="karate")
+    assert "more than now" in sentences(app)
+    assert state_of(app).run is None
+    app.button(key="run_anyway").click().run()
+    assert not app.exception
+    assert state_of(app).run is not None
+
+
+def test_a_run_without_memory_is_refused_with_the_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = open_app(data="karate")
+    before = state_of(app).run
+    monkeypatch.setattr(budget, "free_bytes", lambda: 0)
+    monkeypatch.setattr(budget, "resident_bytes", lambda: 1_000_000)
+    app.slider(key="option.alpha").set_value(0.5).run()
+    assert not app.exception
+    assert re.search(r"about [\d.]+ [MG]B of memory", sentences(app))
+    assert f"There are {size_text(1_000_000)} on this machine" in sentences(app)
+    assert not [button for button in app.button if button.key == "run_anyway"]
+    assert state_of(app).run is before
+
+
 BAD_LINKS = {
     "data": ({"data": "mars"}, "There is no data set 'mars'"),
     "learner": ({"learner": "guess"}, "There is no learner 'guess'"),
@@ -164,6 +445,8 @@ BAD_LINKS = {
     "text": ({"seed": "x"}, "The seed must be a whole number"),
     "key": ({"colour": "red"}, "no setting 'colour'"),
     "branch": ({"branch": "soon"}, "A branch is written as step:option=value"),
+    "old preset": ({"preset": "default"}, "default is called paper now"),
+    "comparison": ({"compare": "worst"}, "A run can be compared with best"),
     "fingerprint": ({"data": "upload", "fingerprint": "?"}, "is no fingerprint"),
 }
 

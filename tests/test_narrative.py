@@ -25,7 +25,7 @@ from graftviz.narrative import (
 from graftviz.narrative.phrases import LONGEST_NAME, listed, pair, score
 from graftviz.runs import Branch, Run
 from graftviz.table import DiscreteTable
-from graftviz.trace import PASSED, Step
+from graftviz.trace import PASSED, ActivationTest, Step
 
 N = 12
 
@@ -53,13 +53,19 @@ def finished(learner: BestChoice | EdgeGrafting | FirstHit, **settings: object) 
     return run
 
 
+PAPER = {"preset": "paper", "lam": 1e-3, "lam2": 0.03}
 LEARNERS = {
-    "choosy": BestChoice(max_edges=20),
-    "greedy": BestChoice(alpha=0.0, t_max=8),
-    "best only": BestChoice(alpha=1.0, t_max=8, hubs=False),
-    "small reservoir": BestChoice(reservoir=3, t_max=10),
-    "edge grafting": EdgeGrafting(max_edges=15),
-    "first hit": FirstHit(max_edges=15),
+    "choosy": BestChoice(max_edges=20, **PAPER),
+    "greedy": BestChoice(alpha=0.0, t_max=8, max_edges=66, **PAPER),
+    "best only": BestChoice(alpha=1.0, t_max=8, hubs=False, max_edges=66, **PAPER),
+    "small reservoir": BestChoice(reservoir=3, t_max=10, max_edges=66, **PAPER),
+    "edge grafting": EdgeGrafting(max_edges=15, **PAPER),
+    "first hit": FirstHit(max_edges=15, **PAPER),
+    "best": BestChoice(t_max=12),
+    "best, first hit": FirstHit(),
+    "best edge grafting": EdgeGrafting(),
+    "response": BestChoice(preset="paper", score="linear-response", significance=2.0),
+    "rows": BestChoice(preset="paper", score="pseudo-likelihood", lam=4e-3, group_weight="sqrt"),
 }
 RUNS = {name: finished(learner) for name, learner in LEARNERS.items()}
 
@@ -96,7 +102,10 @@ def test_best_choice_names_mean_maximum_and_threshold() -> None:
         if len(view.scores) > 1:
             words = words_of(run, step.index)
             assert f"average {score(view.mean)} and reach {score(view.maximum)}" in words
-            assert f"with α = 0.75 an edge needs at least τ = {score(view.tau)}" in words
+            assert (
+                f"with α = {run.learner.alpha:g} an edge needs at least τ = {score(view.tau)}"
+                in words
+            )
             told += 1
     assert told > 3
     assert "with α = 1 only the best edge is taken" in words_of(RUNS["best only"], 2)
@@ -106,9 +115,18 @@ def test_best_choice_names_mean_maximum_and_threshold() -> None:
 @pytest.mark.parametrize(
     ("learner", "told"),
     [
-        (BestChoice(reservoir=2), "To fill the reservoir {tests} edges were tested; 2 were above"),
-        (BestChoice(first_tests=9), "To fill the reservoir 9 edges were tested, as many as the"),
-        (BestChoice(reservoir=66), "For the first filling of the reservoir all 66 pairs were"),
+        (
+            BestChoice(reservoir=2, **PAPER),
+            "To fill the reservoir {tests} edges were tested; 2 were above",
+        ),
+        (
+            BestChoice(first_tests=9, **PAPER),
+            "To fill the reservoir 9 edges were tested, as many as the",
+        ),
+        (
+            BestChoice(reservoir=66, **PAPER),
+            "For the first filling of the reservoir all 66 pairs were",
+        ),
     ],
 )
 def test_first_step_says_why_the_filling_ended(learner: BestChoice, told: str) -> None:
@@ -197,7 +215,7 @@ def test_lists_and_long_names_are_cut() -> None:
 
 
 def test_outcomes_say_what_is_proven() -> None:
-    run = finished(BestChoice(lam=0.03))
+    run = finished(BestChoice(preset="paper", lam=0.03))
     assert run.outcome is not None
     assert run.outcome.converged
     assert outcome_words(run.outcome) == run.outcome.stop_reason
@@ -222,19 +240,48 @@ def test_options_of_a_branch_hold_after_its_step() -> None:
 # ------------------------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize("group_weight", ["count", "sqrt"])
-def test_scores_are_those_the_learner_saw(group_weight: str) -> None:
-    lam = 1e-3 if group_weight == "count" else 5e-3
-    run = finished(BestChoice(group_weight=group_weight, lam=lam, max_edges=15))
+SEEN = {
+    "belief": BestChoice(preset="paper", lam=1e-3, max_edges=15),
+    "sqrt": BestChoice(preset="paper", lam=5e-3, group_weight="sqrt", max_edges=15),
+    "response": BestChoice(preset="paper", score="linear-response", lam=2e-3),
+    "response, noise": BestChoice(preset="paper", score="linear-response", significance=3.0),
+    "rows": BestChoice(preset="paper", score="pseudo-likelihood", lam=4e-3, max_edges=20),
+    "best": BestChoice(preset="best", t_max=12),
+    "best, penalised nodes": BestChoice(preset="best", t_max=12, penalise_nodes=True),
+}
+
+
+@pytest.mark.parametrize("learner", SEEN.values(), ids=SEEN)
+def test_scores_are_those_the_learner_saw(learner: BestChoice) -> None:
+    run = finished(learner)
     compared = 0
     for step in run.steps:
+        test = step.test
+        assert test is not None
         for (i, j), seen in zip(step.tested.edges.tolist(), step.tested.scores, strict=True):
+            if len(step.removed):
+                continue
             told = why_not(run, i, j, step.index - 1)
-            assert told["score"] == pytest.approx(seen, rel=1e-6)
-            assert told["violates"] == (seen > lam)
-            assert told["threshold"] == lam
+            assert told["violates"] == (seen > test.lam)
+            if told["symbol"] == "λ":
+                assert told["threshold"] == test.lam
+                assert told["score"] == pytest.approx(seen, rel=1e-3, abs=1e-7)
+            else:
+                assert told["threshold"] == test.significance
+                assert f"{score(told['score'])} times its noise" in told["words"]
+                if told["violates"]:
+                    assert f"its score is {score(seen)}" in told["words"] or seen > 0.1
+                else:
+                    share = test.lam * told["score"] / test.significance
+                    assert seen <= share * 1.001 + 1e-7
             compared += 1
     assert compared > 30
+
+
+def asked_of(run: Run, t: int) -> ActivationTest:
+    test = run.steps[max(t, 1) - 1].test
+    assert test is not None
+    return test
 
 
 def test_pairs_are_explained_at_every_step(run: Run) -> None:
@@ -248,9 +295,11 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
             told = why_not(run, j, i, t)
             assert told["names"] == [f"x{i}", f"x{j}"]
             assert told["truth"] is None
-            assert told["words"].endswith(
-                "so it violates." if told["violates"] else "so it does not violate."
-            )
+            end = "so it violates." if told["violates"] else "so it does not violate."
+            if told["score"] is None:
+                assert asked_of(run, t).score == "linear-response"
+                end = "linear response says nothing about it."
+            assert told["words"].endswith(end)
             logged = [
                 (step.index, float(value))
                 for step in run.steps[:t]
@@ -263,7 +312,15 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
                 assert told["tests"] == len(logged)
                 assert (told["last_test"] is None) == (not logged)
             if logged:
-                assert (told["last_test"]["t"], told["last_test"]["score"]) == logged[-1]
+                last = told["last_test"]
+                assert last["t"] == logged[-1][0]
+                if last["score"] is None:
+                    test = run.steps[last["t"] - 1].test
+                    assert test is not None
+                    assert test.significance > 0
+                    assert logged[-1][1] <= test.lam
+                else:
+                    assert last["score"] == logged[-1][1]
 
 
 def reasons(run: Run) -> str:
@@ -289,7 +346,9 @@ def test_reasons_name_what_happened() -> None:
 
 
 def test_an_edge_that_ceased_to_violate_is_remembered() -> None:
-    run = finished(BestChoice(alpha=1.0, lam=0.02, t_max=2, first_tests=20, max_edges=4))
+    run = finished(
+        BestChoice(preset="paper", alpha=1.0, lam=0.02, t_max=2, first_tests=20, max_edges=4)
+    )
     first = run.steps[0].tested
     later = [edge for step in run.steps[1:] for edge in step.tested.edges.tolist()]
     rejected = first.edges[first.verdicts == PASSED]
@@ -372,3 +431,75 @@ def test_a_run_that_learned_nothing_can_be_asked() -> None:
         node_facts(run, 0, 0)
     assert not run.advance()
     assert why_not(run, 0, 1, 0)["words"].startswith("No step has been made yet.")
+
+
+# ------------------------------------------------------------------------- κ, and edges taken out
+
+
+def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
+    run = RUNS["best edge grafting"]
+    words = words_of(run, 2)
+    assert "of those above κ = 3 times their noise the largest, " in words
+    assert "above κ = 3 times its noise" in words_of(RUNS["best, first hit"], 1)
+    assert re.search(r"were above κ = 3 times their noise", words_of(RUNS["best"], 1))
+    assert run.outcome is not None
+    assert re.search(
+        r"the worst, x\d+ – x\d+, has [\d.]+ % of what κ = 3 and λ = [\d.e-]+ ask for\.",
+        run.outcome.stop_reason,
+    )
+    told = why_not(run, 0, 11, len(run.steps))
+    assert told["symbol"] == "κ"
+    assert told["threshold"] == 3.0
+    assert re.search(
+        r"its score is [\d.e-]+, [\d.]+ times its noise: not above κ = 3, so it does not violate",
+        told["words"],
+    )
+
+
+def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
+    run = finished(EdgeGrafting(lam=0.02))
+    found = [why_not(run, i, j, 0) for i, j in itertools.combinations(range(N), 2)]
+    tiny = [told for told in found if told["symbol"] == "λ"]
+    assert tiny
+    for told in tiny:
+        assert not told["violates"]
+        assert told["score"] <= told["threshold"] == 0.02
+        assert "times its noise but not above λ = 0.02, so it does not violate" in told["words"]
+
+
+def test_edges_that_were_taken_out_are_named() -> None:
+    step = RUNS["best"].steps[3]
+    gone = dataclasses.replace(step, removed=np.array([[0, 1], [2, 5]], dtype=np.int32))
+    words = step_words(gone, LEARNERS["best"], TABLE.names)
+    assert words.startswith("x0 – x1 and x2 – x5 were taken out, as the fit does not need them. ")
+    gone = dataclasses.replace(step, removed=np.array([[0, 1]], dtype=np.int32))
+    words = step_words(gone, LEARNERS["best"], TABLE.names)
+    assert words.startswith("x0 – x1 was taken out, as the fit does not need it. ")
+
+
+def test_the_end_tells_what_the_final_fit_took_out() -> None:
+    """First hit takes edges that later ones explain: some of them go."""
+    run = finished(FirstHit(preset="paper", lam=2e-3, refit=True, significance=3.0), seed=1)
+    assert run.outcome is not None
+    dropped = len(run.outcome.dropped_at_the_end)
+    assert dropped > 0
+    told = "1 edge" if dropped == 1 else f"{dropped} edges"
+    assert f"The final fit took {told} out" in outcome_words(run.outcome)
+    assert run.outcome.objective_name == "pseudo-likelihood"
+
+
+def test_where_linear_response_ends_a_pair_has_no_score() -> None:
+    """The run sits on an unstable fixed point by then; before, scores are what it saw."""
+    run = finished(BestChoice(preset="paper", score="linear-response", lam=1e-4, max_edges=60))
+    assert run.outcome is not None
+    assert "no longer positive definite" in run.outcome.stop_reason
+    last = len(run.steps)
+    inactive = {tuple(pair) for pair in itertools.combinations(range(N), 2)} - {
+        tuple(edge) for edge in run.steps[-1].active_edges().tolist()
+    }
+    for i, j in sorted(inactive):
+        told = why_not(run, i, j, last)
+        assert told["score"] is None
+        assert not told["violates"]
+        assert f"At step {last} it has no score: belief propagation is unstable" in told["words"]
+        assert why_not(run, i, j, 3)["score"] is not None

@@ -98,7 +98,7 @@ def test_records_are_strict_json_with_the_documented_keys(learner: Any, knows: b
     for part in (header, *records, outcome):
         strict(part)
         check_types(part)
-    assert set(header) == documented_keys("Header")
+    assert set(header) | {"beside", "objective"} == documented_keys("Header")
     wanted = documented_keys("Record")
     for record in records:
         assert set(record) | {"layout"} == wanted
@@ -142,7 +142,7 @@ def test_reservoir_tells_which_edges_were_taken_and_which_skipped() -> None:
 
 
 def test_key_frames_come_often_at_first_and_not_too_often_later() -> None:
-    run = finished(EdgeGrafting(max_edges=90))
+    run = finished(EdgeGrafting(max_edges=90, preset="paper", lam=1e-6))
     header, records, _ = recorded_run(run, title="")
     frames = [record["t"] for record in records if "layout" in record]
     assert frames[0] == 1
@@ -208,10 +208,10 @@ def test_header_shows_the_options_in_force() -> None:
     assert header["branch"] == text
     assert header["learner"]["options"]["alpha"] == 0.125
     assert header["learner"]["options"]["group_weight"] == "sqrt"
-    assert "preset" not in header["learner"]["options"]
+    assert "penalise_nodes" not in header["learner"]["options"]
     assert header["lam"] == 0.01
     assert header["learner"]["pseudocode"][0] == BestChoice.pseudocode[0]._asdict()
-    assert "α = 0.75" in step_record(run, 2)["words"]
+    assert "α = 0.95" in step_record(run, 2)["words"]
     assert "α = 0.125" in step_record(run, 3)["words"]
 
 
@@ -280,3 +280,57 @@ def test_records_are_cheap_and_small() -> None:
     size = len(json.dumps(step_record(run, middle), separators=(",", ":")))
     assert size < 12_000
     assert outcome_record(run) is not None
+
+
+@pytest.mark.parametrize(
+    ("learner", "score", "significance", "formula"),
+    [
+        (BestChoice(preset="paper", lam=0.01, max_edges=5), "belief", 0.0, "‖bᵢbⱼᵀ − p_D‖ / d"),
+        (
+            BestChoice(preset="paper", score="linear-response", lam=0.01, max_edges=5),
+            "linear-response",
+            0.0,
+            "‖bᵢbⱼᵀ + Cᵢⱼ − p_D‖ / d",
+        ),
+        (
+            BestChoice(lam=0.01, max_edges=5),
+            "pseudo-likelihood",
+            3.0,
+            "‖∂PL/∂wᵢⱼ‖ / d; if not above κ times its noise, at most λ",
+        ),
+    ],
+)
+def test_header_names_the_test_and_the_score(
+    learner: BestChoice, score: str, significance: float, formula: str
+) -> None:
+    run = finished(learner)
+    header = strict(run_header(run, title=""))
+    assert header["threshold"] == {
+        "symbol": "λ",
+        "value": 0.01,
+        "score": score,
+        "significance": significance,
+    }
+    assert header["lam"] == 0.01
+    lines = {line["key"]: line["text"] for line in header["learner"]["pseudocode"]}
+    assert lines["score"] == f"s = score of e, {formula}"
+    assert set(lines) == {line.key for line in BestChoice.pseudocode}
+
+
+def test_a_rule_for_lambda_is_told_as_what_it_came_to() -> None:
+    run = finished(BestChoice())
+    header = run_header(run, title="")
+    assert header["learner"]["options"]["lam"] is None
+    assert header["lam"] == header["threshold"]["value"] == pytest.approx(run.steps[0].test.lam)
+    assert finished(ScriptedLearner()).steps[0].test is None
+    assert run_header(finished(ScriptedLearner()), title="")["threshold"] is None
+
+
+def test_a_run_without_steps_knows_its_test() -> None:
+    run = finished(BestChoice(lam=0.9))
+    assert run.steps == []
+    header = run_header(run, title="")
+    assert header["threshold"]["value"] == 0.9
+    assert header["threshold"]["significance"] == 3.0
+    told = answer(run, {"kind": "pair", "i": 0, "j": 1, "t": 0})
+    assert not told["violates"]

@@ -178,7 +178,8 @@ def test_every_asset_is_used() -> None:
     everything = "".join([assets.player_javascript(), assets.player_css(), *assets.replay_parts()])
     for path in ASSETS.iterdir():
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-        assert max(lines, key=len) in everything, path.name
+        code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
+        assert max(code, key=len) in everything, path.name
 
 
 def test_the_player_stays_small_enough_to_travel() -> None:

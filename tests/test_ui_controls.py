@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from graftviz.learners.settings import OBJECTIVES, PRESETS, SCORES
 from graftviz.options import option, option_specs
-from graftviz.ui.controls import round_steps, slider_step, widget_for
+from graftviz.ui.controls import AUTO, help_text, round_steps, slider_step, widget_for
+from graftviz.ui.when_to_use import WHEN_TO_USE
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,17 @@ class Everything:
     rounds: int = option(3, "help", label="Rounds", minimum=1, maximum=9)
     big: int = option(10, "help", label="Big", minimum=1, maximum=10_000)
     size: float = option(2.5, "help", label="Size")
-    score: str = option("belief", "help", label="Score", choices=("belief", "pseudo"))
+    look: str = option("plain", "help", label="Look", choices=("plain", "pretty"))
+    score: str | None = option(
+        None,
+        "what ranks edges",
+        label="Score",
+        choices=("belief", "linear-response"),
+        none_means="by rule",
+    )
+    noise: float | None = option(
+        None, "help", label="Noise", above=0.0, maximum=1.0, scale="log", none_means="by N"
+    )
     guess: bool | None = option(None, "help", label="Guess", none_means="yes on grids")
     hidden: int = option(1, "help", label="Hidden", minimum=1, maximum=4, advanced=True)
 
@@ -40,7 +52,9 @@ KINDS = {
     "rounds": "slider",
     "big": "number",
     "size": "number",
-    "score": "choice",
+    "look": "choice",
+    "score": "radio",
+    "noise": "steps",
     "guess": "choice",
     "hidden": "slider",
 }
@@ -82,7 +96,10 @@ from tests.test_ui_controls import Everything
 values = st.session_state.setdefault(
     "values", {spec.name: spec.default for spec in option_specs(Everything)}
 )
-show_options(option_specs(Everything), values, values.__setitem__, prefix="test")
+automatic = st.session_state.get("automatic", {})
+show_options(
+    option_specs(Everything), values, values.__setitem__, prefix="test", automatic=automatic
+)
 """
 
 
@@ -94,7 +111,7 @@ def test_controls_show_values_and_pass_changes_on() -> None:
     assert app.toggle(key="test.hubs").value is True
     assert app.number_input(key="test.budget").value is None
     assert app.number_input(key="test.budget").placeholder == "no limit"
-    assert app.selectbox(key="test.score").options == ["belief", "pseudo"]
+    assert app.selectbox(key="test.look").options == ["plain", "pretty"]
     assert app.expander[0].label == "More options"
     assert app.expander[0].slider[0].label == "Hidden"
 
@@ -118,9 +135,56 @@ def test_the_record_of_the_page_overrides_the_widget() -> None:
     app = AppTest.from_string(PAGE).run()
     app.session_state["values"]["alpha"] = 0.1
     app.session_state["values"]["lam"] = 0.0037
-    app.session_state["values"]["score"] = "pseudo"
+    app.session_state["values"]["look"] = "pretty"
     app.run()
     assert not app.exception
     assert app.slider(key="test.alpha").value == 0.1
     assert app.select_slider(key="test.lam").value == 0.0037
-    assert app.selectbox(key="test.score").value == "pseudo"
+    assert app.selectbox(key="test.look").value == "pretty"
+
+
+def test_an_automatic_position_shows_what_it_comes_to_and_can_be_returned_to() -> None:
+    app = AppTest.from_string(PAGE).run()
+    slider = app.select_slider(key="test.noise")
+    assert slider.value == AUTO
+    assert slider.options[0] == "auto"
+    app.session_state["automatic"] = {
+        "noise": 0.00123,
+        "score": "belief",
+        "budget": 80,
+        "guess": False,
+    }
+    app.run()
+    assert not app.exception
+    slider = app.select_slider(key="test.noise")
+    assert slider.options[0] == "auto 0.00123"
+    assert slider.options[1:] == sorted(slider.options[1:], key=float)
+    assert float(slider.options[1]) < 0.00123 < float(slider.options[-1])
+    assert app.radio(key="test.score").value == AUTO
+    assert app.radio(key="test.score").proto.captions[0] == "As the preset says: belief."
+    assert app.selectbox(key="test.guess").value == AUTO
+    assert app.selectbox(key="test.guess").options == ["automatic", "yes", "no"]
+    assert "automatic: no" in [caption.value for caption in app.caption]
+    assert app.number_input(key="test.budget").placeholder == "automatic: 80"
+    slider.set_value(0.02).run()
+    assert app.session_state["values"]["noise"] == 0.02
+    app.select_slider(key="test.noise").set_value(AUTO).run()
+    assert app.session_state["values"]["noise"] is None
+
+
+def test_choices_between_methods_say_when_to_use_which() -> None:
+    for name, choices in (("score", SCORES), ("objective", OBJECTIVES), ("preset", PRESETS)):
+        assert set(WHEN_TO_USE[name]) == set(choices)
+        assert all(20 < len(line) < 75 for line in WHEN_TO_USE[name].values())
+    app = AppTest.from_string(PAGE).run()
+    captions = list(app.radio(key="test.score").proto.captions)
+    assert captions == [
+        "As the preset says.",
+        *(WHEN_TO_USE["score"][c] for c in ("belief", "linear-response")),
+    ]
+
+
+def test_help_reads_as_sentences() -> None:
+    assert help_text(SPECS["score"]) == "What ranks edges.\n\nLeft automatic: by rule."
+    assert help_text(SPECS["noise"]) == "Help.\n\nAt auto: by N."
+    assert help_text(SPECS["rounds"]) == "Help."

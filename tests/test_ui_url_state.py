@@ -17,6 +17,7 @@ from graftviz.ui.url_state import (
     Settings,
     UploadOptions,
     Vocabulary,
+    has_presets,
     parse,
     write,
 )
@@ -29,6 +30,7 @@ class Greedy:
     hubs: bool = option(True, "hubs")
     max_edges: int | None = option(None, "budget", minimum=1, none_means="no budget")
     score: str = option("belief", "score", choices=("belief", "pseudo"))
+    preset: str = option("best", "preset", choices=("best", "paper"))
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,15 @@ def settings_values(draw: st.DrawFn) -> Settings:
     data = draw(st.sampled_from([*VOCABULARY.data, UPLOAD]))
     fingerprints = st.just("") | st.text("0123456789abcdef", min_size=16, max_size=64)
     branches = st.builds(BranchPoint, st.integers(0, 10**6), options_of(cls))
+    branch = draw(st.none() | branches)
     return Settings(
         data=data,
         learner=learner,
         options=draw(options_of(cls)),
         seed=draw(st.integers(0, MAX_SEED)),
         step=draw(st.integers(0, 10**6)),
-        branch=draw(st.none() | branches),
+        branch=branch,
+        compare=draw(st.booleans()) if branch is None and has_presets(cls) else False,
         fingerprint=draw(fingerprints) if data == UPLOAD else "",
         reading=draw(options_of(UploadOptions)) if data == UPLOAD else {},
     )
@@ -89,8 +93,44 @@ def test_links_carry_settings_there_and_back(settings: Settings) -> None:
     assert parsed.complaints == ()
 
 
+COMPARISONS = {
+    "other": ({"compare": "paper"}, "compared with best, not 'paper'"),
+    "branch": ({"compare": "best", "branch": "3:alpha=0"}, "A branch cannot be compared"),
+    "no presets": ({"compare": "best", "learner": "plain"}, "no presets"),
+}
+
+
+@pytest.mark.parametrize(("query", "sentence"), COMPARISONS.values(), ids=COMPARISONS)
+def test_a_comparison_that_means_nothing_costs_a_sentence(
+    query: dict[str, str], sentence: str
+) -> None:
+    parsed = parse(query, VOCABULARY)
+    assert not parsed.settings.compare
+    assert len(parsed.complaints) == 1
+    assert sentence in parsed.complaints[0]
+
+
+def test_an_older_links_preset_is_mapped_with_a_sentence() -> None:
+    parsed = parse({"preset": "default", "alpha": "0.5"}, VOCABULARY)
+    assert parsed.settings.options == {"alpha": 0.5}
+    assert len(parsed.complaints) == 1
+    assert "called paper now" in parsed.complaints[0]
+
+
 NAMES = st.sampled_from(
-    ["data", "learner", "alpha", "lam", "hubs", "max_edges", "seed", "step", "branch", "bins"]
+    [
+        "data",
+        "learner",
+        "alpha",
+        "lam",
+        "hubs",
+        "max_edges",
+        "seed",
+        "step",
+        "branch",
+        "bins",
+        "compare",
+    ]
 )
 TEXTS = st.text(max_size=80) | st.sampled_from(
     ["nan", "inf", "-1", "1e400", "9" * 400, "٣", "7:", "7:alpha", "7:alpha=2,x=1", "upload", ""]

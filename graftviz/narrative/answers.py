@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.narrative.baselines import Absence, path_absence, tree_absence
+from graftviz.narrative.judging import activation_test, judge, score_of
 from graftviz.narrative.phrases import pair, plural, score, short
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
-from graftviz.scores import belief_score, edge_dimension
-from graftviz.trace import VERDICT_WORDS, History, Step
+from graftviz.trace import PASSED, VERDICT_WORDS, History, Step
 
 _FEW_STATES = 6  # label pairs named per edge
 _FAINT = 0.2  # weights below this share of the largest are not worth naming
 
 
 class _Test(NamedTuple):
-    """One test of a pair: in which step, with which score and verdict."""
+    """One test of a pair: in which step, with which score and verdict.
+
+    The score is None where it was not significant: what was compared with λ is no score then.
+    """
 
     t: int
-    score: float
+    score: float | None
     verdict: int
 
 
@@ -75,7 +80,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     at = _position(history, i, j, t)
     if at is None:
         raise InputError(f"{pair(run.table.names, i, j)} is not active at step {t}.")
-    since = bisect_right(history.counts, at) + 1
+    since = history.activated_in(int(history.ids_at(t)[at]))
     model = history.state_at(t).model
     weights = model.edge_weights(at)
     interaction = _double_centred(weights)
@@ -116,29 +121,43 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     if _position(history, i, j, t) is not None:
         raise InputError(f"{pair(run.table.names, i, j)} is active at step {t}.")
     learner = learner_at(run, t)
-    threshold = float(getattr(learner, "lam", 0.0))
-    now = _score(run, history, i, j, t, getattr(learner, "group_weight", "count"))
+    if isinstance(learner, ChowLiu):
+        return _absent(run, i, j, t, tree_absence(run, learner, i, j, t))
+    if isinstance(learner, NodewiseL1):
+        return _absent(run, i, j, t, path_absence(run, learner, i, j, t))
     tests = _tests(run, i, j, t)
     last = tests[-1] if tests else None
-    violates = now > threshold
-    comparison = (
-        f"above λ = {threshold:g}, so it violates"
-        if violates
-        else f"not above λ = {threshold:g}, so it does not violate"
-    )
-    reason = _reason(run, i, j, t, tests)
+    test = activation_test(run, t)
+    judged = judge(score_of(run, history, i, j, t, test), test, t)
     return {
         "t": t,
         "names": [run.table.names[i], run.table.names[j]],
-        "score": now,
-        "threshold": threshold,
-        "violates": violates,
+        "score": judged.score,
+        "threshold": judged.threshold,
+        "symbol": judged.symbol,
+        "violates": judged.violates,
         "tests": _times_tested(run, i, j, t),
         "last_test": None
         if last is None
         else {"t": last.t, "score": last.score, "verdict": VERDICT_WORDS[last.verdict]},
         "truth": _truth(run, i, j),
-        "words": f"{reason} At step {t} its score is {score(now)}, {comparison}.",
+        "words": f"{_reason(run, i, j, t, tests)} {judged.words}",
+    }
+
+
+def _absent(run: Run, i: int, j: int, t: int, why: Absence) -> dict[str, Any]:
+    """Return the answer of a learner that has its own way of leaving pairs out."""
+    return {
+        "t": t,
+        "names": [run.table.names[i], run.table.names[j]],
+        "score": why.score,
+        "threshold": why.threshold,
+        "symbol": why.symbol,
+        "violates": why.violates,
+        "tests": why.tests,
+        "last_test": None,
+        "truth": _truth(run, i, j),
+        "words": why.words,
     }
 
 
@@ -160,27 +179,13 @@ def _check_variables(run: Run, *variables: int) -> None:
 
 
 def _position(history: History, i: int, j: int, t: int) -> int | None:
-    """Return the place of an edge in the order of activation, if it is active after step `t`."""
-    active = history.active[: history.counts[t - 1] if t else 0]
-    return active.index((i, j)) if (i, j) in active else None
+    """Return the place of an edge in the model after step `t`, if it is active then."""
+    places = np.flatnonzero((history.edges_at(t) == (i, j)).all(axis=1))
+    return int(places[0]) if len(places) else None
 
 
 def _truth(run: Run, i: int, j: int) -> bool | None:
     return None if run.truth is None else bool((run.truth == (i, j)).all(axis=1).any())
-
-
-def _score(run: Run, history: History, i: int, j: int, t: int, group_weight: Any) -> float:
-    sizes = run.table.cardinalities
-    beliefs = history.state_at(t).node_beliefs
-    offsets = history.start.node_offsets
-    joint = run.table.codes[i].astype(np.int64) * sizes[j] + run.table.codes[j]
-    counts = np.bincount(joint, minlength=int(sizes[i] * sizes[j]))
-    return belief_score(
-        counts.reshape(sizes[i], sizes[j]) / run.table.n_rows,
-        beliefs[offsets[i] : offsets[i + 1]],
-        beliefs[offsets[j] : offsets[j + 1]],
-        edge_dimension(sizes[i], sizes[j], group_weight),
-    )
 
 
 def _scores_all(step: Step) -> bool:
@@ -192,14 +197,18 @@ def _tests(run: Run, i: int, j: int, t: int) -> list[_Test]:
     found: list[_Test] = []
     for step in run.steps[:t]:
         tested = step.tested
-        found += [
-            _Test(step.index, float(tested.scores[k]), int(tested.verdicts[k]))
-            for k in np.flatnonzero((tested.edges[:, 0] == i) & (tested.edges[:, 1] == j))
-        ]
+        by_noise = step.test is not None and step.test.significance > 0.0
+        for k in np.flatnonzero((tested.edges[:, 0] == i) & (tested.edges[:, 1] == j)):
+            verdict = int(tested.verdicts[k])
+            is_score = not (by_noise and verdict == PASSED)
+            own = float(tested.scores[k]) if is_score else None
+            found.append(_Test(step.index, own, verdict))
     return found
 
 
 def _times_tested(run: Run, i: int, j: int, t: int) -> int:
+    if isinstance(run.learner, ChowLiu):
+        return 1  # a walk down the sorted pairs looks at each once
     return len(_tests(run, i, j, t)) + sum(_scores_all(step) for step in run.steps[:t])
 
 
@@ -227,7 +236,7 @@ def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
         )
     last = tests[-1]
     often = {1: "once", 2: "twice, last"}.get(len(tests), f"{len(tests):,} times, last")
-    # The score and λ, after the colon of a verdict, follow in a sentence of their own.
+    # Score and threshold, after the colon of a verdict, follow in a sentence of their own.
     verdict = VERDICT_WORDS[last.verdict].partition(":")[0]
     told = f"It was tested {often} in step {last.t}, where it {verdict}"
     for later in run.steps[last.t - 1 : t]:

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graftviz.trace import ActivationTest
+
 LONGEST_NAME = 30
 LONGEST_LIST = 4
+
+# The scores as formulas; d is the number of joint states, or its root.
+FORMULAS = {
+    "belief": "‖bᵢbⱼᵀ − p_D‖ / d",
+    "linear-response": "‖bᵢbⱼᵀ + Cᵢⱼ − p_D‖ / d",
+    "pseudo-likelihood": "‖∂PL/∂wᵢⱼ‖ / d",
+}
 
 
 def score(value: float) -> str:
     """Write a score with three significant digits, the zeros at the end included: 0.0110."""
     return f"{value:#.3g}"
+
+
+def score_line(text: str, test: ActivationTest | None) -> str:
+    """Add the formula of the score in use to a line of pseudo-code that tells of it."""
+    if test is None or test.score not in FORMULAS:
+        return text
+    told = f"{text}, {FORMULAS[test.score]}"
+    return f"{told}; if not above κ times its noise, at most λ" if test.significance > 0 else told
 
 
 def plural(count: int, noun: str) -> str:

@@ -8,9 +8,12 @@ import numpy as np
 
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.first_hit import FirstHit
-from graftviz.learners.grafting import GraftingOptions
+from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.narrative.baselines import path_step, tree_step
 from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
 from graftviz.runs import Run
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, Outcome, ReservoirView, Step
@@ -39,17 +42,23 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
     """
     if isinstance(learner, BestChoice) and step.reservoir is not None:
         sentences = [
-            _filling(step, learner, step.reservoir)
+            _filling(step, step.reservoir)
             if step.index == 1
             else _testing(step, step.reservoir, names),
             _choosing(step, learner, step.reservoir, names),
         ]
     elif isinstance(learner, EdgeGrafting):
-        sentences = [_scoring_all(step, learner, names)]
+        sentences = [_scoring_all(step, names)]
     elif isinstance(learner, FirstHit):
-        sentences = [_first_violation(step, learner, names)]
+        sentences = [_first_violation(step, names)]
+    elif isinstance(learner, ChowLiu):
+        sentences = [tree_step(step, names)]
+    elif isinstance(learner, NodewiseL1):
+        sentences = [path_step(step, names)]
     else:
         sentences = [f"{_activated(step, names)} activated."]
+    if len(step.removed) and not isinstance(learner, NodewiseL1):
+        sentences.insert(0, _removed(step, names))
     budget = _budget(step, learner)
     if budget is not None and step.edges >= budget:
         sentences.append(f"That uses up the edge budget of {plural(budget, 'edge')}.")
@@ -65,22 +74,61 @@ def outcome_words(outcome: Outcome) -> str:
             f"Only {certificate.scored:,} of {plural(certificate.possible, 'inactive edge')} "
             f"{was(certificate.scored)} scored at the final weights, so more may violate."
         )
-    elif certificate.worst_score is not None and certificate.worst_score > certificate.threshold:
+    elif certificate.proves_optimality or certificate.worst_score is None:
+        pass
+    elif certificate.symbol == "gain":
+        sentences.append(
+            f"Another edge, or an exchange, would still gain up to "
+            f"{score(certificate.worst_score)} nats."
+        )
+    elif certificate.symbol == "κ":
+        # What violates is ranked by the score, which is no multiple of its noise.
+        sentences.append("At the final weights there are inactive edges that still violate.")
+    else:
         sentences.append(
             f"At the final weights the largest score of an inactive edge is "
-            f"{score(certificate.worst_score)}, still above λ = {certificate.threshold:g}."
+            f"{score(certificate.worst_score)}, still above {certificate.symbol} = "
+            f"{certificate.threshold:g}."
         )
     if outcome.bp_restart_gap is not None and outcome.bp_restart_gap > 0.01:
+        gap = score(outcome.bp_restart_gap)
+        if outcome.objective_name == "pseudo-likelihood":
+            sentences.append(
+                f"Belief propagation on this model is off by up to {gap} in a node's belief: ask "
+                "it with exact inference where you can. The fit itself does not rest on it."
+            )
+        else:
+            sentences.append(
+                "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
+                f"{gap}): the model sits on an unstable fixed point. A refit by pseudo-likelihood "
+                "(refit=true), more λ₂ or fewer edges cure it."
+            )
+    dropped = len(outcome.dropped_at_the_end)
+    if dropped:
         sentences.append(
-            "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
-            f"{score(outcome.bp_restart_gap)}): the model sits on an unstable fixed point."
+            f"The final fit took {plural(dropped, 'edge')} out, which would not pass the test."
         )
     return " ".join(sentences)
 
 
+def _limit(step: Step, *, count: int = 1) -> str:
+    """Write what a score had to exceed: "λ = 0.001", "κ = 3 times its noise"."""
+    if step.test is None:
+        return "its threshold" if count == 1 else "their threshold"
+    return step.test.words if count == 1 else step.test.words.replace("its", "their")
+
+
+def _removed(step: Step, names: Sequence[str]) -> str:
+    """Tell which edges were taken out before the step."""
+    gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
+    count = len(step.removed)
+    they = "it" if count == 1 else "them"
+    return f"{listed(gone, count)} {was(count)} taken out, as the fit does not need {they}."
+
+
 def _budget(step: Step, learner: Learner) -> int | None:
     """Return the edge budget if one was set."""
-    if not isinstance(learner, GraftingOptions):
+    if not isinstance(learner, GraftingOptions | ChowLiu | NodewiseL1):
         return None
     n = step.history.start.n_variables
     budget = learner.edge_budget(n)
@@ -104,10 +152,10 @@ def _entered(step: Step) -> tuple[int, int, int]:
     return int(tally[ADMITTED]) + replacing, replacing, int(tally[TOO_WEAK])
 
 
-def _filling(step: Step, learner: BestChoice, reservoir: ReservoirView) -> str:
+def _filling(step: Step, reservoir: ReservoirView) -> str:
     """Tell the first step: the reservoir is filled for the first time."""
     entered, _, _ = _entered(step)
-    violating = f"{entered:,} {was(entered)} above λ = {learner.lam:g}"
+    violating = f"{entered:,} {was(entered)} above {_limit(step, count=entered)}"
     if step.tests >= step.tables_possible:
         tested = f"all {plural(step.tests, 'pair')} were tested"
         return f"For the first filling of the reservoir {tested}; {violating} and entered."
@@ -187,21 +235,24 @@ def _choosing(
     return "; ".join(clauses) + "."
 
 
-def _scoring_all(step: Step, learner: EdgeGrafting, names: Sequence[str]) -> str:
+def _scoring_all(step: Step, names: Sequence[str]) -> str:
     """Tell a step of edge grafting: every inactive edge is scored, the best one is taken."""
     chosen = step.activated[0]
     if step.index == 1:
         scored = f"Counted and scored all {plural(step.tests, 'pair')}"
     else:
         scored = f"Scored all {plural(step.tests, 'inactive edge')}"
+    best = f"{score(chosen.score)} of {pair(names, chosen.source, chosen.target)}"
+    if step.test is not None and step.test.significance > 0.0:
+        return (
+            f"{scored}; of those above {_limit(step, count=2)} the largest, {best}, was activated."
+        )
     return (
-        f"{scored}; the largest score, {score(chosen.score)} of "
-        f"{pair(names, chosen.source, chosen.target)}, is above λ = {learner.lam:g}, so this edge "
-        "was activated."
+        f"{scored}; the largest score, {best}, is above {_limit(step)}, so this edge was activated."
     )
 
 
-def _first_violation(step: Step, learner: FirstHit, names: Sequence[str]) -> str:
+def _first_violation(step: Step, names: Sequence[str]) -> str:
     """Tell a step of first hit: edges are tested until one violates."""
     chosen = step.activated[0]
     edge = pair(names, chosen.source, chosen.target)
@@ -209,5 +260,5 @@ def _first_violation(step: Step, learner: FirstHit, names: Sequence[str]) -> str
         found = f"The first edge tested, {edge}, violates"
     else:
         found = f"Tested {plural(step.tests, 'edge')} until one violated: {edge}"
-    verdict = f"its score {score(chosen.score)} is above λ = {learner.lam:g}"
+    verdict = f"its score {score(chosen.score)} is above {_limit(step)}"
     return f"{found}; {verdict}, so it was activated."

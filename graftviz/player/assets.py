@@ -13,6 +13,7 @@ _PARTS = (
     "demand.js",
     "gestures.js",
     "labels.js",
+    "edges.js",
     "graph.js",
     "reservoir.js",
     "curves.js",

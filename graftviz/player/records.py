@@ -15,11 +15,14 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout, static_layout
-from graftviz.learners.base import Learner
+from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
+from graftviz.narrative.judging import activation_test
+from graftviz.narrative.phrases import score_line
 from graftviz.options import option_specs
 from graftviz.runs import Run
-from graftviz.trace import ReservoirView, Step
+from graftviz.trace import ActivationTest, ReservoirView, Step
 
 DIGITS = 6
 # A key frame is due when this share of the edges so far is new, and after n / 20 edges anyway: many
@@ -71,6 +74,8 @@ def run_header(
     table = run.table
     n = table.n_variables
     learner = learner_at(run, len(run.steps))
+    test = activation_test(run, len(run.steps)) if isinstance(learner, GraftingOptions) else None
+    lam = getattr(learner, "lam", None) if test is None else test.lam
     places: Sequence[Any] | None = None
     if positions is not None:
         places = [[_number(x), _number(y)] for x, y in positions]
@@ -83,7 +88,7 @@ def run_header(
             "name": learner.name,
             "title": learner.title,
             "options": _options(learner),
-            "pseudocode": [line._asdict() for line in learner.pseudocode],
+            "pseudocode": [_code_line(line, test) for line in learner.pseudocode],
         },
         "seed": run.seed,
         "names": list(table.names),
@@ -92,7 +97,8 @@ def run_header(
         "layout": GrowingLayout(n).start().reshape(-1).tolist() if places is None else None,
         "truth": None if run.truth is None else run.truth.tolist(),
         "possible": n * (n - 1) // 2,
-        "lam": _number(getattr(learner, "lam", None)),
+        "lam": _number(lam),
+        "threshold": None if test is None else _threshold(test),
         "rows": {"train": table.n_rows, "test": 0 if run.test is None else run.test.n_rows},
         "start": {"objective": _number(objective), "nlpl": _number(start.nlpl_test)},
         "branch": None if branch is None else dict(branch),
@@ -117,6 +123,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
     record = {
         "t": t,
         "activated": [[e.source, e.target, _number(e.score)] for e in step.activated],
+        "removed": step.removed.tolist(),
         "edges": step.edges,
         "objective": _number(step.objective),
         "kkt": _number(step.kkt_residual),
@@ -165,8 +172,10 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
             "possible": certificate.possible,
             "worst_score": _number(certificate.worst_score),
             "threshold": _number(certificate.threshold),
+            "symbol": certificate.symbol,
         },
-        "edges": len(outcome.history.active),
+        "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
+        "dropped": outcome.dropped_at_the_end.tolist(),
         "recall": _number(final.recall),
         "precision": _number(final.precision),
         "nlpl": _number(final.nlpl_test),
@@ -248,6 +257,22 @@ def _options(learner: Learner) -> dict[str, Any]:
     return values
 
 
+def _threshold(test: ActivationTest) -> dict[str, Any]:
+    """Return what the scores in the records are compared with, and what else they had to pass."""
+    return {
+        "symbol": "λ",
+        "value": _number(test.lam),
+        "score": test.score,
+        "significance": _number(test.significance),
+    }
+
+
+def _code_line(line: CodeLine, test: ActivationTest | None) -> dict[str, Any]:
+    """Return a line of pseudo-code; that of the score names its formula."""
+    text = score_line(line.text, test) if line.key == "score" else line.text
+    return line._replace(text=text)._asdict()
+
+
 def _has_skeleton(run: Run) -> bool:
     return run.truth is not None and len(run.truth) > 0
 
@@ -286,7 +311,7 @@ def _changed_norms(step: Step) -> list[list[Any]]:
     changes, history = step.changes, step.history
     if len(changes.edges) == 0:
         return []
-    pairs = [history.active[e] for e in changes.edges.tolist()]
+    pairs = [history.activations[e] for e in changes.edges.tolist()]
     sizes = history.start.cardinalities[np.array(pairs)].prod(axis=1)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     norms = np.sqrt(np.add.reduceat(changes.edge_weights**2, starts))

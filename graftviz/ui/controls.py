@@ -4,45 +4,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import streamlit as st
 
 from graftviz.options import OptionSpec, format_value
+from graftviz.ui.when_to_use import WHEN_TO_USE
 
-Widget = Literal["toggle", "choice", "slider", "steps", "number"]
+Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
 OnChange = Callable[[str, Any], None]
+AUTO = "auto"  # the position that leaves an option to its learner
 _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round numbers
 _WIDEST_INT_SLIDER = 100
+_CENTRE = 1e-2  # of a logarithmic slider when nothing else is known
 
 
 def widget_for(spec: OptionSpec) -> Widget:
     """Return which kind of control suits an option.
 
-    "steps" is a slider over the numbers 1, 2, 5, 10, 20, …; "number" a field to type into, which
-    left empty means "automatic" where the option allows that.
+    "steps" is a slider over the numbers 1, 2, 5, 10, 20, …, whose first position is "auto" where
+    the option allows that; "number" a field to type into, which left empty means "automatic";
+    "radio" are buttons with a line each that says when to use which; where a choice is never
+    automatic, that line stands below it.
     """
     if spec.kind == "choice":
-        return "choice"
+        return "radio" if spec.optional and spec.name in WHEN_TO_USE else "choice"
     if spec.kind == "bool":
         return "choice" if spec.optional else "toggle"
-    if spec.optional:
-        return "number"
     if spec.kind == "float" and spec.scale == "log":
         return "steps"
+    if spec.optional:
+        return "number"
     if spec.minimum is None or spec.maximum is None:
         return "number"
     is_wide = spec.kind == "int" and spec.maximum - spec.minimum > _WIDEST_INT_SLIDER
     return "number" if is_wide else "slider"
 
 
-def round_steps(spec: OptionSpec, value: float) -> list[float]:
+def round_steps(
+    spec: OptionSpec, value: float | None, automatic: float | None = None
+) -> list[float]:
     """Return the positions of a logarithmic slider: 1-2-5 numbers within bounds, and `value`.
 
     Where the option has no upper (or no positive lower) bound, three decades around its default
-    are offered.
+    (or what "automatic" comes to) are offered.
     """
-    centre = float(spec.default) if spec.default else 1.0
+    centre = float(spec.default or automatic or _CENTRE)
     low = spec.minimum if spec.minimum is not None else spec.above
     bottom = low if low else centre * 1e-3
     top = spec.maximum if spec.maximum is not None else centre * 1e3
@@ -53,7 +61,7 @@ def round_steps(spec: OptionSpec, value: float) -> list[float]:
         kept.discard(spec.above)
     if spec.minimum == 0:
         kept.add(0.0)
-    return sorted(kept | {float(value)})
+    return sorted(kept if value is None else kept | {float(value)})
 
 
 def slider_step(minimum: float, maximum: float) -> float:
@@ -70,6 +78,7 @@ def show_options(
     on_change: OnChange,
     *,
     prefix: str,
+    automatic: Mapping[str, Any] = MappingProxyType({}),
     disabled: Collection[str] = (),
     more: str = "More options",
 ) -> None:
@@ -84,6 +93,8 @@ def show_options(
         Called with name and new value before the page is drawn again.
     prefix : str
         Keeps the keys of several groups of controls apart.
+    automatic : mapping
+        What options that are left open come to, as far as it is known.
     disabled : collection of str
         Names of the options that cannot be changed now.
     more : str
@@ -91,8 +102,14 @@ def show_options(
     """
 
     def show(spec: OptionSpec) -> None:
-        is_fixed = spec.name in disabled
-        show_option(spec, values[spec.name], on_change, prefix=prefix, disabled=is_fixed)
+        show_option(
+            spec,
+            values[spec.name],
+            on_change,
+            prefix=prefix,
+            automatic=automatic.get(spec.name),
+            disabled=spec.name in disabled,
+        )
 
     ordered = list(specs)
     _show_in_rows([spec for spec in ordered if not spec.advanced], show)
@@ -120,11 +137,19 @@ def _is_small(spec: OptionSpec) -> bool:
 
 
 def show_option(
-    spec: OptionSpec, value: Any, on_change: OnChange, *, prefix: str, disabled: bool = False
+    spec: OptionSpec,
+    value: Any,
+    on_change: OnChange,
+    *,
+    prefix: str,
+    automatic: Any = None,
+    disabled: bool = False,
 ) -> None:
     """Show the control of one option."""
     key = f"{prefix}.{spec.name}"
     shown = float(value) if spec.kind == "float" and value is not None else value
+    if shown is None and widget_for(spec) != "number":  # to these None would be nothing chosen
+        shown = AUTO
     # The widget follows the page's record (a link, another data set, a refused value); it is left
     # alone while they agree, so that a slider in somebody's hand does not jump.
     if key not in st.session_state or st.session_state[key] != shown:
@@ -132,31 +157,81 @@ def show_option(
     common: dict[str, Any] = {
         "label": spec.label,
         "key": key,
-        "help": f"{spec.help.rstrip('.')}. Left empty: {spec.none_means}."
-        if spec.optional
-        else spec.help,
+        "help": help_text(spec),
         "disabled": disabled,
-        "on_change": lambda: on_change(spec.name, st.session_state[key]),
+        "on_change": lambda: on_change(spec.name, _chosen(st.session_state[key])),
     }
     match widget_for(spec):
         case "toggle":
             st.toggle(**common)
         case "choice":
-            _show_choice(spec, common)
+            _show_choice(spec, common, automatic)
+        case "radio":
+            _show_radio(spec, common, automatic)
         case "steps":
-            st.select_slider(options=round_steps(spec, shown), format_func=format_value, **common)
+            _show_steps(spec, common, shown, automatic)
         case "slider":
             _show_slider(spec, common)
         case "number":
-            _show_number(spec, common)
+            _show_number(spec, common, automatic)
 
 
-def _show_choice(spec: OptionSpec, common: dict[str, Any]) -> None:
+def _chosen(state: Any) -> Any:
+    return None if state == AUTO else state
+
+
+def help_text(spec: OptionSpec) -> str:
+    """Return an option's help as sentences: a capital at the start, what automatic means last."""
+    told = spec.help.rstrip(".")
+    sentence = f"{told[:1].upper()}{told[1:]}."
+    if not spec.optional:
+        return sentence
+    position = "At auto" if widget_for(spec) == "steps" else "Left automatic"
+    return f"{sentence}\n\n{position}: {spec.none_means}."
+
+
+def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
+    """Say what an option left open comes to."""
+    value = {True: "yes", False: "no"}.get(automatic) if spec.kind == "bool" else automatic
+    return f"automatic: {value if isinstance(value, str) else format_value(value)}"
+
+
+def _show_steps(
+    spec: OptionSpec, common: dict[str, Any], value: float | str, automatic: Any
+) -> None:
+    known = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
+    first = [AUTO] if spec.optional else []
+    marks = round_steps(spec, None if value == AUTO else float(value), automatic)
+    st.select_slider(
+        options=[*first, *marks],
+        format_func=lambda mark: known if mark == AUTO else format_value(mark),
+        **common,
+    )
+
+
+def _show_choice(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
     choices: list[Any] = [True, False] if spec.kind == "bool" else list(spec.choices)
     if spec.optional:
-        choices = [None, *choices]
-    words = {None: f"automatic: {spec.none_means}", True: "yes", False: "no"}
+        choices = [AUTO, *choices]
+    words = {AUTO: "automatic", True: "yes", False: "no"}
     st.selectbox(options=choices, format_func=lambda value: words.get(value, value), **common)
+    chosen = st.session_state[common["key"]]
+    if line := WHEN_TO_USE.get(spec.name, {}).get(chosen):
+        st.caption(line)
+    if chosen == AUTO and automatic is not None:
+        st.caption(_automatic_text(spec, automatic))
+
+
+def _show_radio(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
+    lines = WHEN_TO_USE[spec.name]
+    # The browser knows a choice by its words, so what automatic comes to stands beside them.
+    here = "As the preset says." if automatic is None else f"As the preset says: {automatic}."
+    st.radio(
+        options=[AUTO, *spec.choices],
+        format_func=lambda choice: "automatic" if choice == AUTO else choice,
+        captions=[here, *(lines.get(choice, "") for choice in spec.choices)],
+        **common,
+    )
 
 
 def _show_slider(spec: OptionSpec, common: dict[str, Any]) -> None:
@@ -176,18 +251,18 @@ def _show_slider(spec: OptionSpec, common: dict[str, Any]) -> None:
     )
 
 
-def _show_number(spec: OptionSpec, common: dict[str, Any]) -> None:
+def _show_number(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
     low = spec.minimum if spec.minimum is not None else spec.above
     # None lets the field be empty; the value itself comes from the session state.
     value: Any = None if spec.optional else "min"
-    placeholder = spec.none_means or None
+    placeholder = _automatic_text(spec, automatic) if automatic is not None else spec.none_means
     if spec.kind == "int":
         st.number_input(
             value=value,
             min_value=None if low is None else int(low),
             max_value=None if spec.maximum is None else int(spec.maximum),
             step=1,
-            placeholder=placeholder,
+            placeholder=placeholder or None,
             **common,
         )
         return
@@ -197,6 +272,6 @@ def _show_number(spec: OptionSpec, common: dict[str, Any]) -> None:
         max_value=None if spec.maximum is None else float(spec.maximum),
         step=slider_step(0.0, 2.0 * abs(float(spec.default or 1.0))),
         format="%.6g",
-        placeholder=placeholder,
+        placeholder=placeholder or None,
         **common,
     )

@@ -42,9 +42,15 @@ def build_replay(run: SessionRun) -> str:
     return replay_page(header, content["records"], content["outcome"])
 
 
+def build_edges(run: SessionRun) -> str:
+    """Return edges.csv, with how stable each edge is where that has been worked out."""
+    work = run.stability
+    return edges_csv(run.result(), work.latest if work is not None and work.finished else None)
+
+
 FILES = (
     FileKind("replay.html", "Replay (opens offline)", "text/html", build_replay),
-    FileKind("edges.csv", "Edges (CSV)", "text/csv", _of_result(edges_csv)),
+    FileKind("edges.csv", "Edges (CSV)", "text/csv", build_edges),
     FileKind("trace.csv", "Trace, a row a step (CSV)", "text/csv", _of_result(trace_csv)),
     FileKind("result.json", "Result (JSON)", "application/json", _of_result(result_json)),
     FileKind(

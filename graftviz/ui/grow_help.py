@@ -22,6 +22,17 @@ The **objective** is what learning minimises. **Recall** is the share of true ed
 **precision** the share of found edges that are true, **NLPL** how badly held-out rows are predicted
 (lower is better). The dashed line is the previous run, or the run a branch left.
 """
+_QUESTIONS = """
+**What does best do differently?** shows what the preset *best* makes of the same data, in front of
+the run you see: same places, both curves, both runs' numbers. The same button goes back.
+
+**How stable are these edges?** learns again from 50 random halves of the rows. The fainter an edge,
+the fewer halves found it; click it for the count. Stable is not yet true: what the score takes by
+mistake it may take every time.
+
+**Which λ?** learns at one λ after the other. The held-out NLPL asks which model predicts best, the
+EBIC which graph is right. Both go on behind the page and can be cancelled.
+"""
 _CONTROLS = """
 Space plays and pauses, the arrow keys step, Home and End jump. Change an option and the whole run
 is learned again, with the previous one as a ghost. **Branch here** keeps the run up to the shown
@@ -36,6 +47,7 @@ def show_help() -> None:
         ("Graph", _GRAPH),
         ("Reservoir", _RESERVOIR),
         ("Curves", _CURVES),
+        ("Questions", _QUESTIONS),
         ("Controls", _CONTROLS),
     ):
         st.markdown(f"**{title}**\n{text}")

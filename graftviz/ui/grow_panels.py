@@ -11,14 +11,17 @@ import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec, format_value, option_specs
+from graftviz.ui.compare_panel import show_compare_button
 from graftviz.ui.controls import show_options
 from graftviz.ui.downloads import show_downloads
 from graftviz.ui.grow_help import show_help
 from graftviz.ui.grow_state import GrowState
+from graftviz.ui.path_panel import show_path_button
 from graftviz.ui.plain import plain
+from graftviz.ui.stability_panel import show_stability_button
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
-from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp, compiled_share
+from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
 
 SEED = OptionSpec(
     name="seed",
@@ -29,11 +32,16 @@ SEED = OptionSpec(
     minimum=0,
     maximum=MAX_SEED,
 )
+PRESET = "preset"
+LONG_SECONDS = 20.0  # from the cache everything is there sooner
 QUIET_SECONDS = 1.2  # a start from the cache is over before anything need be said
 
 
-def show_choices(state: GrowState) -> None:
-    """Show data set, learner, its options and the seed."""
+def show_choices(state: GrowState, *, is_ready: bool) -> None:
+    """Show data set, learner, its options and the seed.
+
+    What is automatic is worked out once the engine is ready; before, that would wait for it.
+    """
     is_branch = state.settings.branch is not None
     _choose(
         "Data",
@@ -54,15 +62,21 @@ def show_choices(state: GrowState) -> None:
         help=f"{state.learner_class.idea} ({state.learner_class.source})",
         disabled=is_branch,
     )
-    show_options(
-        [*own_options_first(state.learner_class), SEED],
-        {**state.shown_options(), SEED.name: state.settings.seed},
-        lambda name, value: (
-            state.choose_seed(value) if name == SEED.name else state.choose_option(name, value)
-        ),
-        prefix="option",
-        disabled=(SEED.name,) if is_branch else (),
-    )
+    values = {**state.shown_options(), SEED.name: state.settings.seed}
+    automatic = state.automatic() if is_ready else {}
+    specs = [*own_options_first(state.learner_class), SEED]
+    # What decides about many other options stands above them.
+    for group in ([s for s in specs if s.name == PRESET], [s for s in specs if s.name != PRESET]):
+        show_options(
+            group,
+            values,
+            lambda name, value: (
+                state.choose_seed(value) if name == SEED.name else state.choose_option(name, value)
+            ),
+            prefix="option",
+            automatic=automatic,
+            disabled=(SEED.name, PRESET) if is_branch else (),
+        )
 
 
 def own_options_first(cls: type) -> list[OptionSpec]:
@@ -78,6 +92,11 @@ def show_messages(state: GrowState) -> None:
     if state.problem:
         kept = " The run below is the one from before." if state.run is not None else ""
         st.error(plain(state.problem + kept))
+    if state.question:
+        kept = " The run below is the one from before." if state.run is not None else ""
+        with st.container(border=True, key="question"):
+            st.warning(plain(state.question + kept))
+            st.button("Run anyway", key="run_anyway", type="primary", on_click=state.agree)
 
 
 def show_data_panel(state: GrowState) -> None:
@@ -104,6 +123,16 @@ def show_branch_bar(state: GrowState) -> None:
                 f"slider. It applies from step {branch.at} on, and both curves are shown."
             )
         st.button("Back to a fresh run", key="end_branch", on_click=state.end_branch)
+
+
+def show_actions(state: GrowState) -> None:
+    """Show what can be asked of the run on show with one click."""
+    if state.run is None:
+        return
+    with st.container(horizontal=True, gap="small", key="actions"):
+        show_compare_button(state)
+        show_stability_button(state)
+        show_path_button(state)
 
 
 def show_toolbar(state: GrowState) -> None:
@@ -133,12 +162,28 @@ def engine_is_ready(engine: WarmUp) -> bool:
     return False
 
 
+def show_engine(engine: WarmUp) -> None:
+    """Say, while it is so, that the rest of the engine is being compiled behind the page."""
+    if not engine.finished.is_set() and engine.seconds > LONG_SECONDS:
+        _show_rest(engine)
+
+
+@st.fragment(run_every=3.0)
+def _show_rest(engine: WarmUp) -> None:
+    if engine.finished.is_set():
+        st.rerun()
+    st.caption(
+        f"Still compiling other learners, scores and presets ({engine.seconds:.0f} s so far, once "
+        "per installation): the first run of another kind may take a moment."
+    )
+
+
 @st.fragment(run_every=0.5)
 def _show_compiling(engine: WarmUp) -> None:
     if engine.ready.is_set():
         st.rerun()
     st.progress(
-        compiled_share(),
+        min(0.98, engine.seconds / COMPILE_SECONDS),
         f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
         f"{engine.seconds:.0f} s so far",
     )

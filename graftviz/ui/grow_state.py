@@ -7,27 +7,35 @@ becomes a sentence, and the run on show stays as it is. Nothing here knows Strea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.runs import Branch
-from graftviz.ui.material import Material, default_options
+from graftviz.selection import LamPath
+from graftviz.ui.automatic import automatic_values
+from graftviz.ui.background import Background
+from graftviz.ui.budget import Verdict, judge
+from graftviz.ui.material import PAGE_PRESET, Material, default_options
 from graftviz.ui.recording import Plan, start_run
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.url_state import (
+    BEST,
     UPLOAD,
     BranchPoint,
     Settings,
     UploadOptions,
     Vocabulary,
+    has_presets,
     parse,
     write,
 )
 
 KEPT_RUNS = 4
+KEPT_IN_COMPARISON = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
+LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with
 FIRST_CREDIT = 400  # steps computed before anybody presses play
 REMEMBERED_LINKS = 50
 
@@ -57,8 +65,12 @@ class GrowState:
         ``uploaded(seed)`` returns the material of the file that was brought.
     complaints : list of str
         About the link; shown until the settings change.
+    paths : dict
+        Work on paths over λ, by what decides them.
     problem : str
         Why the run on show does not follow the controls; empty if it does.
+    question : str
+        What a run would take that has to be agreed to first; empty if none has.
     """
 
     def __init__(
@@ -76,11 +88,15 @@ class GrowState:
         self.uploaded: Callable[[int], Material] | None = None
         self.complaints: list[str] = []
         self.problem = ""
+        self.question = ""
+        self._agreed: set[Plan] = set()
+        self._asked: Plan | None = None
         self._load = load
-        self._scheduler = scheduler
+        self.scheduler = scheduler
         self._plan: Plan | None = None
         self._runs: dict[Plan, SessionRun] = {}
         self._links: list[dict[str, str]] = []
+        self.paths: dict[Hashable, Background[LamPath]] = {}
 
     # ------------------------------------------------------------------------------ the address
 
@@ -125,7 +141,8 @@ class GrowState:
         """Show another learner; it keeps the chosen options it knows."""
         known = default_options(self.vocabulary.learners[name], {})
         kept = {key: value for key, value in self.settings.options.items() if key in known}
-        self._set(learner=name, options=kept, branch=None)
+        compare = self.settings.compare and has_presets(self.vocabulary.learners[name])
+        self._set(learner=name, options=kept, branch=None, compare=compare)
 
     def choose_seed(self, seed: int | None) -> None:
         """Show another run of the same settings."""
@@ -141,8 +158,19 @@ class GrowState:
             self._set(branch=BranchPoint(branch.at, options))
 
     def begin_branch(self, at: int) -> None:
-        """Let options apply from step `at` on."""
+        """Let options apply from step `at` of the run in front on."""
+        if self.settings.compare:
+            self._set(options=self._method(BEST), compare=False)
         self._set(branch=BranchPoint(at), step=at)
+
+    @property
+    def can_compare(self) -> bool:
+        """Whether the learner has a preset best to compare with."""
+        return self.settings.branch is None and has_presets(self.learner_class)
+
+    def compare(self, with_best: bool) -> None:
+        """Show what best makes of the data in front of the run of the controls, or no longer."""
+        self._set(compare=with_best and self.can_compare)
 
     def end_branch(self) -> None:
         """Return to the run without its branch."""
@@ -171,13 +199,17 @@ class GrowState:
 
     def description(self) -> str | None:
         """Return what is worth knowing about the data; None when there is nothing to say."""
-        material = self._wanted_material()
+        material = self.wanted_material()
         return (material.description or None) if material else None
 
     def defaults(self) -> dict[str, Any]:
         """Return every option's value where nobody has chosen one."""
-        material = self._wanted_material()
-        return default_options(self.learner_class, material.suggested if material else {})
+        material = self.wanted_material()
+        return default_options(
+            self.learner_class,
+            material.suggested if material else {},
+            self.settings.options.get("preset"),
+        )
 
     def options(self) -> dict[str, Any]:
         """Return every option's value, without a branch."""
@@ -188,6 +220,14 @@ class GrowState:
         branch = self.settings.branch
         return {**self.options(), **(branch.options if branch else {})}
 
+    def automatic(self) -> dict[str, Any]:
+        """Return what the options come to that were left open; empty while that is not known."""
+        try:
+            material = self.wanted_material()
+            return automatic_values(self.learner(), material) if material else {}
+        except InputError:
+            return {}  # what does not go together is said where the run should be
+
     # ----------------------------------------------------------------------------------- the run
 
     def refresh(self) -> bool:
@@ -195,13 +235,15 @@ class GrowState:
 
         Refused settings leave the run on show alone and :attr:`problem` says why.
         """
-        self.problem = ""
+        self.problem = self.question = ""
         try:
-            material = self._wanted_material()
+            material = self.wanted_material()
             if material is None:
                 return False
             plan = self._plan_for(material)
             if plan != self._plan:
+                if not self._may_begin(plan, material):
+                    return False
                 self._show(plan, material)
                 return True
         except InputError as error:
@@ -210,27 +252,89 @@ class GrowState:
         self.shown = self.settings
         return False
 
+    def agree(self) -> None:
+        """Let the run begin that was asked about."""
+        if self._asked is not None:
+            self._agreed.add(self._asked)
+
+    def _may_begin(self, plan: Plan, material: Material) -> bool:
+        """Whether what a plan takes is within the budget, or has been agreed to; say so if not."""
+        if plan in self._agreed or plan in self._runs:
+            return True
+        for part in filter(None, (plan, plan.base)):
+            plan.learner.check(material.train)
+            verdict = judge(material.train, part.learner)
+            self._asked, self.problem, self.question = plan, verdict.refusal, verdict.question
+            if verdict != Verdict():
+                return False
+        return True
+
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
         for run in self._runs.values():
             run.revoke()
+        for path in self.paths.values():
+            path.revoke()
 
-    def _wanted_material(self) -> Material | None:
+    def keep_path(self, plan: Hashable, path: Background[LamPath]) -> None:
+        """Remember the work on a path over λ; the oldest are forgotten, and others paused."""
+        for other in self.paths.values():
+            other.revoke()
+        self.paths[plan] = path
+        for old in list(self.paths)[:-KEPT_RUNS]:
+            self.drop_path(old)
+
+    def drop_path(self, plan: Hashable) -> None:
+        """Stop the work on a path and forget it."""
+        if (path := self.paths.pop(plan, None)) is not None:
+            path.revoke()
+
+    def wanted_material(self) -> Material | None:
+        """Return the data of the settings; None while none has been brought."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
         return self.uploaded(self.settings.seed) if self.uploaded else None
 
+    def learner(self) -> Learner:
+        """Return the learner the controls describe, its branch aside."""
+        return self.learner_class(**self.options())
+
     def _plan_for(self, material: Material) -> Plan:
         cls, options, branch = self.learner_class, self.options(), self.settings.branch
+        if self.settings.compare:
+            return self._comparison(material)
         taking_over = None
         if branch is not None and branch.options:
             taking_over = Branch(branch.at, cls(**{**options, **branch.options}))
-        return Plan(material.identity, cls(**options), self.settings.seed, taking_over)
+        return Plan(material.identity, self.learner(), self.settings.seed, taking_over)
+
+    def _comparison(self, material: Material) -> Plan:
+        """Return the plan of best beside that of the controls (if that is best: the paper's)."""
+        seed, own = self.settings.seed, self.learner()
+        if getattr(own, "preset", None) == BEST:
+            own = self._learner_with(self._method(PAGE_PRESET))
+        best = self._learner_with(self._method(BEST))
+        return Plan(material.identity, best, seed, beside=Plan(material.identity, own, seed))
+
+    def _method(self, preset: str) -> dict[str, Any]:
+        """Return the chosen options that do not belong to a method, and the preset."""
+        chosen = self.settings.options
+        kept = {name: chosen[name] for name in KEPT_IN_COMPARISON if name in chosen}
+        return kept if preset == PAGE_PRESET else {**kept, "preset": preset}
+
+    def _learner_with(self, chosen: Mapping[str, Any]) -> Learner:
+        material = self.wanted_material()
+        suggested = material.suggested if material else {}
+        defaults = default_options(self.learner_class, suggested, chosen.get("preset"))
+        return self.learner_class(**{**defaults, **chosen})
 
     def _show(self, plan: Plan, material: Material) -> None:
-        is_first = self.run is None
-        base = self._run_of(plan.base, material) if plan.branch is not None else None
-        run = self._run_of(plan, material, base.token if base is not None else "")
+        is_first = self.run is None and not plan.beside
+        base = self._run_of(plan.base, material) if plan.base is not None else None
+        if base is not None and plan.beside and not _has_places(material):
+            base.grant()
+            base.wait(EVERYTHING, LENDS_PLACES)
+        run = self._run_of(plan, material, base)
         for other in self._runs.values():
             if other is not run and other is not base:
                 other.revoke()
@@ -241,14 +345,23 @@ class GrowState:
         if base is not None:
             base.grant()
 
-    def _run_of(self, plan: Plan, material: Material, continues: str = "") -> SessionRun:
+    def _run_of(
+        self, plan: Plan, material: Material, beside: SessionRun | None = None
+    ) -> SessionRun:
         run = self._runs.pop(plan, None)
         if run is None or run.failure:
-            run = start_run(plan, material, self._scheduler, continues)
+            run = start_run(plan, material, self.scheduler, beside)
         self._runs[plan] = run
         for old in list(self._runs)[:-KEPT_RUNS]:
             self._runs.pop(old).revoke()
         return run
+
+
+def _has_places(material: Material) -> bool:
+    """Whether every run on the data has the same layout from its first step on."""
+    return material.positions is not None or (
+        material.truth is not None and len(material.truth) > 0
+    )
 
 
 def _changed(

@@ -11,6 +11,7 @@ from graftviz.ui.grow_state import GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.player_component import player_message, show_player
 from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.stability_panel import stability_json
 
 LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
@@ -26,7 +27,9 @@ class Mailbox:
         self.sent = ""  # token of the run it was shown last
         self.need: Mapping[str, Any] | None = None
         self.question: Mapping[str, Any] | None = None
+        self.beside: Mapping[str, Any] | None = None
         self.wants_page = False
+        self.told: str | None = None  # about stability
 
 
 @st.fragment
@@ -47,12 +50,13 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
         _message(state, run, mail, new_run=new_run),
         on_need=lambda need: setattr(mail, "need", need),
         on_ask=lambda question: setattr(mail, "question", question),
+        on_beside=lambda wish: setattr(mail, "beside", wish),
         on_branch=lambda wish: _branch(state, mail, wish),
         on_moved=lambda place: _moved(state, place),
     )
     if run.failure:
         st.error(plain(run.failure))
-    mail.need = mail.question = None
+    mail.need = mail.question = mail.beside = None
     mail.sent = run.token
     if mail.wants_page:
         mail.wants_page = False
@@ -74,13 +78,34 @@ def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool)
         run.wait(EVERYTHING, LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE)
         return _introduction(state, run, answer, known=mail.sent)
     if need is None or need.get("run") != run.token:
-        return player_message(run.token, answer=answer)
+        return player_message(
+            run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
+        )
     if need.get("header"):
         return _introduction(state, run, answer)
     first, count = _whole(need.get("from"), 1), _whole(need.get("count"), 1)
     run.grant(first - 1 + count)
     run.wait(first - 1 + count, MORE_STEPS)
-    return player_message(run.token, feed=run.feed_json(first, count), answer=answer)
+    return player_message(
+        run.token, feed=run.feed_json(first, count), answer=answer, late=_late(state, mail)
+    )
+
+
+def _late(state: GrowState, mail: Mailbox) -> str | None:
+    """Return what the browser asked for of the run shown beside."""
+    ghost, wish = state.ghost, mail.beside
+    if ghost is None or wish is None or wish.get("run") != ghost.token:
+        return None
+    return ghost.feed_json(_whole(wish.get("from"), 1), EVERYTHING)
+
+
+def _news(run: SessionRun, mail: Mailbox) -> str | None:
+    """Return what is known about stability, unless the browser was told the same last time."""
+    known = stability_json(run)
+    if known == mail.told:
+        return None
+    mail.told = known
+    return known
 
 
 def _introduction(state: GrowState, run: SessionRun, answer: str | None, known: str = "") -> str:
@@ -93,6 +118,7 @@ def _introduction(state: GrowState, run: SessionRun, answer: str | None, known: 
         feed=run.feed_json(1, EVERYTHING),
         answer=answer,
         ghost=_beside(state.ghost, known),
+        stability=stability_json(run),
     )
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from graftviz.counts import PairCounts
 from graftviz.datasets import DataSet
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable
 
 FINGERPRINT_DIGITS = 16
+# Several edges a step make a run that can be told in class.
+_TAUGHT = {"alpha": 0.75}
+PAGE_PRESET = "paper"
+_LIKE_THE_PAPER = (PAGE_PRESET, "authors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +54,11 @@ class Material:
     warnings: tuple[str, ...]
     fingerprint: str
 
+    @cached_property
+    def counts(self) -> PairCounts:
+        """The training rows, ready to be counted: rules for options look at their margins."""
+        return PairCounts(self.train)
+
 
 def prepare(data: DataSet, seed: int) -> Material:
     """Hold out the rows the data set asks for, chosen by `seed`, and gather the rest."""
@@ -75,6 +86,25 @@ def prepare(data: DataSet, seed: int) -> Material:
     )
 
 
-def default_options(cls: type, suggested: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every option of a learner that nobody has chosen otherwise."""
-    return {spec.name: suggested.get(spec.name, spec.default) for spec in option_specs(cls)}
+def default_options(
+    cls: type, suggested: Mapping[str, Any], preset: str | None = None
+) -> dict[str, Any]:
+    """Return the value of every option of a learner that nobody has chosen otherwise.
+
+    Parameters
+    ----------
+    cls : type
+    suggested : mapping
+        What suits the data; it was found with the paper's method, so it is left aside where
+        another preset or a learner without presets has rules of its own.
+    preset : str, optional
+        The one that was chosen; pages open with the paper's method, because it teaches the
+        algorithm.
+    """
+    values = {spec.name: spec.default for spec in option_specs(cls)}
+    if "preset" in values:
+        values["preset"] = PAGE_PRESET
+        if preset in (None, *_LIKE_THE_PAPER):
+            taught = {**_TAUGHT, **suggested}
+            values |= {name: value for name, value in taught.items() if name in values}
+    return values

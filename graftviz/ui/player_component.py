@@ -46,6 +46,7 @@ def show_player(
     *,
     on_need: Trigger,
     on_ask: Trigger,
+    on_beside: Trigger,
     on_branch: Trigger,
     on_moved: Trigger,
     key: str = _KEY,
@@ -56,10 +57,11 @@ def show_player(
     ----------
     message : str
         JSON, see :func:`player_message`.
-    on_need, on_ask, on_branch, on_moved : callable
+    on_need, on_ask, on_beside, on_branch, on_moved : callable
         Called, before the fragment that shows the player runs again, with what the browser sent:
         ``{run, from, count}`` (and ``header`` when it does not know the run), a question with its
-        ``run``, and ``{run, t}`` (to branch at step t; to say that step t is on show).
+        ``run``, ``{run, from}`` (what is missing of the run shown beside), and ``{run, t}`` (to
+        branch at step t; to say that step t is on show).
     key : str
     """
 
@@ -77,6 +79,7 @@ def show_player(
         data=message.encode("utf-8", "replace"),
         on_need_change=passed_on("need", on_need),
         on_ask_change=passed_on("ask", on_ask),
+        on_beside_change=passed_on("beside", on_beside),
         on_branch_change=passed_on("branch", on_branch),
         on_moved_change=passed_on("moved", on_moved),
     )
@@ -90,6 +93,8 @@ def player_message(
     feed: str | None = None,
     answer: str | None = None,
     ghost: tuple[str, str] | None = None,
+    stability: str | None = None,
+    late: str | None = None,
 ) -> str:
     """Put JSON texts together to the message that ``assets/mount.js`` reads.
 
@@ -104,6 +109,10 @@ def player_message(
     feed, answer : str or None
     ghost : pair of str or None
         Header and feed of the run to show beside it.
+    stability : str or None
+        How often every pair was found, see ``stabilise`` in docs/player.md.
+    late : str or None
+        Feed of the run that is shown beside already.
     """
     parts = {
         "run": json.dumps(run),
@@ -112,6 +121,8 @@ def player_message(
         "feed": feed,
         "answer": answer,
         "ghost": f'{{"header":{ghost[0]},"feed":{ghost[1]}}}' if ghost else None,
+        "stability": stability,
+        "late": late,
     }
     given = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
     return "{" + ",".join(given) + "}"

@@ -9,9 +9,11 @@ from typing import Any
 
 from graftviz.layout import GrowingLayout
 from graftviz.learners.base import Learner
+from graftviz.learners.settings import OBJECTIVE_NAMES
 from graftviz.options import format_value, option_specs
 from graftviz.player.records import answer, outcome_record, run_header, step_record
 from graftviz.runs import Branch, Result, Run
+from graftviz.ui.automatic import settings_of
 from graftviz.ui.material import Material
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
@@ -19,17 +21,23 @@ from graftviz.ui.session_run import SessionRun
 
 @dataclass(frozen=True)
 class Plan:
-    """What decides a run; equal plans give equal runs."""
+    """What decides a run; equal plans give equal runs.
+
+    `beside` is the run it is compared with: it lends its places, so that both have one layout.
+    """
 
     material: str
     learner: Learner
     seed: int
     branch: Branch | None = None
+    beside: Plan | None = None
 
     @property
-    def base(self) -> Plan:
-        """The plan without its branch."""
-        return Plan(self.material, self.learner, self.seed)
+    def base(self) -> Plan | None:
+        """The plan to show beside this one, if that is decided: what it branched from, or else."""
+        if self.branch is not None:
+            return Plan(self.material, self.learner, self.seed)
+        return self.beside
 
 
 class RunRecorder:
@@ -40,17 +48,21 @@ class RunRecorder:
     run : Run
     material : Material
     token : str
-    continues : str
-        Token of the run this one branched from; empty if it did not.
+    beside : RunRecorder, optional
+        Of the run this one branched from, or is compared with.
     """
 
-    def __init__(self, run: Run, material: Material, token: str, continues: str = "") -> None:
+    def __init__(
+        self, run: Run, material: Material, token: str, beside: RunRecorder | None = None
+    ) -> None:
         self.run = run
         self.material = material
         self.token = token
-        self._continues = continues
-        known = material.positions is not None
+        self._beside = beside
+        self._lent = None if beside is None or run.branch is not None else beside.places
+        known = material.positions is not None or self._lent is not None
         self._layout = None if known else GrowingLayout(run.table.n_variables)
+        self.places: list[int] | None = None  # of the latest key frame
 
     def advance(self) -> bool:
         """Compute one more step; False when the run has ended."""
@@ -59,7 +71,9 @@ class RunRecorder:
     def header(self) -> Mapping[str, Any]:
         """Return the header."""
         branch = self.run.branch
-        return run_header(
+        beside = self._beside
+        settings = settings_of(self.run.learner, self.material)
+        header = run_header(
             self.run,
             token=self.token,
             title=self.material.title,
@@ -68,15 +82,24 @@ class RunRecorder:
             if branch is None
             else {
                 "t": branch.at,
-                "run": self._continues,
+                "run": "" if beside is None else beside.token,
                 "text": f"from step {branch.at} on {change_in_words(self.run.learner, branch)}",
             },
             note=" ".join(self.material.warnings),
         )
+        if self._lent is not None and header["positions"] is None:
+            header["layout"] = self._lent
+        if settings is not None:
+            header["objective"] = OBJECTIVE_NAMES[settings.objective]
+        if beside is not None and branch is None:
+            header["beside"] = preset_title(beside.run.learner)
+        return header
 
     def record(self, t: int) -> Mapping[str, Any]:
         """Return the record of step `t`."""
-        return step_record(self.run, t, self._layout)
+        record = step_record(self.run, t, self._layout)
+        self.places = record.get("layout", self.places)
+        return record
 
     def outcome(self) -> Mapping[str, Any]:
         """Return how the run ended."""
@@ -91,7 +114,9 @@ class RunRecorder:
         return self.run.result()
 
 
-def new_recorder(plan: Plan, material: Material, token: str, continues: str = "") -> RunRecorder:
+def new_recorder(
+    plan: Plan, material: Material, token: str, beside: RunRecorder | None = None
+) -> RunRecorder:
     """Return a recorder of a run that has not begun.
 
     Raises
@@ -107,15 +132,25 @@ def new_recorder(plan: Plan, material: Material, token: str, continues: str = ""
         truth=material.truth,
         branch=plan.branch,
     )
-    return RunRecorder(run, material, token, continues)
+    return RunRecorder(run, material, token, beside)
 
 
 def start_run(
-    plan: Plan, material: Material, scheduler: Scheduler, continues: str = ""
+    plan: Plan, material: Material, scheduler: Scheduler, beside: SessionRun | None = None
 ) -> SessionRun:
     """Return a run of `plan`, without credit; raises like :func:`new_recorder`."""
     token = secrets.token_hex(4)
-    return SessionRun(new_recorder(plan, material, token, continues), token, scheduler)
+    known = beside.recorder if beside is not None else None
+    recorder = new_recorder(
+        plan, material, token, known if isinstance(known, RunRecorder) else None
+    )
+    return SessionRun(recorder, token, scheduler)
+
+
+def preset_title(learner: Learner) -> str:
+    """Return what people call a learner by its preset: "the paper's method"."""
+    titles = {"paper": "the paper's method", "authors": "the authors' code", "best": "best"}
+    return titles.get(getattr(learner, "preset", ""), learner.title)
 
 
 def change_in_words(learner: Learner, branch: Branch) -> str:

@@ -12,7 +12,7 @@ from graftviz.ui.grow_state import GrowState
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Vocabulary
-from graftviz.ui.warm_up import WarmUp, engine_jobs
+from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
 
 DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
@@ -28,7 +28,7 @@ def scheduler() -> Scheduler:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> WarmUp:
     """Return the compilation of the engine, which begins with the first call."""
-    return WarmUp(engine_jobs())
+    return WarmUp(first_jobs(), later_jobs())
 
 
 @st.cache_resource(show_spinner=False)

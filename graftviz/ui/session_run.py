@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from graftviz.errors import InputError
 from graftviz.runs import Result
+from graftviz.selection import EdgeStability
+from graftviz.ui.background import Background
 from graftviz.ui.scheduler import Scheduler
 
 EVERYTHING = 1 << 60
@@ -60,6 +62,8 @@ class SessionRun:
         Why the run stopped before its end; empty if it did not.
     delivered : int
         The last step that any feed contained.
+    stability : Background or None
+        How often its edges are found in parts of the rows, once somebody has asked.
     """
 
     def __init__(self, recorder: Recorder, token: str, scheduler: Scheduler) -> None:
@@ -68,6 +72,7 @@ class SessionRun:
         self.header_json: str | None = None
         self.failure = ""
         self.delivered = 0
+        self.stability: Background[EdgeStability] | None = None
         self._scheduler = scheduler
         self._lock = threading.Lock()
         self._news = threading.Condition()
@@ -86,6 +91,11 @@ class SessionRun:
         return self._outcome is not None or bool(self.failure)
 
     @property
+    def outcome(self) -> Mapping[str, Any] | None:
+        """How the run ended, as the player is told; None while it has not."""
+        return None if self._outcome is None else json.loads(self._outcome)
+
+    @property
     def has_credit(self) -> bool:
         """Whether more steps are on their way."""
         return self._has_work()
@@ -100,6 +110,8 @@ class SessionRun:
         """Take all credit back; what has been computed stays."""
         self._target = 0
         self._scheduler.withdraw(self)
+        if self.stability is not None:
+            self.stability.revoke()
 
     def wait(self, steps: int, timeout: float) -> bool:
         """Wait until `steps` steps are computed or the run has ended; False after `timeout` s."""

@@ -17,9 +17,15 @@ from graftviz.options import OptionSpec, format_value, option, option_specs, par
 from graftviz.table.reading import BINS, MAX_STATES
 
 UPLOAD = "upload"
+BEST = "best"
 MAX_SEED = 2**32 - 1
 MAX_STEP = 10**9
 _MAX_TEXT = 60  # no value of ours is longer; absurd numbers are refused before they are read
+# What older links say, and what is told about it; the page's default is used.
+_RENAMED = {
+    ("preset", "default"): "The link is an older one: its preset default is called paper now, and "
+    "is used with n/4 tests a step and 3n edges at most, unless the link says otherwise."
+}
 _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
 
 
@@ -91,6 +97,8 @@ class Settings:
         Of uploaded data; empty otherwise.
     reading : mapping
         How an upload is read, where that differs from the defaults of :class:`UploadOptions`.
+    compare : bool
+        Whether what the preset best makes of the data stands in front of the run of `options`.
     """
 
     data: str
@@ -101,6 +109,7 @@ class Settings:
     branch: BranchPoint | None = None
     fingerprint: str = ""
     reading: Mapping[str, Any] = field(default_factory=dict)
+    compare: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +151,8 @@ def write(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
     if settings.learner != vocabulary.default_learner:
         query["learner"] = settings.learner
     query.update(_texts(settings.options))
+    if settings.compare:
+        query["compare"] = BEST
     if settings.seed:
         query["seed"] = str(settings.seed)
     if settings.branch is not None:
@@ -168,6 +179,7 @@ def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> P
         step=_whole_number("step", left, MAX_STEP, complaints),
         fingerprint=_fingerprint(left, data, complaints),
         reading=_options(UploadOptions, left, complaints) if data == UPLOAD else {},
+        compare=_compare(left, cls, complaints),
         branch=_branch(left, cls, complaints),
         options=_options(cls, left, complaints),
     )
@@ -224,6 +236,26 @@ def _whole_number(name: str, left: dict[str, str], maximum: int, complaints: lis
     return 0
 
 
+def has_presets(cls: type) -> bool:
+    """Whether a learner can be run by the preset best."""
+    return any(spec.name == "preset" and BEST in spec.choices for spec in option_specs(cls))
+
+
+def _compare(left: dict[str, str], cls: type, complaints: list[str]) -> bool:
+    text = left.pop("compare", "").strip()
+    if not text:
+        return False
+    if text != BEST:
+        complaints.append(f"A run can be compared with {BEST}, not {_shown(text)}.")
+    elif "branch" in left:
+        complaints.append(f"A branch cannot be compared with {BEST}; the branch is shown.")
+    elif not has_presets(cls):
+        complaints.append(f"This learner has no presets, so there is no {BEST} to compare with.")
+    else:
+        return True
+    return False
+
+
 def _fingerprint(left: dict[str, str], data: str, complaints: list[str]) -> str:
     text = left.pop("fingerprint", "").strip().lower()
     if not text:
@@ -249,6 +281,9 @@ def _options(cls: type, left: dict[str, str], complaints: list[str]) -> dict[str
 def _take_option(
     cls: type, spec: OptionSpec, text: str, values: dict[str, Any], complaints: list[str]
 ) -> None:
+    if (spec.name, text.strip()) in _RENAMED:
+        complaints.append(_RENAMED[spec.name, text.strip()])
+        return
     try:
         values.update(parse_options(cls, {spec.name: text}))
     except InputError as error:

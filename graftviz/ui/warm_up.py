@@ -14,14 +14,17 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from graftviz.datasets import DataSet
+from graftviz.errors import InputError
 from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable
-from graftviz.ui.material import prepare
+from graftviz.ui.automatic import automatic_values
+from graftviz.ui.material import PAGE_PRESET, prepare
 from graftviz.ui.recording import Plan, new_recorder
 
-COMPILE_SECONDS = 60  # measured on two cores: 42 to 83
+COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)
 _NOT_ON_THE_PAGE = ("graftviz.sampling", "graftviz.inference.exact")
 Job = Callable[[], None]
@@ -32,18 +35,24 @@ class WarmUp:
 
     Parameters
     ----------
-    jobs : iterable of callable
+    first : iterable of callable
+        What the page cannot open without.
+    later : iterable of callable
+        What is done behind the open page.
 
     Attributes
     ----------
     ready : threading.Event
-        Set when all jobs are done, or one has failed: the page opens in either case.
+        Set when the first jobs are done, or one has failed: the page opens in either case.
+    finished : threading.Event
+        Set when all jobs are done; one that fails does not keep the others from being done.
     """
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._jobs = tuple(jobs)
+    def __init__(self, first: Iterable[Job], later: Iterable[Job] = ()) -> None:
+        self._first, self._later = tuple(first), tuple(later)
         self._began = time.monotonic()
         self.ready = threading.Event()
+        self.finished = threading.Event()
         threading.Thread(target=self._do_all, name="graftviz-warm-up", daemon=True).start()
 
     @property
@@ -52,28 +61,55 @@ class WarmUp:
         return time.monotonic() - self._began
 
     def _do_all(self) -> None:
-        try:
-            for job in self._jobs:
-                job()
-        except Exception:
-            # Compiling ahead is a courtesy; if it fails, the first run meets the error and says so.
-            log.exception("Compiling ahead failed.")
-        finally:
+        for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
+            for job in jobs:
+                _attempt(job)
             # What was loaded until here stays for good; looking through it again would cost
             # every later collection a tenth of a second.
             gc.collect()
             gc.freeze()
-            self.ready.set()
+            done.set()
 
 
-def engine_jobs() -> list[Job]:
-    """Return the jobs that compile everything a run on the page may use."""
-    classes = [learner_class(name) for name in learner_names()]
-    plain = [cls() for cls in classes]
+def _attempt(job: Job) -> None:
+    try:
+        job()
+    except InputError:
+        pass  # options that do not go together: nothing to compile
+    except Exception:
+        # Compiling ahead is a courtesy; if it fails, the first run meets the error and says so.
+        log.exception("Compiling ahead failed.")
+
+
+def first_jobs() -> list[Job]:
+    """Return the jobs that compile what the page shows first: the paper's best-choice run."""
+    learner = BestChoice(preset=PAGE_PRESET)
+    return [partial(_rehearse, learner, knows_truth=True), partial(_rehearse, learner)]
+
+
+def later_jobs() -> list[Job]:
+    """Return the jobs that compile the rest of what the page may use, what is likeliest first."""
+    learners = [BestChoice(preset="best"), *_others()]
     return [
-        *(partial(_rehearse, learner, knows_truth=True) for learner in plain),
-        *(partial(_rehearse, learner) for cls in classes for learner in _variants(cls)),
+        *(partial(_rehearse, learner, knows_truth=True) for learner in learners),
+        *(partial(_rehearse, learner) for learner in learners),
     ]
+
+
+def _others() -> Iterator[Learner]:
+    """Yield every learner, by each preset, and with each of its switches and choices otherwise."""
+    for name in learner_names():
+        cls = learner_class(name)
+        specs = option_specs(cls)
+        presets = next((spec.choices for spec in specs if spec.name == "preset"), ())
+        for start in [{"preset": preset} for preset in presets] or [{}]:
+            plain = cls(**start)
+            yield plain
+            for spec in specs:
+                others = spec.choices if spec.kind == "choice" else (True, False)
+                if spec.kind in ("choice", "bool") and spec.name != "preset":
+                    kept = getattr(plain, spec.name)
+                    yield from (cls(**start, **{spec.name: v}) for v in others if v != kept)
 
 
 def engine_kernels() -> list[Dispatcher]:
@@ -88,25 +124,12 @@ def engine_kernels() -> list[Dispatcher]:
     return list(found.values())
 
 
-def compiled_share() -> float:
-    """Return the part of the kernels that is compiled, 0 … 1; what is inlined may never count."""
-    kernels = engine_kernels()
-    return sum(bool(kernel.signatures) for kernel in kernels) / max(1, len(kernels))
-
-
-def _variants(cls: type[Learner]) -> Iterator[Learner]:
-    """Yield the learner with each of its switches and choices in turn set otherwise."""
-    for spec in option_specs(cls):
-        others = spec.choices if spec.kind == "choice" else (True, False)
-        if spec.kind in ("choice", "bool"):
-            yield from (cls(**{spec.name: value}) for value in others if value != spec.default)
-
-
 def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
     """Do once, on a few rows, whatever the page does with a run."""
     material = prepare(_small_data(knows_truth), seed=0)
     recorder = new_recorder(Plan(material.identity, learner, 0), material, "warm-up")
     steps = 0
+    automatic_values(learner, material)
     while recorder.advance():
         steps += 1
         recorder.record(steps)

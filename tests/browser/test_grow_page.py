@@ -79,7 +79,9 @@ def to_the_end(page: Any) -> int:
 
 
 def position(page: Any) -> str:
-    return " ".join(page.locator(".gv-position").inner_text().split())
+    """Return what is said about the shown step; not how many steps are ready by now."""
+    text = " ".join(page.locator(".gv-position").inner_text().split())
+    return re.sub(r" of \d+\+?", "", text)
 
 
 def change_alpha(page: Any, key: str = "ArrowLeft") -> None:
@@ -138,6 +140,80 @@ def test_alpha_learns_the_run_again_beside_a_ghost(grow: Any) -> None:
     assert "alpha=0.7" in page.evaluate("location.search")
     eventually(page, lambda: "previous run" in page.locator(".gv-player").inner_text())
     eventually(page, lambda: re.search(r"converged|finished", position(page)))
+
+
+def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> None:
+    page = grow()
+    to_the_end(page)
+    assert "preset paper" in heading(page)
+    page.get_by_role("button", name="What does best do differently?").click()
+    eventually(page, lambda: "preset best" in heading(page))
+    assert "compare=best" in page.evaluate("location.search")
+    table = page.locator("table", has_text="Recall").first
+    table.wait_for()
+    text = " ".join(table.inner_text().split())
+    assert "paper (dashed)" in text
+    assert "best (solid)" in text
+    player = page.locator(".gv-player")
+    eventually(page, lambda: "the paper's method, and what it was" in player.inner_text())
+    curves = page.locator(".gv-curves").inner_text()
+    assert re.search(r"recall\s+0\.\d+\s+was 0\.\d+", curves)
+    assert re.search(r"NLPL on held-out rows\s+[\d.]+\s+was [\d.]+", curves)
+    page.reload()
+    wait_for_player(page)
+    eventually(page, lambda: "preset best" in heading(page))
+    page.get_by_role("button", name="Back to the paper's method").click()
+    eventually(page, lambda: "preset paper" in heading(page))
+    assert "compare" not in page.evaluate("location.search")
+    assert page.locator("table", has_text="Recall").count() == 0
+
+
+def test_stability_fades_the_edges_that_few_halves_find(grow: Any) -> None:
+    page = grow("?data=survey")
+    to_the_end(page)
+    assert "subsamples" not in page.locator(".gv-graph").inner_text()
+    page.get_by_role("button", name="How stable are these edges?").click()
+    page.get_by_text("random halves of the rows").first.wait_for(timeout=60_000)
+    eventually(
+        page,
+        lambda: (
+            "found in 0 … 50 subsamples"
+            in " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
+        ),
+        seconds=60,
+    )
+    names = page.locator(".gv-inspector input")
+    options = page.locator(".gv-inspector datalist option")
+    names.nth(0).fill(options.nth(0).get_attribute("value"))
+    names.nth(1).fill(options.nth(1).get_attribute("value"))
+    press(page, "Why (not)?")
+    eventually(
+        page,
+        lambda: re.search(r"in \d+ of 50 subsamples", page.locator(".gv-inspector").inner_text()),
+    )
+    page.get_by_role("button", name="What does best do differently?").click()
+    eventually(page, lambda: "preset best" in heading(page))
+    assert "subsamples" not in page.locator(".gv-graph").inner_text()
+    page.get_by_role("button", name="Back to the paper's method").click()
+    eventually(page, lambda: "subsamples" in page.locator(".gv-graph").inner_text())
+
+
+def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
+    page = grow("?data=survey")
+    page.get_by_role("button", name="Which λ?").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("can be clicked").wait_for(timeout=60_000)
+    point = dialog.locator(".scatterlayer .trace path.point").nth(2)
+    point.wait_for(timeout=30_000)
+    page.wait_for_timeout(500)
+    point.click(force=True)
+    clicked = dialog.get_by_role("button", name=re.compile("clicked"))
+    clicked.wait_for(timeout=20_000)
+    lam = re.search(r"λ = ([\d.e-]+)", clicked.inner_text()).group(1)
+    clicked.click()
+    eventually(page, lambda: f"λ {float(lam):g}" in heading(page), seconds=20)
+    assert f"lam={lam}" in page.evaluate("location.search")
+    assert dialog.count() == 0
 
 
 def test_alpha_can_be_changed_while_playing(grow: Any) -> None:

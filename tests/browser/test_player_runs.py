@@ -95,6 +95,24 @@ def test_a_new_run_keeps_the_view_and_leaves_a_ghost(finished: Any, until: Any) 
     assert finished.is_visible("text=previous run")
 
 
+def test_what_comes_late_completes_the_ghost(finished: Any, until: Any) -> None:
+    page = finished
+    page.evaluate("server.open('run-2', {step: 0, playing: false})")
+    until(page, "player.log.header.run === 'run-2' && player.ghost")
+    page.evaluate(
+        "(() => { const { header, records } = server.runs['run-1'];"
+        " player.ghost = new player.ghost.constructor(header);"
+        " player.feed({ run: 'run-1', from: 1, records: records.slice(0, 5), outcome: null }); })()"
+    )
+    assert page.evaluate("player.ghost.ready") == 5
+    page.evaluate(
+        "player.feed({ run: 'run-1', from: 6, records: server.runs['run-1'].records.slice(5),"
+        " outcome: server.runs['run-1'].outcome })"
+    )
+    assert page.evaluate("player.ghost.finished")
+    assert page.evaluate("player.log.header.run") == "run-2"
+
+
 def test_nodes_glide_from_old_places_to_new(finished: Any, until: Any) -> None:
     finished.evaluate("player.seek(20)")
     until(finished, AT_REST)

@@ -22,7 +22,8 @@ class CurvesPanel {
     });
     this.domains = new Map(); // eased axis ranges, by name
     this.body = h("div", { class: "gv-curves-body" });
-    this.ghostKey = h("span", { class: "gv-key", hidden: true }, lineSample("ghost"), "previous run, and what it was at the same place");
+    this.ghostName = h("span");
+    this.ghostKey = h("span", { class: "gv-key", hidden: true }, lineSample("ghost"), this.ghostName);
     this.element = h("section", { class: "gv-card gv-curves", "aria-label": "Curves" },
       h("header", {}, h("h3", {}, "Curves"), this.choice.element), this.body, this.ghostKey);
     this.charts = [];
@@ -35,6 +36,11 @@ class CurvesPanel {
   setRun(log, ghost) {
     this.ghost = ghost;
     this.ghostKey.hidden = !ghost;
+    const name = log.header.beside || "previous run";
+    const apart = ghost && !this.comparable("objective");
+    this.ghostName.textContent = apart
+      ? `${name}, and what it was at the same place; its objective is another one (${ghost.header.objective})`
+      : `${name}, and what it was at the same place`;
     const known = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
     const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
     this.hover = null;
@@ -96,8 +102,14 @@ class CurvesPanel {
     return [...this.domains.values()].some((r) => r.low !== r.to[0] || r.high !== r.to[1]);
   }
 
-  logs() {
-    return this.ghost ? [this.ghost, this.app.log] : [this.app.log];
+  /** Whether the curves of both runs measure the same: objectives may differ, all else does not. */
+  comparable(name) {
+    const [own, other] = [this.app.log.header.objective, this.ghost.header.objective];
+    return name !== "objective" || own === undefined || other === undefined || own === other;
+  }
+
+  logs(name) {
+    return this.ghost && this.comparable(name) ? [this.ghost, this.app.log] : [this.app.log];
   }
 
   horizontal() {
@@ -112,8 +124,8 @@ class CurvesPanel {
   vertical(about) {
     if (about.range) return this.range(about.title, about.range[0], about.range[1]);
     let [low, high] = [Infinity, -Infinity];
-    for (const log of this.logs()) {
-      for (const [name] of about.series) {
+    for (const [name] of about.series) {
+      for (const log of this.logs(name)) {
         for (let t = 0; t <= log.ready; t++) {
           const y = log.curve(name, t);
           if (y === null) continue;
@@ -156,7 +168,7 @@ class CurvesPanel {
     }
     for (const [name, colour] of about.series) {
       const ink = colour === "nlpl" ? palette.text : palette[colour];
-      if (this.ghost) this.trace(context, this.ghost, name, 0, this.ghost.ready, x, y, css(ink, 0.5), 1.4, [5, 4]);
+      if (this.ghost && this.comparable(name)) this.trace(context, this.ghost, name, 0, this.ghost.ready, x, y, css(ink, 0.5), 1.4, [5, 4]);
       this.trace(context, log, name, Math.floor(p), log.ready, x, y, css(ink, 0.28), 1.5, []);
       const end = this.trace(context, log, name, 0, p, x, y, css(ink), 2.2, name === "precision" ? [6, 3] : []);
       if (end) {
@@ -267,7 +279,7 @@ class CurvesPanel {
       const said = [];
       for (const { name, value, before } of values) {
         const number = log.curve(name, Math.min(t, log.ready));
-        const old = this.ghost ? this.ghostValue(name, t) : null;
+        const old = this.ghost && this.comparable(name) ? this.ghostValue(name, t) : null;
         value.textContent = readout(number);
         before.textContent = old === null ? "" : ` was ${readout(old)}`;
         said.push(`${name} ${readout(number)}`);

@@ -102,7 +102,9 @@ function attachGestures(view) {
       const status = { true: " · true edge", false: " · not a true edge", null: "" }[String(log.isTrue(pair.i, pair.j))];
       const edge = log.edgeAt(pair.i, pair.j, t);
       const fact = edge < 0 ? " · not active" : ` · since step ${log.born[edge]} · weight ${format(log.normAt(edge, t))}`;
-      replaceChildren(view.tip, h("b", {}, isolated(shorten(log.name(pair.i), 30)), " – ", isolated(shorten(log.name(pair.j), 30))), fact + status);
+      const times = log.timesFound(pair.i, pair.j);
+      const found = times === null ? "" : ` · in ${times} of ${log.stability.of} subsamples`;
+      replaceChildren(view.tip, h("b", {}, isolated(shorten(log.name(pair.i), 30)), " – ", isolated(shorten(log.name(pair.j), 30))), fact + status + found);
     }
     view.tip.hidden = false;
     const { width, height } = view.surface;

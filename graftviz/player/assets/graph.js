@@ -1,16 +1,15 @@
 // The growing graph on a canvas: where things are, how they look. Gestures live in gestures.js.
 
 const GLIDE_SECONDS = 0.7;
-const KINDS = ["right", "wrong", "plain"];
-const DOTS = 4000; // drawn for all missing edges together
 
 class GraphView {
   constructor(app) {
     this.app = app;
     this.camera = { zoom: 1, x: 0, y: 0 };
-    this.show = remembered.get("show", { right: true, wrong: true, missing: true });
+    this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
     this.hover = null; // {node} or {edge: [i, j]}
     this.labels = new NodeLabels(this);
+    this.edges = new EdgeLayer(this);
     this.holder = h("div", { class: "gv-stage" });
     this.keys = h("div", { class: "gv-legend" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
@@ -171,7 +170,7 @@ class GraphView {
       if (gap < bestGap) [best, bestGap] = [{ i, j, active }, gap];
     };
     const t = this.app.shown;
-    for (let e = 0; e < this.log.counts[t]; e++) consider(this.log.sources[e], this.log.targets[e], true);
+    for (const e of this.log.snapshot(t).active) consider(this.log.sources[e], this.log.targets[e], true);
     if (!best && this.log.truth && this.show.missing) {
       for (const [i, j] of this.log.header.truth) {
         if (this.log.edgeAt(i, j, t) < 0) consider(i, j, false);
@@ -194,8 +193,8 @@ class GraphView {
     this.then = this.log.snapshot(clamp(before, 0, this.log.ready));
     this.part = after > before ? smooth(p - before) : 1;
     this.scaleNodes();
-    if (this.log.truth && this.show.missing) this.drawMissing(context, palette);
-    this.drawEdges(context, palette, p, before);
+    if (this.log.truth && this.show.missing) this.edges.drawMissing(context, palette);
+    this.edges.draw(context, palette, p, before);
     this.drawNodes(context, palette);
     this.labels.draw(context, palette);
     context.globalAlpha = 1;
@@ -214,118 +213,10 @@ class GraphView {
     this.topDegree = Math.max(8, lerp(this.then.topDegree, this.now.topDegree, this.part));
   }
 
-  segment(context, i, j) {
-    context.moveTo(this.screen[2 * i], this.screen[2 * i + 1]);
-    context.lineTo(this.screen[2 * j], this.screen[2 * j + 1]);
-  }
-
-  /** True edges not found yet. Every dot costs, so many long lines get sparser ones, or become thin lines. */
-  drawMissing(context, palette) {
-    let length = 0;
-    context.beginPath();
-    for (const [i, j] of this.log.header.truth) {
-      if (this.log.edgeAt(i, j, this.now.t) >= 0) continue;
-      this.segment(context, i, j);
-      length += Math.abs(this.screen[2 * i] - this.screen[2 * j]) + Math.abs(this.screen[2 * i + 1] - this.screen[2 * j + 1]);
-    }
-    const period = Math.max(5, length / DOTS);
-    const haze = period > 10;
-    this.missingSample.classList.toggle("gv-line-haze", haze);
-    context.lineWidth = haze ? 0.8 : 1.6;
-    context.setLineDash(haze ? [] : [1.6, period - 1.6]);
-    context.strokeStyle = css(palette.muted, haze ? 0.24 : 0.6);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  kindOf(e) {
-    if (!this.log.truth) return 2;
-    return this.log.isTrue(this.log.sources[e], this.log.targets[e]) ? 0 : 1;
-  }
-
-  edgeWidth(e) {
-    const earlier = e < this.then.count ? this.then.norms[e] / (this.then.topNorm || 1) : 0;
-    const strength = lerp(earlier, this.now.norms[e] / (this.now.topNorm || 1), this.part);
-    const base = clamp(10 / Math.sqrt(this.log.n) + 0.45, 0.7, 2.1) * this.camera.zoom ** 0.35;
-    return base * (0.45 + 1.75 * Math.sqrt(strength));
-  }
-
-  drawEdges(context, palette, p, before) {
-    const { log, app } = this;
-    const chosen = app.selection;
-    const buckets = new Map();
-    const fresh = [];
-    for (let e = 0; e < this.now.count; e++) {
-      const kind = this.kindOf(e);
-      if (kind < 2 && !this.show[KINDS[kind]]) continue;
-      // Lit while it arrives and while its step is shown, fading as the next one comes.
-      if (log.born[e] >= before) fresh.push(e);
-      if (log.born[e] > before) continue;
-      const touches = !chosen || this.touches(e, chosen);
-      const level = Math.round(this.edgeWidth(e) * 2.5);
-      const key = (kind * 64 + Math.min(level, 63)) * 2 + touches;
-      const bucket = buckets.get(key);
-      if (bucket) bucket.push(e);
-      else buckets.set(key, [e]);
-    }
-    for (const [key, edges] of [...buckets].sort((a, b) => (a[0] & 1) - (b[0] & 1))) {
-      const kind = key >> 7;
-      const touches = key & 1;
-      this.strokeEdges(context, palette, edges, kind, ((key >> 1) & 63) / 2.5, touches ? 0.82 : 0.16);
-    }
-    for (const e of fresh) {
-      const arriving = log.born[e] > before;
-      const light = arriving ? this.part : 1 - clamp(p - log.born[e], 0, 1);
-      context.beginPath();
-      this.segment(context, log.sources[e], log.targets[e]);
-      context.strokeStyle = css(palette.step, (palette.dark ? 0.78 : 0.62) * light);
-      context.lineWidth = this.edgeWidth(e) + 4 + 4 * light;
-      context.stroke();
-      if (arriving || light > 0.5) {
-        this.strokeEdges(context, palette, [e], this.kindOf(e), this.edgeWidth(e), arriving ? this.part : 1);
-      }
-    }
-    this.fresh = fresh;
-    this.drawChosenPair(context, palette);
-  }
-
-  touches(e, { kind, i, j }) {
-    const [a, b] = [this.log.sources[e], this.log.targets[e]];
-    return kind === "node" ? a === i || b === i : (a === i && b === j) || (a === j && b === i);
-  }
-
-  strokeEdges(context, palette, edges, kind, width, alpha) {
-    context.beginPath();
-    for (const e of edges) this.segment(context, this.log.sources[e], this.log.targets[e]);
-    context.lineWidth = Math.max(width, 0.5);
-    context.setLineDash(kind === 1 ? [6 + 2 * width, 3 + 1.5 * width] : []);
-    context.strokeStyle = css(palette[KINDS[kind]], alpha);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  /** The pair being inspected, or the one under the pointer. */
-  drawChosenPair(context, palette) {
-    const { selection } = this.app;
-    const pairs = [];
-    if (selection && selection.kind !== "node") pairs.push([selection.i, selection.j, 1]);
-    if (this.hover && this.hover.edge) pairs.push([...this.hover.edge, 0.6]);
-    for (const [i, j, alpha] of pairs) {
-      const active = this.log.edgeAt(i, j, this.now.t) >= 0;
-      context.beginPath();
-      this.segment(context, i, j);
-      context.setLineDash(active ? [] : [2, 5]);
-      context.lineWidth = active ? 3 : 2;
-      context.strokeStyle = css(palette.text, alpha);
-      context.stroke();
-      context.setLineDash([]);
-    }
-  }
-
   drawNodes(context, palette) {
     const { n } = this.log;
     const chosen = this.app.selection;
-    const light = new Set(this.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
+    const light = new Set(this.edges.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
     for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step, palette.dark ? 0.7 : 0.55));
     const top = Math.log2(1 + this.topDegree);
     this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
@@ -378,9 +269,8 @@ class GraphView {
 
   buildLegend() {
     this.tallies = {};
-    const entry = (kind, text) => {
-      const sample = lineSample(kind);
-      if (kind === "missing") this.missingSample = sample;
+    const entry = (kind, text, sample = lineSample(kind)) => {
+      if (kind === "missing") this.edges.missingSample = sample;
       this.tallies[kind] = h("b");
       const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]),
         title: `Show or hide: ${text}`, click: () => {
@@ -392,9 +282,15 @@ class GraphView {
       return node;
     };
     this.degreeTop = h("span");
+    this.tallies.gone = h("b");
+    this.goneKey = h("span", { class: "gv-key", title: "Was an edge and was taken out again" },
+      h("i", { class: "gv-cross", "aria-hidden": "true" }, "×"), "taken out ", this.tallies.gone);
+    this.stableKey = entry("stability", "found in", h("i", { class: "gv-fade", "aria-hidden": "true" }));
+    this.stableKey.title = "The fainter an edge, the fewer subsamples found it. Press to draw all edges alike.";
     replaceChildren(this.keys,
       this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing")],
       h("span", { class: "gv-key", title: "Activated in this step" }, lineSample("step"), "new"),
+      this.goneKey, this.stableKey,
       h("span", { class: "gv-key" }, h("i", { class: "gv-hub", "aria-hidden": "true" }), "hub"),
       h("span", { class: "gv-key" }, "degree 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.degreeTop));
   }
@@ -402,15 +298,23 @@ class GraphView {
   /** Numbers in the legend and the description, once per shown step. */
   describe() {
     const t = this.app.shown;
-    const { count, right, topDegree } = this.log.snapshot(t);
+    const { count, right, topDegree, dropped } = this.log.snapshot(t);
+    const record = this.log.record(t);
+    const gone = dropped + (record && record.removed ? record.removed.length : 0);
+    const { stability } = this.log;
+    this.goneKey.hidden = this.log.gone + this.log.dropped.size === 0;
+    this.tallies.gone.textContent = integer(gone);
+    this.stableKey.hidden = !stability;
+    if (stability) this.tallies.stability.textContent = `0 … ${integer(stability.of)} subsamples`;
     this.degreeTop.textContent = String(Math.max(8, topDegree));
     if (this.log.truth) {
       this.tallies.right.textContent = integer(right);
       this.tallies.wrong.textContent = integer(count - right);
       this.tallies.missing.textContent = integer(this.log.truth.size - right);
     }
+    const left = gone ? `; ${plural(gone, "edge")} taken out` : "";
     const truth = this.log.truth ? `, ${right} of them true, ${this.log.truth.size - right} true edges missing` : "";
     this.canvas.setAttribute("aria-label",
-      `Graph after step ${t}: ${plural(this.log.n, "variable")}, ${plural(count, "edge")}${truth}; largest degree ${topDegree}.`);
+      `Graph after step ${t}: ${plural(this.log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);
   }
 }

@@ -140,7 +140,8 @@ function edgeView(facts, app) {
   const parts = [
     heading(namesOf(facts.names), `since step ${facts.since}`, `weight norm ${format(facts.norm)}`,
       facts.score_at_activation !== undefined && `chosen with score ${format(facts.score_at_activation)}`,
-      facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth)),
+      facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth),
+      foundTag(facts, app.log), facts.again && "came back", facts.dropped && "taken out by the final fit"),
   ];
   if (facts.words) parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.weights) {
@@ -179,8 +180,13 @@ function pairList(title, pairs, kind) {
       isolated(shorten(a, 20)), " with ", isolated(shorten(b, 20)), h("span", { class: "gv-number" }, ` ${w > 0 ? "+" : ""}${format(w)}`)))));
 }
 
-function pairView(facts) {
-  const parts = [heading(namesOf(facts.names), "not active", truthTag(facts.truth),
+/** How often subsamples found a pair. */
+function foundTag({ found }, log) {
+  return found === null || found === undefined ? null : `in ${found} of ${log.stability.of} subsamples`;
+}
+
+function pairView(facts, app) {
+  const parts = [heading(namesOf(facts.names), "not active", truthTag(facts.truth), foundTag(facts, app.log),
     facts.tests !== undefined && (facts.tests ? `tested ${plural(facts.tests, "time")}` : "never tested"))];
   if (facts.score !== undefined && facts.score !== null) {
     const { score, threshold } = facts;
@@ -189,12 +195,12 @@ function pairView(facts) {
     const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
     parts.push(h("div", { class: "gv-score" }, meter(score / top, known ? threshold / top : undefined),
       h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, format(score)),
-        known ? ` · tick: λ = ${format(threshold)} (${verdict})` : "")));
+        known ? ` · tick: ${facts.symbol ?? app.log.limit.symbol} = ${format(threshold)} (${verdict})` : "")));
   }
   parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.last_test) {
     const { t, score, verdict } = facts.last_test;
-    parts.push(h("p", { class: "gv-muted" }, `Last test in step ${t}: score ${format(score)}; ${verdict}.`));
+    parts.push(h("p", { class: "gv-muted" }, `Last test in step ${t}: ${score === null ? "" : `score ${format(score)}; `}${verdict}.`));
   }
   return parts;
 }

@@ -7,13 +7,19 @@ class RunLog {
     this.records = [null]; // by t; holes where a message got lost
     this.ready = 0; // records 1…ready are all here
     this.outcome = null;
-    this.sources = []; // active edges in order of activation
+    // Edges in order of activation; one that left and came back is there twice.
+    this.sources = [];
     this.targets = [];
     this.born = []; // the step each was activated in
+    this.died = []; // the step each was taken out in; Infinity: none
     this.scores = [];
     this.norms = []; // per edge: {t: […], norm: […]}
+    this.made = [0]; // activations up to and with step t
     this.counts = [0]; // active edges after step t
-    this.edgeIndex = new Map();
+    this.edgeIndex = new Map(); // key of a pair: its edges, the latest last
+    this.dropped = new Set(); // edges that the final fit took out
+    this.gone = 0; // edges taken out so far
+    this.stability = null; // {of, counts: key of a pair → subsamples that found it}
     this.frames = header.layout ? [{ t: 0, xy: header.layout }] : []; // layout key frames
     this.truth = header.truth ? new Set(header.truth.map(([i, j]) => this.key(i, j))) : null;
     this.cache = new Map();
@@ -26,6 +32,11 @@ class RunLog {
 
   name(i) {
     return this.header.names[i] ?? `variable ${i}`;
+  }
+
+  /** What a score must exceed: {symbol, value}. */
+  get limit() {
+    return this.header.threshold ?? { symbol: "λ", value: this.header.lam };
   }
 
   get finished() {
@@ -48,26 +59,49 @@ class RunLog {
       if (t >= 1 && !this.records[t]) this.records[t] = record;
     });
     while (this.records[this.ready + 1]) this.absorb(this.records[this.ready + 1]);
-    if (outcome && !this.outcome) this.outcome = outcome;
+    if (outcome && !this.outcome) {
+      this.outcome = outcome;
+      this.cache.clear();
+    }
+    if (this.finished && this.dropped.size === 0) {
+      for (const [i, j] of this.outcome.dropped ?? []) {
+        const edge = this.edgeAt(i, j, this.last);
+        if (edge >= 0) this.dropped.add(edge);
+      }
+    }
     if (this.ready !== before) this.cache.clear();
     return this.ready !== before;
   }
 
   absorb(record) {
     const t = ++this.ready;
+    let count = this.counts[t - 1];
+    for (const [i, j] of record.removed ?? []) {
+      const edge = this.latest(i, j);
+      if (edge < 0 || this.died[edge] !== Infinity) continue;
+      this.died[edge] = t;
+      this.gone++;
+      count--;
+    }
     for (const [i, j, score] of record.activated) {
+      const before = this.latest(i, j);
+      if (before >= 0 && this.died[before] === Infinity) continue;
       const key = this.key(i, j);
-      if (this.edgeIndex.has(key)) continue;
-      this.edgeIndex.set(key, this.sources.length);
+      const lives = this.edgeIndex.get(key);
+      if (lives) lives.push(this.sources.length);
+      else this.edgeIndex.set(key, [this.sources.length]);
       this.sources.push(i);
       this.targets.push(j);
       this.born.push(t);
+      this.died.push(Infinity);
       this.scores.push(score);
       this.norms.push({ t: [], norm: [] });
+      count++;
     }
-    this.counts.push(this.sources.length);
+    this.made.push(this.sources.length);
+    this.counts.push(count);
     for (const [i, j, norm] of record.weights) {
-      const history = this.norms[this.edgeIndex.get(this.key(i, j))];
+      const history = this.norms[this.latest(i, j)];
       if (history) {
         history.t.push(t);
         history.norm.push(norm);
@@ -75,6 +109,36 @@ class RunLog {
     }
     if (record.layout) this.frames.push({ t, xy: record.layout });
     if (record.reservoir) this.scoreTop = Math.max(this.scoreTop, record.reservoir.max);
+  }
+
+  /** The latest edge of a pair so far, or −1. */
+  latest(i, j) {
+    return this.edgeIndex.get(this.key(i, j))?.at(-1) ?? -1;
+  }
+
+  isActive(edge, t) {
+    return this.born[edge] <= t && t < this.died[edge];
+  }
+
+  /** Whether the final fit took an edge out, and the end is what step t is. */
+  isDropped(edge, t) {
+    return this.dropped.has(edge) && this.finished && t === this.last;
+  }
+
+  /** Edges after step t; at the end those that the final fit left. */
+  edgesAt(t) {
+    return (this.counts[t] ?? 0) - (this.finished && t === this.last ? this.dropped.size : 0);
+  }
+
+  /** Take how often each pair was found over subsamples. */
+  setStability(found) {
+    const counts = new Map(found.edges.map(([i, j, count]) => [this.key(i, j), count]));
+    this.stability = { of: found.of, rows: found.rows, counts };
+  }
+
+  /** In how many subsamples a pair was found; null when that is not known. */
+  timesFound(i, j) {
+    return this.stability && this.stability.of ? this.stability.counts.get(this.key(i, j)) ?? 0 : null;
   }
 
   /** Copy the first records of a run this one continues. */
@@ -103,24 +167,28 @@ class RunLog {
   snapshot(t) {
     const kept = this.cache.get(t);
     if (kept) return kept;
-    const count = this.counts[t];
+    const made = this.made[t];
+    const active = [];
     const degrees = new Uint16Array(this.n);
-    const norms = new Float32Array(count);
+    const norms = new Float32Array(made);
     const hubs = new Uint8Array(this.n);
     let topNorm = 0;
-    for (let e = 0; e < count; e++) {
+    let right = 0;
+    let dropped = 0;
+    for (let e = 0; e < made; e++) {
+      if (!this.isActive(e, t)) continue;
+      active.push(e);
       degrees[this.sources[e]]++;
       degrees[this.targets[e]]++;
       norms[e] = this.normAt(e, t);
       topNorm = Math.max(topNorm, norms[e]);
+      if (this.isDropped(e, t)) dropped++;
+      else if (this.truth) right += this.isTrue(this.sources[e], this.targets[e]);
     }
     for (const hub of t ? this.records[t].hubs : []) hubs[hub] = 1;
-    let right = 0;
-    if (this.truth) {
-      for (let e = 0; e < count; e++) right += this.isTrue(this.sources[e], this.targets[e]);
-    }
+    const count = active.length - dropped;
     const topDegree = degrees.reduce((a, b) => Math.max(a, b), 0);
-    const snapshot = { t, count, degrees, norms, hubs, topNorm, topDegree, right };
+    const snapshot = { t, count, active, degrees, norms, hubs, topNorm, topDegree, right, dropped };
     if (this.cache.size > 6) this.cache.delete(this.cache.keys().next().value);
     this.cache.set(t, snapshot);
     return snapshot;
@@ -132,8 +200,8 @@ class RunLog {
 
   /** Active edge (i, j) after step t, or −1. */
   edgeAt(i, j, t) {
-    const edge = this.edgeIndex.get(this.key(i, j));
-    return edge !== undefined && this.born[edge] <= t ? edge : -1;
+    const lives = this.edgeIndex.get(this.key(i, j)) ?? [];
+    return lives.find((edge) => this.isActive(edge, t)) ?? -1;
   }
 
   /** Node places at the (continuous) playhead into `out`: x0, y0, x1, y1, … in 0…10000. */
@@ -172,9 +240,9 @@ class RunLog {
   // ------------------------------------------------------------ what the log itself can answer
 
   nodeFacts(i, t) {
-    const { degrees, norms, hubs, count } = this.snapshot(t);
+    const { degrees, norms, hubs, active } = this.snapshot(t);
     const partners = [];
-    for (let e = 0; e < count; e++) {
+    for (const e of active) {
       const other = this.sources[e] === i ? this.targets[e] : this.targets[e] === i ? this.sources[e] : -1;
       if (other >= 0) partners.push({ node: other, name: this.name(other), norm: norms[e] });
     }
@@ -192,13 +260,16 @@ class RunLog {
       norm: this.normAt(edge, t),
       truth: this.isTrue(i, j),
       score_at_activation: this.scores[edge],
+      found: this.timesFound(i, j),
+      dropped: this.isDropped(edge, t),
+      again: this.edgeIndex.get(this.key(i, j)).indexOf(edge) > 0,
     };
   }
 
   /** What the records say about an inactive pair: its appearances in the reservoir. */
   pairFacts(i, j, t) {
     const key = this.key(i, j);
-    const facts = { t, names: [this.name(i), this.name(j)], truth: this.isTrue(i, j), threshold: this.header.lam };
+    const facts = { t, names: [this.name(i), this.name(j)], truth: this.isTrue(i, j), threshold: this.limit.value, found: this.timesFound(i, j) };
     const same = ([a, b]) => this.key(a, b) === key;
     let seen = null;
     let left = null;
@@ -209,8 +280,13 @@ class RunLog {
       const place = reservoir ? reservoir.edges.findIndex(same) : -1;
       if (place >= 0) seen = { s, place, reservoir };
     }
-    const later = this.edgeIndex.get(key);
+    const lives = this.edgeIndex.get(key) ?? [];
+    const later = lives.find((edge) => this.born[edge] > t);
+    const earlier = lives.findLast((edge) => this.died[edge] <= t);
     const words = [];
+    if (earlier !== undefined) {
+      words.push(`It was an edge from step ${this.born[earlier]} on and was taken out in step ${this.died[earlier]}.`);
+    }
     if (seen) {
       const { s, place, reservoir } = seen;
       facts.score = reservoir.scores[place];

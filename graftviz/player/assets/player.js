@@ -2,6 +2,8 @@
 
 const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
 const BASE_SIZE = 14.5; // px, of the style sheet's type
+const BESIDE_MS = 500; // between requests for the rest of the run shown beside; then twice that, …
+const BESIDE_TRIES = 6;
 const PATIENT_MS = 700; // how long the old run stays while the new one has not reached the step
 
 class Player {
@@ -75,14 +77,26 @@ class Player {
 
   feed({ run, from, records, outcome }) {
     const waiting = this.next && this.next.log.header.run === run ? this.next.log : null;
-    const log = waiting || (this.log && this.log.header.run === run ? this.log : null);
+    const log = waiting || [this.log, this.ghost].find((some) => some && some.header.run === run);
     if (!log) return;
     const take = () => log.feed(from, records || [], outcome || null);
     if (log === this.log) this.graph.keepPlaces(take);
     else take();
+    if (log === this.ghost) {
+      if (records && records.length) this.besideTries = 0;
+      return this.changed();
+    }
     this.demand.replied(log);
     if (waiting) this.considerNext();
     else this.reachGoal();
+    this.changed();
+  }
+
+  /** Show how often each pair was found over subsamples: {run, of, rows, edges: [[i, j, count], …]}. */
+  stabilise(found) {
+    const log = [this.next && this.next.log, this.log].find((some) => some && some.header.run === found.run);
+    if (!log) return;
+    log.setStability(found);
     this.changed();
   }
 
@@ -132,7 +146,22 @@ class Player {
     this.inspector.setRun(log);
     this.curves.setRun(log, this.ghost);
     this.transport.setRun(log);
+    this.besideTries = 0;
+    this.completeGhost();
     this.changed();
+  }
+
+  /** Ask for what is missing of the run this one belongs beside; other ghosts stay as they are. */
+  completeGhost() {
+    clearTimeout(this.timers.beside);
+    const { ghost, log, callbacks } = this;
+    const belongs = ghost && (log.header.beside || (log.header.branch && log.header.branch.run === ghost.header.run));
+    if (!belongs || ghost.finished || !callbacks.beside || this.besideTries >= BESIDE_TRIES) return;
+    this.timers.beside = setTimeout(() => {
+      callbacks.beside(ghost.header.run, ghost.ready + 1);
+      this.besideTries++;
+      this.completeGhost();
+    }, BESIDE_MS * 2 ** this.besideTries);
   }
 
   writeHead({ title, learner, note, branch, seed }) {
@@ -283,7 +312,7 @@ class Player {
       const record = log.record(shown);
       const total = log.last === null ? "" : ` of ${log.last}`;
       const end = log.finished && shown === log.last ? ` ${log.outcome.stop_reason}` : "";
-      const text = `Step ${shown}${total}, ${plural(log.counts[shown], "edge")}. ${record ? record.words : ""}${end}`;
+      const text = `Step ${shown}${total}, ${plural(log.edgesAt(shown), "edge")}. ${record ? record.words : ""}${end}`;
       if (this.live.textContent !== text) this.live.textContent = text;
     }, this.playing ? 4000 : 350);
   }

@@ -22,7 +22,8 @@ class ReservoirPanel {
       h("span", { class: "gv-key" }, h("i", { class: "gv-mark gv-mark-taken" }), "activated ", (this.taken = h("b"))),
       h("span", { class: "gv-key", title: "Above τ, but touching an edge activated in the same step" },
         h("i", { class: "gv-mark gv-mark-skipped" }), "skipped ", (this.skipped = h("b"))),
-      (this.replaced = this.listKey("replaced")), (this.dropped = this.listKey("dropped")));
+      (this.replaced = this.listKey("replaced")), (this.dropped = this.listKey("dropped")),
+      (this.noise = h("span", { class: "gv-key", hidden: true, title: "Every score must also exceed κ times its own sampling noise, which differs from pair to pair: no line in the picture" })));
     this.none = h("p", { class: "gv-muted", hidden: true },
       "This learner keeps no reservoir: it does not hold candidates back, so there is nothing to compare them with.");
     this.bar = h("div", { class: "gv-stack", "aria-hidden": "true" });
@@ -69,8 +70,11 @@ class ReservoirPanel {
     this.size.textContent = view ? `${integer(view.edges.length)} of ${integer(view.capacity)} places` : "";
     this.taken.textContent = view ? integer(view.taken.length) : "–";
     this.skipped.textContent = view ? integer(view.skipped.length) : "–";
+    const { significance } = log.limit;
+    this.noise.hidden = !significance;
+    this.noise.textContent = `κ\u00a0=\u00a0${Number(significance ?? 0)} × own noise`;
     this.fillList(this.replaced, record ? record.replaced : [], "Pushed out of the full reservoir by a better pair");
-    this.fillList(this.dropped, record ? record.dropped : [], "No longer above λ after the previous refit");
+    this.fillList(this.dropped, record ? record.dropped : [], `No longer above ${log.limit.symbol} after the previous refit`);
     this.describeSizes(record, view);
     this.surface.canvas.setAttribute("aria-label", view
       ? `Reservoir of ${view.edges.length} edges; mean score ${format(view.mean)}, threshold τ ${format(view.tau)}, maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
@@ -124,7 +128,7 @@ class ReservoirPanel {
     const record = log.record(shown) || log.record(1);
     const view = record && record.reservoir;
     const top = this.fit === "step" && view ? view.max : log.scoreTop;
-    return Math.max(top, log.header.lam * 1.5, 1e-12) * 1.12;
+    return Math.max(top, (log.limit.value ?? 0) * 1.5, 1e-12) * 1.12;
   }
 
   advance(seconds) {
@@ -246,11 +250,11 @@ class ReservoirPanel {
   }
 
   drawLevels(context, palette, plot, y, level) {
-    const { lam } = this.app.log.header;
+    const { symbol, value: limit } = this.app.log.limit;
     const row = 14 * this.app.scale;
     const lines = [
-      ["max", level.max, [], 1.4], ["τ", level.tau, [7, 3], 2], ["μ", level.mean, [2, 3], 1.6], ["λ", lam, [1, 3], 1.2],
-    ].filter(([, value]) => value !== null);
+      ["max", level.max, [], 1.4], ["τ", level.tau, [7, 3], 2], ["μ", level.mean, [2, 3], 1.6], [symbol, limit, [1, 3], 1.2],
+    ].filter(([, value]) => value !== null && value !== undefined);
     context.textAlign = "left";
     context.textBaseline = "middle";
     // Labels keep their order and a line's distance, pushed down from the top, then up from below.

@@ -138,7 +138,7 @@ class Transport {
     const { app } = this;
     const { log, shown, playing } = app;
     const total = log.last === null ? `${log.ready}+` : String(log.last);
-    const edges = log.counts[shown] ?? 0;
+    const edges = log.edgesAt(shown);
     const state = app.stateWords();
     replaceChildren(this.text, h("span", {}, "step ", h("b", {}, shown), ` of ${total}`),
       h("span", {}, plural(edges, "edge") + (state && ` · ${state}`)));

@@ -61,13 +61,13 @@ class WordsPanel {
     replaceChildren(this.outcome,
       h("p", {}, outcome.stop_reason),
       told ? null : h("p", {}, certificateWords(outcome.certificate)),
-      outcome.bp_restart_gap > 0.01 && h("p", {},
-        `Caution: belief propagation started afresh lands ${format(outcome.bp_restart_gap)} away, so this model sits on an unstable fixed point.`));
+      droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
+      h("p", { class: "gv-trust" }, trustWords(outcome, log.header.objective)));
   }
 }
 
 /** One sentence saying what was checked about the edges that are not in the model. */
-function certificateWords({ scored, possible, worst_score: worst, threshold }) {
+function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ" }) {
   if (possible === 0) return "There is no inactive edge left.";
   if (scored === 0) return `None of the ${plural(possible, "inactive edge")} was scored at the final weights.`;
   const who = scored === possible
@@ -75,5 +75,24 @@ function certificateWords({ scored, possible, worst_score: worst, threshold }) {
     : `${integer(scored)} of the ${integer(possible)} inactive edges were scored`;
   if (worst === null || worst === undefined) return `${who}.`;
   const verdict = worst <= threshold ? "is below" : "is still above";
-  return `${who}; the worst, ${format(worst)}, ${verdict} λ\u00a0=\u00a0${format(threshold)}.`;
+  return `${who}; the worst, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${format(threshold)}.`;
+}
+
+/** Which edges the final fit took out. */
+function droppedWords(log) {
+  const pairs = log.outcome.dropped ?? [];
+  if (pairs.length === 0) return null;
+  const named = pairs.slice(0, 4).map(([i, j]) => `${shorten(log.name(i), 24)} – ${shorten(log.name(j), 24)}`);
+  const more = pairs.length > 4 ? ` and ${integer(pairs.length - 4)} more` : "";
+  return `The final fit took out ${plural(pairs.length, "edge")} again (× in the graph): ${named.join(", ")}${more}.`;
+}
+
+/** How far the end can be trusted, in a line: optimality, and belief propagation on the model. */
+function trustWords({ kkt, bp_restart_gap: gap }, objective) {
+  const fitted = `Weights are optimal up to ${format(kkt)} (KKT residual)`;
+  if (gap === null || gap === undefined) return `${fitted}.`;
+  if (gap <= 0.01) return `${fitted}; belief propagation started afresh finds the same beliefs (gap ${format(gap)}).`;
+  return objective === "pseudo-likelihood"
+    ? `${fitted}. Belief propagation on this model is off by up to ${format(gap)}: ask it with exact inference. The fit does not rest on it.`
+    : `${fitted}. Caution: belief propagation started afresh lands ${format(gap)} away, so this model sits on an unstable fixed point.`;
 }

@@ -49,6 +49,7 @@ class Host {
     this.player = library.mount(this.place, {
       need: (from, count) => this.trigger("need", { from, count }),
       ask: (question) => this.trigger("ask", question),
+      beside: (run, from) => this.trigger("beside", { run, from }),
       branch: (t) => this.trigger("branch", { t }),
       moved: (t) => {
         writeStep(t);
@@ -65,7 +66,7 @@ class Host {
     this.player.refresh();
   }
 
-  show({ run, header, step, feed, ghost, answer }) {
+  show({ run, header, step, feed, ghost, answer, stability, late }) {
     if (run !== this.run) {
       if (!header) {
         // The server believes that we have this run, but this mount point is new.
@@ -79,6 +80,8 @@ class Host {
       this.load(header, null, isFirst ? step : null);
     }
     if (feed) this.player.feed(feed);
+    if (late) this.player.feed(late);
+    if (stability) this.player.stabilise(stability);
     if (answer) this.player.answer(answer);
   }
 

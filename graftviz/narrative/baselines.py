@@ -1,0 +1,163 @@
+"""Chow–Liu trees and nodewise regressions in words: their steps, and why a pair is no edge."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
+from graftviz.runs import Run
+from graftviz.trace import Step
+
+_LONGEST_PATH = 5  # variables named of the path between two ends
+
+
+class Absence(NamedTuple):
+    """Why a pair is no edge.
+
+    Attributes
+    ----------
+    score, threshold : float or None
+        None where they are not known.
+    tests : int
+    words : str
+    symbol : str
+        What the threshold is called.
+    """
+
+    score: float | None
+    threshold: float | None
+    tests: int
+    words: str
+    symbol: str = "λ"
+
+    @property
+    def violates(self) -> bool:
+        """Whether the score is above the threshold."""
+        return self.score is not None and self.threshold is not None and self.score > self.threshold
+
+
+def tree_step(step: Step, names: Sequence[str]) -> str:
+    """Tell a step of Chow and Liu's algorithm."""
+    chosen = step.activated[0]
+    edge = f"{pair(names, chosen.source, chosen.target)} with {score(chosen.score)} nats"
+    skipped = step.tests - 1
+    if step.index == 1:
+        counted = plural(step.tables_possible, "pair")
+        return (
+            f"Computed the mutual information of {counted}; the largest, {edge}, is the first edge."
+        )
+    if skipped == 0:
+        return f"The next pair by mutual information, {edge}, closes no cycle, so it was activated."
+    return (
+        f"Left out {plural(skipped, 'pair')} that would close a cycle; the next by mutual "
+        f"information, {edge}, joins two trees and was activated."
+    )
+
+
+def path_step(step: Step, names: Sequence[str]) -> str:
+    """Tell a step of the nodewise path."""
+    assert step.test is not None  # every step of a path has its λ
+    told = f"With λ down to {score(step.test.lam)} all regressions were fitted again"
+    if step.activated:
+        named = [
+            f"{pair(names, edge.source, edge.target)} ({score(edge.score)})"
+            for edge in step.activated[:LONGEST_LIST]
+        ]
+        count = len(step.activated)
+        told += f": {listed(named, count)} {was(count)} let in"
+    if len(step.removed):
+        gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
+        count = len(step.removed)
+        told += f"; {listed(gone, count)} {was(count)} no longer needed and left"
+    return f"{told}."
+
+
+def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
+    """Explain why a pair is no edge of the forest after step `t`."""
+    names, sizes = run.table.names, run.table.cardinalities
+    joint = run.table.codes[i].astype(np.int64) * sizes[j] + run.table.codes[j]
+    cells = int(sizes[i] * sizes[j])
+    counts = np.bincount(joint, minlength=cells) + learner.pseudo_count / cells
+    own = mutual_information(counts.reshape(sizes[i], sizes[j]) / counts.sum())
+    informed = f"Its mutual information is {score(own)} nats"
+    if t == 0:
+        return Absence(own, None, 0, f"No step has been made yet. {informed}.")
+    forest = nx.Graph()
+    forest.add_nodes_from((i, j))
+    for step in run.steps[:t]:
+        for edge in step.activated:
+            forest.add_edge(edge.source, edge.target, information=edge.score)
+    if not nx.has_path(forest, i, j):
+        is_over = run.outcome is not None and t == len(run.steps)
+        why = "the run ended before its turn" if is_over else "pairs with more come first"
+        if own <= 0.0:
+            why = "a pair without information is left out"
+        words = f"{informed}. No path joins its ends yet, but {why}."
+        return Absence(own, 0.0, 0, words, "least")
+    path = nx.shortest_path(forest, i, j)
+    weakest = min(forest.edges[a, b]["information"] for a, b in itertools.pairwise(path))
+    told = [short(names[node]) for node in path]
+    if len(told) > _LONGEST_PATH:
+        told = [*told[: _LONGEST_PATH - 2], "…", told[-1]]
+    compared = "has at least" if own <= weakest else "was taken first, and has at least"
+    reached = int(own >= run.steps[t - 1].activated[0].score)
+    return Absence(
+        own,
+        weakest,
+        reached,
+        f"{informed}. It would close a cycle: every edge on the path {' – '.join(told)} {compared} "
+        f"{score(weakest)}.",
+        "weakest of the path",
+    )
+
+
+def path_absence(run: Run, learner: NodewiseL1, i: int, j: int, t: int) -> Absence:
+    """Explain why a pair is no edge at the λ of step `t`."""
+    if t == 0:
+        return Absence(None, None, 0, "No step has been made yet.")
+    step = run.steps[t - 1]
+    assert step.test is not None  # every step of a path has its λ
+    lam = step.test.lam
+    tested = step.tested
+    at = np.flatnonzero((tested.edges[:, 0] == i) & (tested.edges[:, 1] == j))
+    if len(at):
+        own = float(tested.scores[at[0]])
+        direction = "in one direction " if learner.rule == "and" else ""
+        return Absence(
+            own,
+            lam,
+            t,
+            f"At step {t} the gradient of its weights, divided by d, is {score(own)} {direction}"
+            f"where they are zero: not above λ = {score(lam)}, so they stay zero.",
+        )
+    if len(tested.scores) == 0:
+        words = (
+            f"Its weights stayed zero at λ = {score(lam)}; scores of so many pairs are not kept."
+        )
+        return Absence(None, lam, t, words)
+    left_out = (
+        "the edge budget, the least norm or the rule" if learner.min_norm else "the edge budget"
+    )
+    words = f"Its weights are not zero at λ = {score(lam)}, but {left_out} leaves it out."
+    return Absence(None, lam, t, words)
+
+
+def mutual_information(frequencies: np.ndarray) -> float:
+    """Return Σ p(x, y) log(p(x, y) / (p(x) p(y))) in nats; cells that are empty count nothing.
+
+    Parameters
+    ----------
+    frequencies : float array, shape (s_i, s_j)
+        How often each pair of states occurs, as shares that sum to 1.
+    """
+    independent = np.outer(frequencies.sum(axis=1), frequencies.sum(axis=0))
+    seen = frequencies > 0.0
+    total = np.sum(frequencies[seen] * np.log(frequencies[seen] / independent[seen]))
+    return max(float(total), 0.0)

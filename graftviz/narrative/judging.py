@@ -1,0 +1,128 @@
+"""The score of one pair at a chosen step, beside the threshold that decides about it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.inference import infer
+from graftviz.inference.response import linear_response
+from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.narrative.phrases import score
+from graftviz.narrative.steps import learner_at
+from graftviz.runs import Run
+from graftviz.scores import (
+    belief_noise,
+    belief_score,
+    conditional,
+    edge_dimension,
+    pseudo_likelihood_noise,
+    pseudo_likelihood_score,
+    response_score,
+)
+from graftviz.trace import ActivationTest, History
+
+_SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
+_UNSTABLE = "belief propagation is unstable there, so that linear response says nothing about it"
+
+
+class PairScore(NamedTuple):
+    """The score of a pair, and what multiple of its sampling noise it is; None where there is none.
+
+    `why_none` says in a sentence why.
+    """
+
+    value: float | None
+    multiple: float | None = None
+    why_none: str = ""
+
+
+class Judged(NamedTuple):
+    """A score beside the threshold that decides, in the same unit, and the verdict in words."""
+
+    score: float | None
+    threshold: float
+    symbol: str
+    violates: bool
+    words: str
+
+
+def activation_test(run: Run, t: int) -> ActivationTest:
+    """Return the activation test in force at step `t`; before the first step, that of the first."""
+    if run.steps:
+        test = run.steps[max(t, 1) - 1].test
+        if test is not None:
+            return test
+    learner = learner_at(run, t)
+    if isinstance(learner, GraftingOptions):
+        return learner.settings(PairCounts(run.table)).test
+    return ActivationTest("belief", float(getattr(learner, "lam", None) or 0.0))
+
+
+def score_of(run: Run, history: History, i: int, j: int, t: int, test: ActivationTest) -> PairScore:
+    """Score a pair at the model of step `t`, by the score the run used."""
+    table, state = run.table, history.state_at(t)
+    sizes, model, rows = table.cardinalities, state.model, table.n_rows
+    weight: Any = getattr(learner_at(run, t), "group_weight", "count")
+    dimension = edge_dimension(sizes[i], sizes[j], weight)
+    if test.score == "pseudo-likelihood":
+        given_i, given_j = (conditional(model, table.codes, k) for k in (i, j))
+        value = pseudo_likelihood_score(given_i, given_j, table.codes[i], table.codes[j], dimension)
+        noise = pseudo_likelihood_noise(given_i, given_j)
+        return PairScore(value, _multiple(value * dimension, noise))
+    offsets = history.start.node_offsets
+    belief_i = state.node_beliefs[offsets[i] : offsets[i + 1]]
+    belief_j = state.node_beliefs[offsets[j] : offsets[j + 1]]
+    joint = table.codes[i].astype(np.int64) * sizes[j] + table.codes[j]
+    counts = np.bincount(joint, minlength=int(sizes[i] * sizes[j]))
+    frequencies = counts.reshape(sizes[i], sizes[j]) / rows
+    if test.score == "linear-response" and model.n_edges:
+        response = linear_response(model)
+        gap = np.abs(np.concatenate(infer(model).node) - state.node_beliefs).max()
+        if not response.positive_definite or gap > _SAME_BELIEFS:
+            return PairScore(None, why_none=_UNSTABLE)
+        covariance = response.covariance(i, j)
+        value = response_score(frequencies, belief_i, belief_j, covariance, dimension)
+    else:
+        value = belief_score(frequencies, belief_i, belief_j, dimension)
+    noise = belief_noise(belief_i, belief_j, rows)
+    return PairScore(value, _multiple(value * dimension, noise))
+
+
+def _multiple(distance: float, noise: float) -> float:
+    """Return a distance over its noise; 0 for a pair that cannot vary."""
+    return distance / noise if noise > 0.0 else 0.0
+
+
+def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
+    """Compare a score with λ, and its multiple of the noise with κ; the one that fails is told."""
+    value, multiple, significance = own.value, own.multiple, test.significance
+    if value is None or multiple is None:
+        words = f"At step {t} it has no score: {own.why_none}."
+        return Judged(None, significance or test.lam, test.symbol, False, words)
+    told, limit = score(value), f"λ = {test.lam:g}"
+    is_large, is_significant = value > test.lam, multiple > significance
+    if significance == 0.0:
+        verdict = (
+            f"above {limit}, so it violates"
+            if is_large
+            else f"not above {limit}, so it does not violate"
+        )
+        words = f"At step {t} its score is {told}, {verdict}."
+        return Judged(value, test.lam, "λ", is_large, words)
+    often = f"{score(multiple)} times its noise"
+    if is_significant and not is_large:
+        words = (
+            f"At step {t} its score is {told}, {often} but not above {limit}, so it does not "
+            "violate."
+        )
+        return Judged(value, test.lam, "λ", False, words)
+    verdict = (
+        f"above κ = {significance:g}, so it violates"
+        if is_significant
+        else f"not above κ = {significance:g}, so it does not violate"
+    )
+    words = f"At step {t} its score is {told}, {often}: {verdict}."
+    return Judged(multiple, significance, "κ", is_significant, words)

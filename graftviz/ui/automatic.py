@@ -1,0 +1,57 @@
+"""What options come to that a learner was left to decide, for controls that show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.settings import Settings
+from graftviz.ui.material import Material
+
+
+def settings_of(learner: Learner, material: Material) -> Settings | None:
+    """Return the settings of a grafting learner on the rows of `material`; None for others.
+
+    Raises
+    ------
+    InputError
+        When the options do not go together.
+    """
+    return learner.settings(material.counts) if isinstance(learner, GraftingOptions) else None
+
+
+def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
+    """Return option → value for those that rules and presets decide, as far as these are known.
+
+    Raises
+    ------
+    InputError
+        When the options do not go together.
+    """
+    settings = settings_of(learner, material)
+    if settings is None:
+        return {}
+    known: dict[str, Any] = {
+        "score": settings.score,
+        "objective": settings.objective,
+        "significance": settings.significance,
+        "refit": settings.refit,
+        "lam": settings.lam,
+        "lam2": settings.penalty.lam2,
+    }
+    n = material.train.n_variables
+    budget = learner.edge_budget(n) if isinstance(learner, GraftingOptions) else 0
+    if budget < n * (n - 1) // 2:
+        known["max_edges"] = budget
+    if isinstance(learner, BestChoice):
+        plan = learner.plan(n)
+        known |= {
+            "reservoir": plan.capacity,
+            "t_max": plan.limit,
+            "first_tests": plan.first_limit,
+            "screening": plan.screening,
+            "hubs": plan.hubs,
+        }
+    return known

@@ -1,0 +1,94 @@
+"""Work behind an open page: a generator that the engine threads advance in slices."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from graftviz.errors import InputError
+from graftviz.ui.scheduler import Scheduler
+
+T = TypeVar("T")
+
+
+class Background(Generic[T]):
+    """Draws values from a generator until it ends; the latest is kept for whoever looks.
+
+    Parameters
+    ----------
+    values : iterator
+        Should yield often: the engine threads are shared with all other sessions.
+    scheduler : Scheduler
+
+    Attributes
+    ----------
+    latest : object or None
+        The last value that was drawn.
+    ended : bool
+        Whether nothing will follow.
+    failure : str
+        Why it ended before its time; empty if it did not.
+    seconds : float
+        Time spent working.
+    """
+
+    def __init__(self, values: Iterator[T], scheduler: Scheduler) -> None:
+        self.latest: T | None = None
+        self.ended = False
+        self.failure = ""
+        self.seconds = 0.0
+        self._values = values
+        self._scheduler = scheduler
+        self._wanted = False
+        self._news = threading.Condition()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ended by itself, so that `latest` is the result."""
+        return self.ended and not self.failure
+
+    def start(self) -> None:
+        """Begin, or go on after :meth:`revoke`; harmless while it goes on."""
+        if not self._wanted and not self.ended:
+            self._wanted = True
+            self._scheduler.submit(self)
+
+    def revoke(self) -> None:
+        """Stop for now; what has been drawn stays."""
+        self._wanted = False
+        self._scheduler.withdraw(self)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the end; False after `timeout` seconds."""
+        with self._news:
+            return self._news.wait_for(lambda: self.ended, timeout)
+
+    def work(self, until: float) -> bool:
+        """Draw values until about `until`; True while there are more."""
+        began = time.perf_counter()
+        try:
+            while self._wanted and not self.ended:
+                self.latest = next(self._values)
+                if time.perf_counter() >= until:
+                    break
+        except StopIteration:
+            self._end()
+        except InputError as error:
+            self._end(str(error))
+        self.seconds += time.perf_counter() - began
+        return self._wanted and not self.ended
+
+    def fail(self, reference: str) -> None:
+        """End after an unexpected error."""
+        self._end(
+            "This stopped with an unexpected error. "
+            f"The server's log has the details under reference {reference}."
+        )
+
+    def _end(self, failure: str = "") -> None:
+        with self._news:
+            self.failure = failure
+            self.ended = True
+            self._news.notify_all()

@@ -1,0 +1,23 @@
+"""A line for each choice between methods: when to use which. Controls show them all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# Option → choice → line. Short enough for the side of a page; the options' help says more.
+WHEN_TO_USE: Mapping[str, Mapping[str, str]] = {
+    "preset": {
+        "paper": "To see the algorithm, to the letter: ranks raw correlation.",
+        "best": "For the best graph: explains away, measures in noise, prunes.",
+        "authors": "To see what the authors' own code did: fewer tests, static hubs.",
+    },
+    "score": {
+        "belief": "To follow the paper, or for speed: raw correlation.",
+        "linear-response": "To discount what edges explain with counts alone, many rows.",
+        "pseudo-likelihood": "To discount it on any graph: the safe choice, reads the rows.",
+    },
+    "objective": {
+        "bethe": "Sparse graphs with few strong loops; any number of rows.",
+        "pseudo-likelihood": "Loopy graphs, and the best predictions; reads the rows.",
+    },
+}

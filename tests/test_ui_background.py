@@ -1,0 +1,92 @@
+"""Work behind a page: in slices, stopped and gone on with, its latest value kept."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.ui.background import Background
+from graftviz.ui.scheduler import Scheduler
+
+
+@pytest.fixture
+def pool() -> Iterator[Scheduler]:
+    scheduler = Scheduler(threads=1)
+    yield scheduler
+    scheduler.close()
+
+
+def test_it_ends_with_its_last_value(pool: Scheduler) -> None:
+    work = Background(iter(range(5)), pool)
+    assert work.latest is None
+    assert not work.ended
+    work.start()
+    work.start()
+    assert work.wait(5)
+    assert work.latest == 4
+    assert work.finished
+    assert work.seconds > 0
+
+
+def test_it_shares_its_thread(pool: Scheduler) -> None:
+    def slow() -> Iterator[int]:
+        for k in itertools.count():
+            time.sleep(0.005)
+            yield k
+
+    endless = Background(slow(), pool)
+    endless.start()
+    quick = Background(iter([1]), pool)
+    quick.start()
+    assert quick.wait(5)
+    assert not endless.ended
+    endless.revoke()
+
+
+def test_revoked_it_waits_and_started_again_it_goes_on(pool: Scheduler) -> None:
+    gate = threading.Event()
+    drawn: list[int] = []
+
+    def values() -> Iterator[int]:
+        for k in range(50):
+            drawn.append(k)
+            gate.set()
+            time.sleep(0.002)
+            yield k
+
+    work = Background(values(), pool)
+    work.start()
+    assert gate.wait(5)
+    work.revoke()
+    time.sleep(0.1)
+    count = len(drawn)
+    time.sleep(0.1)
+    assert len(drawn) == count < 50
+    assert not work.ended
+    work.start()
+    assert work.wait(5)
+    assert drawn == list(range(50))
+
+
+def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler) -> None:
+    def refusing() -> Iterator[int]:
+        yield 1
+        raise InputError("Too few rows.")
+
+    def broken() -> Iterator[int]:
+        yield 2
+        raise ArithmeticError("a bug")
+
+    first, second = Background(refusing(), pool), Background(broken(), pool)
+    for work in (first, second):
+        work.start()
+        assert work.wait(5)
+        assert not work.finished
+    assert (first.latest, first.failure) == (1, "Too few rows.")
+    assert second.latest == 2
+    assert "reference" in second.failure

@@ -1,0 +1,73 @@
+"""What is said about two runs on the same data agrees with a plain count."""
+
+from __future__ import annotations
+
+import itertools
+
+from graftviz.datasets import load_dataset
+from graftviz.learners.best_choice import BestChoice
+from graftviz.runs import Result, learn
+from graftviz.ui.automatic import automatic_values, settings_of
+from graftviz.ui.comparison import reasons, rows, side_of
+from graftviz.ui.material import prepare
+
+MATERIAL = prepare(load_dataset("karate"), 0)
+
+
+def run(preset: str) -> Result:
+    learner = BestChoice(preset=preset, lam=0.0035 if preset == "paper" else None)
+    return learn(MATERIAL.train, learner, seed=0, test=MATERIAL.test, truth=MATERIAL.truth)
+
+
+def test_indirect_edges_are_false_ones_with_a_common_true_neighbour() -> None:
+    result = run("paper")
+    side = side_of("paper", result, MATERIAL.truth)
+    true = {frozenset(pair) for pair in MATERIAL.truth.tolist()}
+    false = [pair for pair in map(frozenset, result.model.edges.tolist()) if pair not in true]
+    indirect = sum(
+        any(
+            frozenset((i, k)) in true and frozenset((k, j)) in true for k in range(result.variables)
+        )
+        for i, j in map(tuple, false)
+    )
+    assert (side.false_edges, side.indirect) == (len(false), indirect)
+    assert side.edges == result.model.n_edges
+    assert indirect > 0
+
+
+def test_best_explains_away_and_says_so() -> None:
+    paper = side_of("the paper's method", run("paper"), MATERIAL.truth)
+    best = side_of("best", run("best"), MATERIAL.truth)
+    told = dict(reasons(paper, best, settings_of(BestChoice(), MATERIAL)))
+    assert set(told) == {"Explains away", "Measures in noise", "Prunes"}
+    assert f"{paper.indirect} of its {paper.false_edges} false edges" in told["Explains away"]
+    assert best.indirect < paper.indirect
+    assert [what for what, _, _ in rows((paper, best))] == [
+        "Edges",
+        "Precision",
+        "Recall",
+        "Held-out NLPL",
+    ]
+
+
+def test_without_truth_nothing_is_said_about_it() -> None:
+    paper = side_of("the paper's method", run("paper"), None)
+    assert (paper.false_edges, paper.indirect) == (None, None)
+    unknown = paper._replace(precision=None, recall=None)
+    told = dict(reasons(unknown, unknown._replace(removed=3), None))
+    assert "joined only through others" in told["Explains away"]
+    assert "3 edges" in told["Prunes"]
+    assert [what for what, _, _ in rows((unknown, unknown))] == ["Edges", "Held-out NLPL"]
+
+
+def test_automatic_values_are_those_the_learner_uses() -> None:
+    for preset, score in itertools.product(("paper", "best"), (None, "belief")):
+        learner = BestChoice(preset=preset, score=score)
+        known = automatic_values(learner, MATERIAL)
+        settings = learner.settings(MATERIAL.counts)
+        assert known["score"] == settings.score
+        assert known["lam"] == settings.lam
+        assert known["lam2"] == settings.penalty.lam2
+        assert known["t_max"] == learner.plan(34).limit
+        budget = learner.edge_budget(34)
+        assert known.get("max_edges", 34 * 33 // 2) == budget
