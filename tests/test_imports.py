@@ -17,12 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 # table, never one below; within a rank anything goes but a cycle. docs/architecture.md shows the
 # same list. "graftviz" is the public face, graftviz/__init__.py.
 RANKS: tuple[tuple[str, ...], ...] = (
-    ("errors", "options", "model", "table", "pairs", "layout", "_version", "_numba_cache"),
+    (
+        *("errors", "options", "model", "table", "pairs", "layout", "parallel"),
+        *("memory", "_version", "_numba_cache"),
+    ),
     ("counts", "sampling", "inference", "scores"),
     ("datasets", "fitting", "search", "trace"),
     ("learners",),
-    ("metrics",),
+    ("metrics", "forecasting"),
     ("runs",),
+    ("selection", "tuning"),
     ("narrative",),
     ("player",),
     ("formats", "figures"),
