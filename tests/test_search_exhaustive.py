@@ -132,10 +132,11 @@ def test_scoring_all_scores_every_pair_at_these_beliefs():
 def test_pairs_that_cannot_be_the_maximum_are_not_scored_again():
     wanderer = Wanderer(6, mixed_table(6, n=15))
     wanderer.score_all()
-    seen = wanderer.search.seen_drift.copy()
+    wanderer.check()
+    before = wanderer.search.scores.copy()
     wanderer.move(1.0, 1e-4)
     wanderer.check()
-    looked_at = np.count_nonzero(wanderer.search.seen_drift != seen)
+    looked_at = np.count_nonzero(wanderer.search.scores != before)
     assert 1 <= looked_at <= 20
 
 

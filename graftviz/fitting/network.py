@@ -35,6 +35,11 @@ class Network(NamedTuple):
         drift_i + drift_j when the edge was last solved; -1 for an edge never solved.
     touched_nodes, touched_edges : bool arrays
         What fits have changed since :meth:`ActiveNetwork.changes` was last asked.
+    stale_nodes, stale_edges : bool arrays
+        What fits have changed since the last evaluation.
+    node_terms, edge_terms : float64 arrays, shapes (n, 2) and (capacity, 3)
+        What each adds to the objective, its violation, and for edges the message residual, as of
+        the last evaluation.
     """
 
     node_offsets: np.ndarray
@@ -54,10 +59,14 @@ class Network(NamedTuple):
     seen_drift: np.ndarray
     touched_nodes: np.ndarray
     touched_edges: np.ndarray
+    stale_nodes: np.ndarray
+    stale_edges: np.ndarray
+    node_terms: np.ndarray
+    edge_terms: np.ndarray
 
 
 # Arrays that grow with the edges, and by which size.
-_BY_EDGE = ("edge_nodes", "seen_drift", "touched_edges")
+_BY_EDGE = ("edge_nodes", "seen_drift", "touched_edges", "stale_edges", "edge_terms")
 _BY_BOUNDARY = ("edge_offsets", "message_offsets")
 _BY_CELL = ("edge_weights", "potentials", "edge_targets")
 
@@ -108,7 +117,12 @@ class ActiveNetwork:
             seen_drift=np.zeros(16),
             touched_nodes=np.zeros(self.n_nodes, dtype=np.bool_),
             touched_edges=np.zeros(16, dtype=np.bool_),
+            stale_nodes=np.ones(self.n_nodes, dtype=np.bool_),
+            stale_edges=np.zeros(16, dtype=np.bool_),
+            node_terms=np.zeros((self.n_nodes, 2)),
+            edge_terms=np.zeros((16, 3)),
         )
+        self._evaluated: Penalty | None = None
 
     objective_name = "Bethe likelihood"
 
@@ -147,6 +161,7 @@ class ActiveNetwork:
             state.following[2 * e + side] = state.first[node]
             state.first[node] = 2 * e + side
         state.seen_drift[e] = -1.0
+        state.stale_edges[e] = True
         self.n_edges = e + 1
 
     def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
@@ -160,7 +175,7 @@ class ActiveNetwork:
         """
         state = self.state
         solve_active_set(state, self.n_edges, penalty, tolerance, max_sweeps, self._work)
-        return self.evaluate(penalty)
+        return self._evaluate_stale(penalty)
 
     def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
         """Fit every node on its own; needed at the start, and when the penalty has changed."""
@@ -176,7 +191,15 @@ class ActiveNetwork:
         return self.fit(penalty, tolerance=tolerance)
 
     def evaluate(self, penalty: Penalty) -> Evaluation:
-        """Evaluate objective and residuals at the present state."""
+        """Evaluate objective and residuals at the present state, all of it."""
+        self.state.stale_nodes[:] = True
+        return self._evaluate_stale(penalty)
+
+    def _evaluate_stale(self, penalty: Penalty) -> Evaluation:
+        """Evaluate objective and residuals after fits have changed a part of the state."""
+        if penalty != self._evaluated:
+            self.state.stale_nodes[:] = True
+            self._evaluated = penalty
         values = evaluate(self.state, self.n_nodes, self.n_edges, penalty, self._work)
         return Evaluation(*(float(value) for value in values))
 
@@ -224,6 +247,7 @@ class ActiveNetwork:
         for i in nodes:
             self.state.drift[i] += solve_node(self.state, i, penalty, tolerance, self._work)
         self.state.touched_nodes[nodes] = True
+        self.state.stale_nodes[nodes] = True
 
     def _pair_target(self, i: int, j: int) -> np.ndarray:
         """Return p_D(i, j), shape (s_i, s_j), with the margins that are the targets of the nodes.

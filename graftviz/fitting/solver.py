@@ -362,6 +362,7 @@ def solve_active_set(network, n_edges, penalty, tolerance, max_sweeps, work):
             network.touched_edges[e] = True
             network.touched_nodes[i] = True
             network.touched_nodes[j] = True
+            network.stale_edges[e] = network.stale_nodes[i] = network.stale_nodes[j] = True
         if settled:
             break
     return visits
