@@ -68,11 +68,13 @@ def _home(key, mask):
 @njit(cache=True, nogil=True)
 def find_slot(pairs, i, j):
     """Return the slot of the pair {i, j}, or -1."""
+    # Taking an array out of a tuple costs a reference count: once here, not at every look.
+    keys = pairs.keys
     key = np.int64(i) * pairs.n + j if i < j else np.int64(j) * pairs.n + i
-    mask = len(pairs.keys) - 1
+    mask = len(keys) - 1
     at = _home(key, mask)
-    while pairs.keys[at] != EMPTY:
-        if pairs.keys[at] == key:
+    while keys[at] != EMPTY:
+        if keys[at] == key:
             return pairs.slots[at]
         at = (at + 1) & mask
     return np.int64(EMPTY)
@@ -86,13 +88,14 @@ def insert_pair(pairs, i, j):
     """
     if i > j:
         i, j = j, i
+    keys = pairs.keys
     key = np.int64(i) * pairs.n + j
-    mask = len(pairs.keys) - 1
+    mask = len(keys) - 1
     at = _home(key, mask)
-    while pairs.keys[at] != EMPTY:
+    while keys[at] != EMPTY:
         at = (at + 1) & mask
     slot = pairs.size[0]
-    pairs.keys[at] = key
+    keys[at] = key
     pairs.slots[at] = slot
     pairs.first[slot] = i
     pairs.second[slot] = j

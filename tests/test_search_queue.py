@@ -338,10 +338,10 @@ def test_generator_equals_its_twin_in_whole_numbers():
     twin = int(state.random[0])
     for _ in range(50):
         twin, word = naive.splitmix64(twin)
-        assert int(random_word(state)) == word
+        assert int(random_word(state.random)) == word
         assert int(state.random[0]) == twin
     for bound in (1, 2, 7, 10**12):
-        values = [int(random_below(state, bound)) for _ in range(50)]
+        values = [int(random_below(state.random, bound)) for _ in range(50)]
         assert 0 <= min(values) <= max(values) < bound
 
 

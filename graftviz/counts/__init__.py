@@ -18,6 +18,7 @@ from graftviz.counts.pair_counts import (
     TableStore,
     add_pair,
     cache_bound,
+    count_slot,
     table_cells,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "add_pair",
     "cache_bound",
     "count_pair",
+    "count_slot",
     "counting_plan",
     "pack_table",
     "pairs_bytes",

@@ -53,12 +53,12 @@ def table_cells(packed, store, slot, scratch):
     """
     start = store.cell_offsets[slot]
     if start < 0:
-        start = _count_slot(packed, store, slot, scratch)
+        start = count_slot(packed, store, slot, scratch)
     return (store.cells, start) if start >= 0 else (scratch, 0)
 
 
 @njit(cache=True, nogil=True)
-def _count_slot(packed, store, slot, scratch):
+def count_slot(packed, store, slot, scratch):
     """Count a slot's table into the cache, or into `scratch`; return its start or NOT_KEPT."""
     i, j = store.pairs.first[slot], store.pairs.second[slot]
     states_i = packed.node_offsets[i + 1] - packed.node_offsets[i]
@@ -234,7 +234,7 @@ class PairCounts:
         shape = (int(self.cardinalities[low]), int(self.cardinalities[high]))
         start = int(self.store.cell_offsets[slot])
         if start < 0:
-            start = int(_count_slot(self.packed, self.store, slot, self._scratch))
+            start = int(count_slot(self.packed, self.store, slot, self._scratch))
         cells = self.store.cells[start:] if start >= 0 else self._scratch
         counts = cells[: shape[0] * shape[1]].astype(np.int64).reshape(shape)
         return counts if i < j else counts.T

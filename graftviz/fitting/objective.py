@@ -43,7 +43,7 @@ def _log_field(network, i, out):
 
     Products are taken first and the logarithm once, or again whenever a product gets extreme.
     """
-    messages, edge_nodes, node_offsets = network.messages, network.edge_nodes, network.node_offsets
+    messages, node_offsets = network.messages, network.node_offsets
     message_offsets, following = network.message_offsets, network.following
     start = node_offsets[i]
     states = node_offsets[i + 1] - start

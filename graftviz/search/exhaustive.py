@@ -75,7 +75,7 @@ def _scan_bounded(
     best, runner_up : int
         The runner-up is the second best of those that were scored.
     """
-    first, second = store.pairs.first, store.pairs.second
+    second = store.pairs.second
     best, runner_up = -1, -1
     if starting_point >= 0 and not active[starting_point]:
         best = starting_point

@@ -42,20 +42,20 @@ _TRIES = 64
 
 
 @njit(cache=True, nogil=True)
-def random_word(state):
-    """Return the next 64 random bits (splitmix64)."""
-    state.random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state.random[0]
+def random_word(random):
+    """Return the next 64 random bits (splitmix64); `random` is the generator's state."""
+    z = random[0] + np.uint64(0x9E3779B97F4A7C15)
+    random[0] = z
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)
-def random_below(state, bound):
+def random_below(random, bound):
     """Return a random integer in 0 … bound - 1."""
     # 53 random bits scaled: for any bound met here the bias is below 1e-8.
-    return np.int64(np.float64(random_word(state) >> np.uint64(11)) * (2.0**-53) * bound)
+    return np.int64(np.float64(random_word(random) >> np.uint64(11)) * (2.0**-53) * bound)
 
 
 @njit(cache=True, nogil=True)
@@ -127,17 +127,17 @@ def _draw_at_hub(state, store):
         stop += 1
     hub = state.hubs[start]
     for _ in range(_TRIES):
-        candidate = state.hubs[start + random_below(state, stop - start)]
+        candidate = state.hubs[start + random_below(state.random, stop - start)]
         if state.undrawn[candidate] > 0:
             hub = candidate
             break
     n = len(state.boosts)
     for _ in range(_TRIES):
-        partner = random_below(state, n)
+        partner = random_below(state.random, n)
         if partner != hub and find_slot(store.pairs, hub, partner) < 0:
             return _store(state, store, hub, partner)
     # Few partners are left: pick the k-th of them.
-    skip = random_below(state, state.undrawn[hub])
+    skip = random_below(state.random, state.undrawn[hub])
     for partner in range(n):
         if partner != hub and find_slot(store.pairs, hub, partner) < 0:
             if skip == 0:
@@ -150,15 +150,15 @@ def _draw_at_hub(state, store):
 def _draw_plain(state, store):
     """Draw a random undrawn pair of plain nodes (all pairs at hubs have slots by now)."""
     n = len(state.boosts)
-    plain = state.sizes[N_PLAIN]
     if state.sizes[REMAINDER_KNOWN] == 0:
+        plain, random, count = state.plain, state.random, state.sizes[N_PLAIN]
         for _ in range(_TRIES):
-            i, j = state.plain[random_below(state, plain)], state.plain[random_below(state, plain)]
+            i, j = plain[random_below(random, count)], plain[random_below(random, count)]
             if i != j and find_slot(store.pairs, i, j) < 0:
                 return _store(state, store, i, j)
         return ENUMERATE_FIRST
     while state.sizes[REMAINDER_SIZE] > 0:
-        at = random_below(state, state.sizes[REMAINDER_SIZE])
+        at = random_below(state.random, state.sizes[REMAINDER_SIZE])
         key = state.remainder[at]
         last = state.sizes[REMAINDER_SIZE] - 1
         state.remainder[at] = state.remainder[last]
@@ -190,7 +190,7 @@ def enqueue(state, store, slot, lam, history):
     """Put a slot into the queue at its present priority."""
     key = _priority(state, store, slot, lam, history)
     size = state.sizes[QUEUE_SIZE]
-    tie = random_word(state)
+    tie = random_word(state.random)
     push(state.queue_keys, state.queue_ties, state.queue_slots, size, key, tie, slot)
     state.sizes[QUEUE_SIZE] = size + 1
     state.place[slot] = QUEUED
@@ -307,7 +307,7 @@ def _sort_hubs(state):
     """Order hubs by decreasing h, equal ones at random."""
     count = state.sizes[N_HUBS]
     for k in range(count - 1, 0, -1):
-        other = random_below(state, k + 1)
+        other = random_below(state.random, k + 1)
         state.hubs[k], state.hubs[other] = state.hubs[other], state.hubs[k]
     keys = np.empty(count, dtype=np.int64)
     for k in range(count):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from graftviz.counts import PairCounts
+from graftviz.counts import PairCounts, count_slot
 from graftviz.search.heap import heapify, push, sift_down
 from graftviz.search.queue import (
     ENUMERATE_FIRST,
@@ -21,7 +21,13 @@ from graftviz.search.queue import (
     refill,
     store_all_pairs,
 )
-from graftviz.search.scoring import Scoring, score_slot, score_slots
+from graftviz.search.scoring import (
+    Scoring,
+    is_plain,
+    plain_score,
+    score_slot,
+    score_slots,
+)
 from graftviz.search.state import (
     ACTIVE,
     FROZEN,
@@ -72,7 +78,7 @@ def _admit(state, slot, score, capacity):
     size = state.sizes[RESERVOIR_SIZE]
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
     if size < capacity:
-        push(keys, ties, slots, size, score, random_word(state), slot)
+        push(keys, ties, slots, size, score, random_word(state.random), slot)
         state.sizes[RESERVOIR_SIZE] = size + 1
         state.place[slot] = RESERVED
         return ADMITTED, -1
@@ -81,7 +87,7 @@ def _admit(state, slot, score, capacity):
         return TOO_WEAK, -1
     displaced = slots[0]
     _freeze(state, displaced)
-    keys[0], ties[0], slots[0] = score, random_word(state), slot
+    keys[0], ties[0], slots[0] = score, random_word(state.random), slot
     sift_down(keys, ties, slots, 0, size)
     state.place[slot] = RESERVED
     return DISPLACED_MINIMUM, displaced
@@ -99,33 +105,50 @@ def _run_tests(
         LIMIT, REACHED (R holds `until` edges), EXHAUSTED (every inactive edge outside R was tested
         in this round), or _ENUMERATE (the remainder has to be listed first).
     """
+    plain = is_plain(scoring)
+    first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
+    offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
+    beliefs, unit, sizes = scoring.beliefs, scoring.unit, state.sizes
+    scores, tested_in = state.score, state.tested_in
+    log_slots, log_scores = state.log_slots, state.log_scores
+    log_verdicts, log_displaced = state.log_verdicts, state.log_displaced
     while tests > 0:
-        if state.sizes[RESERVOIR_SIZE] >= until:
+        if sizes[RESERVOIR_SIZE] >= until:
             return REACHED
         slot = next_edge(state, store)
         if slot == NOTHING_LEFT:
             if refill(state, store, round_number, threshold, history) == 0:
                 return EXHAUSTED
-            state.sizes[N_REFILLS] += 1
+            sizes[N_REFILLS] += 1
             continue
         if slot == ENUMERATE_FIRST:
             return _ENUMERATE
         tests -= 1
-        score = score_slot(slot, packed, store, scoring, scratch)
-        state.score[slot] = score
-        state.tested_in[slot] = round_number
+        if plain:
+            start = cell_offsets[slot]
+            if start < 0:
+                start = count_slot(packed, store, slot, scratch)
+            i, j = first[slot], second[slot]
+            if start >= 0:
+                score = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
+            else:
+                score = plain_score(i, j, scratch, 0, scale, offsets, beliefs, unit)
+        else:
+            score = score_slot(slot, packed, store, scoring, scratch)
+        scores[slot] = score
+        tested_in[slot] = round_number
         verdict, displaced = PASSED, -1
         if score > threshold:
             verdict, displaced = _admit(state, slot, score, capacity)
         else:
             _freeze(state, slot)
-        at = state.sizes[LOG_SIZE]
-        state.log_slots[at] = slot
-        state.log_scores[at] = score
-        state.log_verdicts[at] = verdict
-        state.log_displaced[at] = displaced
-        state.sizes[LOG_SIZE] = at + 1
-    return REACHED if state.sizes[RESERVOIR_SIZE] >= until else LIMIT
+        at = sizes[LOG_SIZE]
+        log_slots[at] = slot
+        log_scores[at] = score
+        log_verdicts[at] = verdict
+        log_displaced[at] = displaced
+        sizes[LOG_SIZE] = at + 1
+    return REACHED if sizes[RESERVOIR_SIZE] >= until else LIMIT
 
 
 @njit(cache=True, nogil=True)
@@ -328,7 +351,9 @@ class ReservoirSearch:
         size = self.reservoir_size
         slots, scores = self.state.reservoir_slots[:size], self.state.reservoir_keys[:size]
         pairs = self.counts.store.pairs
-        order = np.lexsort((pairs.second[slots], pairs.first[slots], -scores))
+        order = np.argsort(-scores)
+        if np.any(np.diff(scores[order]) == 0.0):
+            order = np.lexsort((pairs.second[slots], pairs.first[slots], -scores))
         slots, scores = slots[order], scores[order]
         edges = self.edges(slots)
         maximum = float(scores[0])
@@ -411,7 +436,9 @@ class ReservoirSearch:
     def edges(self, slots: np.ndarray) -> np.ndarray:
         """Return the pairs of some slots, shape (k, 2), int32."""
         pairs = self.counts.store.pairs
-        return np.stack([pairs.first[slots], pairs.second[slots]], axis=1)
+        edges = np.empty((len(slots), 2), dtype=np.int32)
+        edges[:, 0], edges[:, 1] = pairs.first[slots], pairs.second[slots]
+        return edges
 
     def log(self) -> tuple[EdgeTests, np.ndarray]:
         """Return the tests since the log was begun, and the edges pushed out of R by them."""

@@ -251,22 +251,39 @@ def _slow_score(scoring, i, j, cells, start, n_rows, joint):
 
 
 @njit(cache=True, nogil=True, inline="always")
+def is_plain(scoring):
+    """Whether scores are belief distances in plain units: then the quick ways are open."""
+    return scoring.kind == BELIEF and scoring.unit != NOISE and scoring.significance == 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def plain_score(i, j, cells, start, scale, offsets, beliefs, unit):
+    """Score a counted pair where `is_plain`.
+
+    It takes plain arrays, which loops take out of their tuples beforehand: that costs a reference
+    count each time, and so more than the score itself.
+    """
+    at_i, at_j = offsets[i], offsets[j]
+    states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
+    distance = belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
+    joint = states_i * states_j
+    return distance / (np.sqrt(joint) if unit == ROOT else float(joint))
+
+
+@njit(cache=True, nogil=True, inline="always")
 def score_slot(slot, packed, store, scoring, scratch):
     """Score the pair of a slot, counting its table if need be.
 
     Inlined, because handing the nested state to a function costs more than the score itself.
     """
     i, j = store.pairs.first[slot], store.pairs.second[slot]
-    at_i, at_j = packed.node_offsets[i], packed.node_offsets[j]
-    states_i = packed.node_offsets[i + 1] - at_i
-    states_j = packed.node_offsets[j + 1] - at_j
-    joint = states_i * states_j
+    offsets = packed.node_offsets
     cells, start = table_cells(packed, store, slot, scratch)
-    if scoring.kind == BELIEF and scoring.unit != NOISE and scoring.significance == 0.0:
-        score = belief_distance(
-            cells, start, 1.0 / packed.rows, scoring.beliefs, at_i, states_i, at_j, states_j
-        ) / (np.sqrt(joint) if scoring.unit == ROOT else float(joint))
+    if is_plain(scoring):
+        scale = 1.0 / packed.rows
+        score = plain_score(i, j, cells, start, scale, offsets, scoring.beliefs, scoring.unit)
     else:
+        joint = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
         score = _slow_score(scoring, i, j, cells, start, packed.rows, joint)
     return score
 
@@ -274,11 +291,10 @@ def score_slot(slot, packed, store, scoring, scratch):
 @njit(cache=True, nogil=True)
 def score_slots(slots, packed, store, scoring, scratch, out):
     """Score many slots into `out`."""
-    if scoring.kind != BELIEF or scoring.unit == NOISE or scoring.significance > 0.0:
+    if not is_plain(scoring):
         for k in range(len(slots)):
             out[k] = score_slot(slots[k], packed, store, scoring, scratch)
         return
-    # Taking an array out of a tuple costs a reference count: once here, not once per pair.
     first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
     offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
     beliefs, unit = scoring.beliefs, scoring.unit
@@ -287,10 +303,6 @@ def score_slots(slots, packed, store, scoring, scratch, out):
         start = cell_offsets[slot]
         if start < 0:
             out[k] = score_slot(slot, packed, store, scoring, scratch)
-            continue
-        at_i, at_j = offsets[first[slot]], offsets[second[slot]]
-        states_i = offsets[first[slot] + 1] - at_i
-        states_j = offsets[second[slot] + 1] - at_j
-        distance = belief_distance(cells, start, scale, beliefs, at_i, states_i, at_j, states_j)
-        joint = states_i * states_j
-        out[k] = distance / (np.sqrt(joint) if unit == ROOT else float(joint))
+        else:
+            i, j = first[slot], second[slot]
+            out[k] = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
