@@ -13,7 +13,7 @@ from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
 from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch
-from graftviz.search.scoring import COUNT, ROOT
+from graftviz.search.scoring import COUNT, NOISE, ROOT, score_slots
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
 EVERYTHING = 1e-12
@@ -279,3 +279,28 @@ def test_released_edges_wait_with_the_frozen_and_are_tested_again():
     assert not set(chosen[2:]) & tested
     slots, _ = search.score_inactive(scoring_by(search, beliefs))
     assert len(slots) == search.counts.tables_possible - len(chosen) + 2
+
+
+def test_a_pair_is_scored_again_once_an_end_has_moved_and_not_before():
+    table, beliefs = case(7)
+    counts = PairCounts(table)
+    search = ReservoirSearch(counts, capacity=10, seed=7)
+    drift = np.zeros(table.n_variables)
+    scoring = scoring_by(search, beliefs, NOISE)._replace(drift=drift)
+    every = table.n_variables * (table.n_variables - 1) // 2
+    search.test(scoring, EVERYTHING, round_number=1, limit=None)
+    slots, before = search.score_inactive(scoring)
+    assert len(slots) == every
+    beliefs[:] = random_beliefs(np.random.default_rng(1), table.cardinalities)
+    drift[[2, 5]] += 0.25
+    afresh = np.empty(every)
+    score_slots(slots, counts.packed, counts.store, scoring, counts.scratch, afresh)
+    moved = np.isin(search.edges(slots), [2, 5]).any(axis=1)
+    search.rescore(scoring, EVERYTHING)
+    search.begin_step()
+    search.test(scoring, EVERYTHING, round_number=2, limit=None)
+    _, scores = search.score_inactive(scoring)
+    np.testing.assert_array_equal(scores, np.where(moved, afresh, before))
+    assert 0 < np.count_nonzero(scores != before) <= moved.sum()
+    search.forget_scores()
+    np.testing.assert_array_equal(search.score_inactive(scoring)[1], afresh)

@@ -174,7 +174,9 @@ class PseudoScorer:
             impurity = rows.impurity[rows.places[i]]
             self._marginal[i] = mean_impurity(impurity, rows.multiplicity, rows.rows)
         self._seen[:] = np.where(connected, fit.state.drift, -1.0)
-        self.scoring = self.scoring._replace(conditionals=rows, impurity=self._marginal)
+        self.scoring = self.scoring._replace(
+            conditionals=rows, impurity=self._marginal, drift=fit.state.drift
+        )
 
     def _rows_of(self) -> PseudoNetwork:
         if self._beside is not None:

@@ -94,6 +94,29 @@ def _admit(state, slot, score, capacity):
 
 
 @njit(cache=True, nogil=True)
+def _current_score(state, slot, packed, store, scoring, scratch):
+    """Score a slot, unless nothing the score depends on has moved since it was scored."""
+    at = 0.0
+    if len(scoring.drift) > 0:
+        at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
+        if state.scored_at[slot] == at:
+            return state.score[slot]
+    score = score_slot(slot, packed, store, scoring, scratch)
+    state.score[slot], state.scored_at[slot] = score, at
+    return score
+
+
+@njit(cache=True, nogil=True)
+def _current_scores(state, slots, packed, store, scoring, scratch, out):
+    """Write the scores of many slots to `out`."""
+    if len(scoring.drift) == 0:
+        score_slots(slots, packed, store, scoring, scratch, out)
+        return
+    for k in range(len(slots)):
+        out[k] = _current_score(state, slots[k], packed, store, scoring, scratch)
+
+
+@njit(cache=True, nogil=True)
 def _run_tests(
     state, packed, store, scoring, threshold, round_number, tests, until, history, capacity, scratch
 ):
@@ -134,7 +157,7 @@ def _run_tests(
             else:
                 score = plain_score(i, j, scratch, 0, scale, offsets, beliefs, unit)
         else:
-            score = score_slot(slot, packed, store, scoring, scratch)
+            score = _current_score(state, slot, packed, store, scoring, scratch)
         scores[slot] = score
         tested_in[slot] = round_number
         verdict, displaced = PASSED, -1
@@ -157,7 +180,7 @@ def _rescore_reservoir(state, packed, store, scoring, threshold, capacity, scrat
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
     kept = 0
     size = state.sizes[RESERVOIR_SIZE]
-    score_slots(slots[:size], packed, store, scoring, scratch, keys)
+    _current_scores(state, slots[:size], packed, store, scoring, scratch, keys)
     for k in range(size):
         slot, score = slots[k], keys[k]
         state.score[slot] = score
@@ -274,6 +297,10 @@ class ReservoirSearch:
             everything, self.counts.packed, self.counts.store, scoring, self.counts.scratch, scores
         )
         enqueue_screened(self.state, self.counts.store, threshold)
+
+    def forget_scores(self) -> None:
+        """Score everything anew from now on: scores are measured differently."""
+        self.state.scored_at[:] = 0.0
 
     def begin_step(self) -> None:
         """Forget the log of the step before."""
@@ -423,7 +450,8 @@ class ReservoirSearch:
         tested = self.state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
         scores = np.empty(len(slots))
-        score_slots(
+        _current_scores(
+            self.state,
             slots,
             self.counts.packed,
             self.counts.store,

@@ -60,6 +60,9 @@ class Scoring(NamedTuple):
     factor : ResponseFactor
     matrix : ResponseMatrix
     conditionals : Conditionals
+    drift : float64 array, shape (n,)
+        Grows at each variable whenever scores of its pairs may change; empty where scores are
+        cheap, or all change at once: then nobody asks.
     work : float64 array, shape (2, largest number of joint states)
     tables : float64 array, shape (2, states, lanes)
     """
@@ -73,6 +76,7 @@ class Scoring(NamedTuple):
     factor: ResponseFactor
     matrix: ResponseMatrix
     conditionals: Conditionals
+    drift: np.ndarray
     work: np.ndarray
     tables: np.ndarray
 
@@ -102,6 +106,7 @@ def belief_scoring(
         factor=factor,
         matrix=matrix,
         conditionals=empty_conditionals(),
+        drift=np.zeros(0),
         work=np.zeros((3, largest * largest)),
         tables=np.zeros((2, largest, largest + 8)),
     )

@@ -30,6 +30,8 @@ class SearchState(NamedTuple):
     ----------
     score : float64, per slot
         The latest score.
+    scored_at : float64, per slot
+        1 + drift_i + drift_j when it was computed, if the scoring tells its drift; 0: not known.
     place : int8, per slot
     tested_in : int32, per slot
         Round of the latest test, from 1; 0: never tested; SCREENED: never tested either.
@@ -56,6 +58,7 @@ class SearchState(NamedTuple):
     """
 
     score: np.ndarray
+    scored_at: np.ndarray
     place: np.ndarray
     tested_in: np.ndarray
     queue_keys: np.ndarray
@@ -80,6 +83,7 @@ class SearchState(NamedTuple):
 
 _PER_SLOT: dict[str, Any] = {
     "score": np.float64,
+    "scored_at": np.float64,
     "place": np.int8,
     "tested_in": np.int32,
     "queue_keys": np.float64,
