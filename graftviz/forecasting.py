@@ -55,7 +55,8 @@ _NODE = 20e-6
 _NODE_STEP = 0.25e-6
 _EDGE_STEP = 0.4e-6
 _FIT_CELL = 12e-6  # a cell of an edge, over all its visits
-_ROW_LANE = 1.0e-9  # a row and a state of a variable in a sum or a step of the pseudo-likelihood
+_ROW_LANE = 1.0e-9  # a row and a state of a variable in a step of the pseudo-likelihood
+_ROW_STATES = 0.06e-9  # a row and a pair of states in a score by rows
 _ROW_VISITS = 12  # steps of both ends of an edge, over all its visits
 _SOLVE = 10e-9  # a number of the response of an edge test
 
@@ -338,7 +339,7 @@ def _score_seconds(size: _Size, score: str, edges: float) -> float:
     if score == "pseudo-likelihood":
         # A pair of two variables without edges is scored from its counts.
         alone = (1 - min(edges / size.n, 1)) ** 2
-        by_rows = 2 * size.rows * _ROW_LANE * float(size.sizes.mean())
+        by_rows = 2 * size.rows * _ROW_STATES * float(size.sizes.mean() - 1) ** 2
         return alone * _SCORE_CELL * size.cells + (1 - alone) * by_rows
     if score == "linear-response":
         return _SCORE_CELL * size.cells + _SOLVE * float(size.sizes.mean()) ** 2 * edges
@@ -358,6 +359,10 @@ def _fit(size: _Size, learner: Any, edges: float, steps: float) -> list[Part]:
         lanes = 4 * math.ceil(states / 4)  # probabilities of a row stand in groups of four
         block = size.rows * (4 * lanes + 8)
         parts.append(Part("conditionals of the rows", connected * block * _GROWTH, 0.0))
+        if score == "pseudo-likelihood":
+            columns = size.rows * 4 * (states - 1)
+            parts.append(Part("columns for scores", connected * columns * _GROWTH, 0.0))
+            parts.append(Part("planes of states", planes_bytes(size.rows, size.sizes), 0.0))
         visits = edges * _ROW_VISITS * 2 * size.rows * states * _ROW_LANE
         parts.append(Part("pseudo-likelihood fits", 0.0, visits))
     if objective == "bethe":

@@ -149,7 +149,7 @@ def test_presets_fill_in_what_was_left_open(n):
     plans = {name: learner.plan(n) for name, learner in learners.items()}
     limits = {name: plan.limit for name, plan in plans.items()}
     assert limits == {
-        "best": 4 * n,
+        "best": 2 * n,
         "without screening": math.ceil(n / 2),
         "paper": math.ceil(n / 4),
         "authors": math.isqrt(n),

@@ -17,7 +17,6 @@ from graftviz.fitting.conditionals import (
     mean_impurity,
     mean_product,
     mix,
-    sum_by_code,
     sum_by_group,
 )
 from graftviz.fitting.merged_rows import merged_rows
@@ -67,15 +66,11 @@ sizes = pytest.mark.parametrize("states", [2, 3, 5, 9, 12, 300])
 def test_sums_by_the_partners_state(states):
     case = block_of_size(states)
     wanted = naive.sums_by_state(case.plain, case.codes, case.partner, case.often)
-    for by_code in (False, True):
-        sums = np.full((case.partner + 1, lanes_of(states) + 3), 7.0)
-        if by_code:
-            sum_by_code(case.block, case.codes, case.partner, case.often, sums)
-        else:
-            sum_by_group(case.block, case.order, case.groups, case.often, sums)
-        np.testing.assert_allclose(sums[: case.partner, :states], wanted, rtol=2e-6)
-        assert (sums[case.partner] == 7.0).all()
-        assert sums[: case.partner, states : lanes_of(states)].max(initial=0.0) < 1e-20
+    sums = np.full((case.partner + 1, lanes_of(states) + 3), 7.0)
+    sum_by_group(case.block, case.order, case.groups, case.often, sums)
+    np.testing.assert_allclose(sums[: case.partner, :states], wanted, rtol=2e-6)
+    assert (sums[case.partner] == 7.0).all()
+    assert sums[: case.partner, states : lanes_of(states)].max(initial=0.0) < 1e-20
 
 
 @sizes

@@ -316,26 +316,6 @@ def sum_by_group(block, order, groups, multiplicity, sums):
 
 
 @njit(cache=True, nogil=True)
-def sum_by_code(block, codes, states, multiplicity, sums):
-    """Sum the rows of a block per state of a variable that has no `order`."""
-    lanes = block.shape[1]
-    partial = np.zeros((states, lanes), dtype=np.float32)
-    for b in range(states):
-        for a in range(lanes):
-            sums[b, a] = 0.0
-    for first in range(0, len(codes), BLOCK):
-        last = min(first + BLOCK, len(codes))
-        partial[:] = np.float32(0.0)
-        for m in range(first, last):
-            row, into, u = block[m], partial[codes[m]], multiplicity[m]
-            for a in range(lanes):
-                into[a] += u * row[a]
-        for b in range(states):
-            for a in range(lanes):
-                sums[b, a] += partial[b, a]
-
-
-@njit(cache=True, nogil=True)
 def fill_impurity(block, states, out):
     """Write 1 - Σ_a p(a | rest)² of every row."""
     for m in range(block.shape[0]):

@@ -31,7 +31,7 @@ def _preset(name: str, n: int, *, screening: bool = False) -> _Preset:
         return _Preset(math.ceil(n / 4), 3 * n, False, 0)
     if name == "authors":
         return _Preset(max(1, math.isqrt(n)), 3 * n, True, 15)
-    return _Preset(4 * n if screening else math.ceil(n / 2), None, False, 0)
+    return _Preset(2 * n if screening else math.ceil(n / 2), None, False, 0)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class BestChoice(GraftingOptions):
         label="Tests per step",
         minimum=1,
         maximum=100_000_000,
-        none_means="4n with screening, else n/2 (n/4 in preset paper, √n in preset authors)",
+        none_means="2n with screening, else n/2 (n/4 in preset paper, √n in preset authors)",
     )
     hubs: bool | None = option(
         None,

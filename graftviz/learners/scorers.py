@@ -9,7 +9,9 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditionals import mean_impurity
 from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.pseudo_likelihood import block_of
 from graftviz.fitting.pseudo_network import PseudoNetwork
+from graftviz.fitting.state_columns import fill_columns, new_state_columns, with_columns
 from graftviz.inference.response_dense import DenseResponse
 from graftviz.inference.response_factor import factorise
 from graftviz.learners.settings import PSEUDO_LIKELIHOOD, Settings
@@ -149,6 +151,7 @@ class PseudoScorer:
         rows = self._rows_of()
         scoring = start_scoring(settings, counts, rows.rows.margins)
         self.scoring = scoring._replace(kind=PSEUDO, conditionals=rows.rows)
+        self._columns = new_state_columns(rows.rows)
         self._marginal = scoring.impurity.copy()
         self._seen = np.full(counts.n_variables, -1.0)
 
@@ -170,12 +173,18 @@ class PseudoScorer:
         connected = rows.places >= 0
         alone = impurity_of(rows.node_offsets, rows.alone)
         self._marginal[~connected] = alone[~connected]
+        offsets, often = rows.node_offsets, rows.multiplicity
+        self._columns = with_columns(self._columns, np.flatnonzero(connected))
         for i in np.flatnonzero(connected & (fit.state.drift != self._seen)):
-            impurity = rows.impurity[rows.places[i]]
-            self._marginal[i] = mean_impurity(impurity, rows.multiplicity, rows.rows)
+            self._marginal[i] = mean_impurity(rows.impurity[rows.places[i]], often, rows.rows)
+            states = offsets[i + 1] - offsets[i]
+            fill_columns(self._columns, block_of(rows, i), often, i, offsets[i], states)
         self._seen[:] = np.where(connected, fit.state.drift, -1.0)
         self.scoring = self.scoring._replace(
-            conditionals=rows, impurity=self._marginal, drift=fit.state.drift
+            conditionals=rows,
+            columns=self._columns,
+            impurity=self._marginal,
+            drift=fit.state.drift,
         )
 
     def _rows_of(self) -> PseudoNetwork:

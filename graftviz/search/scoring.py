@@ -28,10 +28,8 @@ from graftviz.fitting.conditionals import (
     Conditionals,
     empty_conditionals,
     mean_product,
-    sum_by_code,
-    sum_by_group,
 )
-from graftviz.fitting.pseudo_likelihood import block_of, groups_of
+from graftviz.fitting.state_columns import StateColumns, empty_state_columns, sum_by_state
 from graftviz.inference.response_factor import ResponseFactor, factorise, respond, response_block
 from graftviz.inference.response_matrix import ResponseMatrix, dense_block
 
@@ -60,11 +58,13 @@ class Scoring(NamedTuple):
     factor : ResponseFactor
     matrix : ResponseMatrix
     conditionals : Conditionals
+    columns : StateColumns
+        Of the conditionals.
     drift : float64 array, shape (n,)
         Grows at each variable whenever scores of its pairs may change; empty where scores are
         cheap, or all change at once: then nobody asks.
-    work : float64 array, shape (2, largest number of joint states)
-    tables : float64 array, shape (2, states, lanes)
+    work : float64 array, shape (3, largest number of joint states)
+    tables : float64 array, shape (3, largest number of joint states)
     """
 
     kind: int
@@ -76,6 +76,7 @@ class Scoring(NamedTuple):
     factor: ResponseFactor
     matrix: ResponseMatrix
     conditionals: Conditionals
+    columns: StateColumns
     drift: np.ndarray
     work: np.ndarray
     tables: np.ndarray
@@ -106,9 +107,10 @@ def belief_scoring(
         factor=factor,
         matrix=matrix,
         conditionals=empty_conditionals(),
+        columns=empty_state_columns(),
         drift=np.zeros(0),
         work=np.zeros((3, largest * largest)),
-        tables=np.zeros((2, largest, largest + 8)),
+        tables=np.zeros((3, largest * largest)),
     )
 
 
@@ -169,40 +171,32 @@ def _response_distance(scoring, i, j, cells, start, scale):
 
 
 @njit(cache=True, nogil=True)
-def _sum_over(rows, i, j, sums):
-    """Write Σ_m p(x_i = a | rest) 1{x_j = b} to ``sums[b, a]``; variable i has a block."""
-    states_j = rows.node_offsets[j + 1] - rows.node_offsets[j]
-    block = block_of(rows, i)
-    if rows.places[j] >= 0:
-        order = rows.order[rows.places[j]]
-        sum_by_group(block, order, groups_of(rows, j), rows.multiplicity, sums)
-    else:
-        sum_by_code(block, rows.codes[j], states_j, rows.multiplicity, sums)
-
-
-@njit(cache=True, nogil=True)
 def _pseudo_distance(scoring, i, j, cells, start):
     """Return the norm of the gradient of the pseudo-likelihood in the weights of a pair."""
-    rows = scoring.conditionals
+    rows, columns = scoring.conditionals, scoring.columns
     offsets = rows.node_offsets
     at_i, at_j = offsets[i], offsets[j]
     states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
-    by_i, by_j = scoring.tables[0], scoring.tables[1]
-    if rows.starts[i] >= 0:
-        _sum_over(rows, i, j, by_i)
-    if rows.starts[j] >= 0:
-        _sum_over(rows, j, i, by_j)
+    by_i, by_j, counts = scoring.tables[0], scoring.tables[1], scoring.tables[2]
+    if columns.starts[i] >= 0:
+        for b in range(states_j):
+            counts[b] = rows.rows * rows.margins[at_j + b]
+        sum_by_state(columns, i, j, at_i, states_i, states_j, counts, by_i)
+    if columns.starts[j] >= 0:
+        for a in range(states_i):
+            counts[a] = rows.rows * rows.margins[at_i + a]
+        sum_by_state(columns, j, i, at_j, states_j, states_i, counts, by_j)
     total = 0.0
     for a in range(states_i):
         for b in range(states_j):
-            # A variable without a block has the same distribution in all rows.
-            model = by_i[b, a]
-            if rows.starts[i] < 0:
+            # A variable without columns has the same distribution in all rows.
+            model = by_i[b * states_i + a]
+            if columns.starts[i] < 0:
                 model = rows.rows * rows.alone[at_i + a] * rows.margins[at_j + b]
-            if rows.starts[j] < 0:
+            if columns.starts[j] < 0:
                 model += rows.rows * rows.margins[at_i + a] * rows.alone[at_j + b]
             else:
-                model += by_j[a, b]
+                model += by_j[a * states_j + b]
             gap = (model - 2.0 * cells[start + a * states_j + b]) / rows.rows
             total += gap * gap
     return np.sqrt(total)
