@@ -237,6 +237,24 @@ def learned_edges(size, learner):
     return learn(Problem(size).train, learner).model.edges
 
 
+def test_numbers_of_several_samples_are_medians():
+    asked = []
+
+    def work(lab, size):
+        asked.append(size.seed)
+        seconds = {3: 1.0, 5: 4.0, 8: 2.0}[size.seed]
+        return Sample(seconds, seconds, None, {"recall": size.seed / 10})
+
+    twin = Yardstick("twin", lambda lab, size: Sample(10.0 * size.seed, 0.0), rehearse=False)
+    measured = Measurement("work", SMALL, work, yardstick=twin, rehearse=False, seeds=(3, 5, 8))
+    row = Lab().measure(measured)
+    assert asked == [3, 5, 8]
+    assert row.values["seconds"] == row.values["wall"] == 2.0
+    assert row.values["recall"] == 0.5
+    assert row.values["ratio"] == 50.0 / 2.0
+    assert row.repetitions == 3
+
+
 def test_best_f1_is_the_best_of_all_prefixes():
     truth = np.array([(0, 1), (2, 3), (1, 4)])
     ranked = np.array([(1, 0), (0, 2), (2, 3), (3, 4)])

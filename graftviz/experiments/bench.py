@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 from typing import Any, NamedTuple
@@ -217,6 +217,9 @@ class Measurement:
     goals : tuple of Goal
     rehearse : bool
         Whether to do the work on tiny data first, so that nothing is compiled while time counts.
+    seeds : tuple of int
+        Samples to do it on, once each, instead of several times on one: every number is then the
+        median over these samples.
     """
 
     name: str
@@ -226,6 +229,7 @@ class Measurement:
     yardstick: Yardstick | None = None
     goals: tuple[Goal, ...] = ()
     rehearse: bool = True
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -318,32 +322,46 @@ class Lab:
         return row
 
     def _measured(self, measurement: Measurement) -> Row:
+        sizes = [replace(measurement.size, seed=seed) for seed in measurement.seeds]
         try:
-            own, repetitions = self._repeated(measurement, measurement.size)
+            values, repetitions = self._medians(measurement, sizes or [measurement.size])
         except (Unavailable, InputError) as problem:
             return Row(measurement, missing=str(problem))
-        values = self._values(own, measurement.size)
         yardstick = measurement.yardstick
         if yardstick is None:
             return Row(measurement, repetitions, values)
         try:
-            other, _ = self._repeated(yardstick, measurement.size)
+            theirs, _ = self._medians(yardstick, sizes or [measurement.size])
         except Unavailable as problem:
             return Row(measurement, repetitions, values, missing=str(problem))
-        theirs = self._values(other, measurement.size)
         if values["seconds"] > 0:
             values["ratio"] = theirs["seconds"] / values["seconds"]
         if "objective" in values and "objective" in theirs:
             values["objective gap"] = values["objective"] / theirs["objective"] - 1.0
         return Row(measurement, repetitions, values, theirs)
 
-    def _repeated(self, work: Measurement | Yardstick, size: Size) -> tuple[Sample, int]:
+    def _medians(
+        self, work: Measurement | Yardstick, sizes: Sequence[Size]
+    ) -> tuple[dict[str, float], int]:
+        """Return the medians over samples, and how often the work was done in all."""
+        found, repetitions = [], 0
+        for size in sizes:
+            sample, times = self._repeated(work, size, most=1 if len(sizes) > 1 else None)
+            found.append(self._values(sample, size))
+            repetitions += times
+        shared = [name for name in found[0] if all(name in values for values in found)]
+        return {name: median(values[name] for values in found) for name in shared}, repetitions
+
+    def _repeated(
+        self, work: Measurement | Yardstick, size: Size, *, most: int | None = None
+    ) -> tuple[Sample, int]:
         """Return the last sample with the median times of all, and how many there were."""
         if work.rehearse:
             work.run(self, size.rehearsal())
         samples: list[Sample] = []
         took = [0.0]
-        while len(samples) < MOST_REPETITIONS and sum(took) + took[-1] <= self.seconds_per_row:
+        limit = most or MOST_REPETITIONS
+        while len(samples) < limit and sum(took) + took[-1] <= self.seconds_per_row:
             started = time.process_time()
             samples.append(work.run(self, size))
             took.append(time.process_time() - started)

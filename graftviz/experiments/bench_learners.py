@@ -67,12 +67,13 @@ def defaults(_size: Size) -> BestChoice:
     return BestChoice()
 
 
-def best_choice(alpha: float) -> Callable[[Size], BestChoice]:
+def best_choice(alpha: float, *, hubs: bool = True) -> Callable[[Size], BestChoice]:
     """Return what makes best-choice grafting with the paper's score and n / 2 tests a step."""
 
     def make(size: Size) -> BestChoice:
         return BestChoice(
             alpha=alpha,
+            hubs=hubs,
             lam=LAM,
             lam2=LAM2,
             t_max=math.ceil(size.nodes / 2),
