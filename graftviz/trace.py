@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from graftviz.model import PairwiseMRF
 
@@ -239,14 +240,19 @@ class History:
         return ModelState(model, beliefs)
 
 
-def flat_positions(offsets: np.ndarray, groups: np.ndarray) -> np.ndarray:
+@njit(cache=True, nogil=True)
+def flat_positions(offsets, groups):
     """Return the flat positions that `groups` own: arange(o[g], o[g + 1]), group after group."""
-    starts, stops = offsets[groups], offsets[groups + 1]
-    sizes = stops - starts
-    if len(sizes) == 0:
-        return np.zeros(0, dtype=np.int64)
-    shift = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return shift + np.arange(int(sizes.sum()))
+    size = 0
+    for g in groups:
+        size += offsets[g + 1] - offsets[g]
+    positions = np.empty(size, dtype=np.int64)
+    k = 0
+    for g in groups:
+        for at in range(offsets[g], offsets[g + 1]):
+            positions[k] = at
+            k += 1
+    return positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

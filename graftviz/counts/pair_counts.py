@@ -210,9 +210,11 @@ class PairCounts:
 
     def slot(self, i: int, j: int) -> int:
         """Return the slot of the pair {i, j}, giving it one if it has none."""
-        self.reserve(1)
         found = int(find_slot(self.store.pairs, i, j))
-        return found if found >= 0 else int(add_pair(self.store, i, j))
+        if found >= 0:
+            return found
+        self.reserve(1)
+        return int(add_pair(self.store, i, j))
 
     def table(self, i: int, j: int) -> np.ndarray:
         """Return the counts of variables i and j.

@@ -94,6 +94,7 @@ class ActiveNetwork:
         offsets = counts.packed.node_offsets
         targets = np.maximum(counts.packed.margins / counts.n_rows, _SMALLEST_TARGET)
         targets /= np.repeat(np.add.reduceat(targets, offsets[:-1]), counts.cardinalities)
+        self._has_gaps = np.minimum.reduceat(counts.packed.margins, offsets[:-1]) == 0
         largest = int(counts.cardinalities.max())
         self._work = np.empty((10, largest * largest))
         self._sizes = counts.cardinalities
@@ -256,6 +257,8 @@ class ActiveNetwork:
         if i and j were independent.
         """
         shares = self.counts.table(i, j) / self.counts.n_rows
+        if not (self._has_gaps[i] or self._has_gaps[j]):
+            return np.asarray(shares)
         offsets, targets = self.state.node_offsets, self.state.node_targets
         margin_i = targets[offsets[i] : offsets[i + 1]]
         margin_j = targets[offsets[j] : offsets[j + 1]]
