@@ -430,4 +430,5 @@ def test_a_score_just_below_its_limit_is_told_apart_from_it():
     lam = worst * (1 + 1e-7)
     run = drain(table, EdgeGrafting(lam=lam))
     told = re.search(r"the worst, ([\d.e-]+) \(", run.outcome.stop_reason)
-    assert told and 0.999 * lam < float(told[1]) < lam
+    assert told
+    assert 0.999 * lam < float(told[1]) < lam
