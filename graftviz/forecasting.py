@@ -26,7 +26,7 @@ from graftviz.learners.settings import methods
 from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent
 
-_PROGRAM = 280_000_000  # Python, its libraries, and the engine read from its cache
+PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the engine read from its cache
 _SLOT = 77  # bytes of a pair in its map and in the search, without hash table and cells
 _SCANNED_SLOT = 143  # the same in edge grafting, with what its certificate lists
 _HASH_ENTRY = 16
@@ -154,8 +154,10 @@ def forecast(
         When the table cannot be counted within its ``max_memory``.
     """
     size = _size_of(table)
-    held = resident_bytes() or _PROGRAM
-    start = [Part("program", max(held - (size.code_bytes if size.loaded else 0), _PROGRAM), 0.0)]
+    held = resident_bytes() or PROGRAM_BYTES
+    start = [
+        Part("program", max(held - (size.code_bytes if size.loaded else 0), PROGRAM_BYTES), 0.0)
+    ]
     start.append(Part("table", size.code_bytes, 0.0))
     known = _WORK.get(learner.name)
     notes: list[str] = []
