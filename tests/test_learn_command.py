@@ -361,7 +361,11 @@ def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatc
 
 ASKED = {
     "seconds": (["--max-seconds", "1e-9"], "more than --max-seconds 1e-09", "--yes"),
-    "memory": (["--max-memory", "10M"], "more than the 10.0 MB --max-memory allows", "program alone"),
+    "memory": (
+        ["--max-memory", "10M"],
+        "more than the 10.0 MB --max-memory allows",
+        "program alone",
+    ),
 }
 
 
