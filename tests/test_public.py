@@ -181,6 +181,13 @@ def test_a_wrong_cell_is_named(
     assert sentence in refused("jester", path)
 
 
+def test_other_text_files_are_read_as_rows(tmp_path: Path) -> None:
+    (tmp_path / "plants.data").write_text("abies,ca\n1,2\n")
+    assert "Row 2 of plants.data has 2 columns; it should have 101" in refused(
+        "jester", tmp_path / "plants.data"
+    )
+
+
 def test_spreadsheets_that_are_none_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,8 +270,8 @@ def test_recipes_come_packed_too(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("", "train.json is empty"),
-        ("[", "train.json is not whole (Expecting value: line 1 column 2 (char 1))"),
-        ('[{"id": 1, "ingredients": ["salt"', "is not whole"),
+        ("[", "train.json is no whole JSON file (Expecting value: line 1 column 2 (char 1))"),
+        ('[{"id": 1, "ingredients": ["salt"', "is no whole JSON"),
         ("[]", "holds none"),
         ('{"id": 1}', "holds something else"),
         ('[{"ingredients": ["a"]}, {"id": 2}]', "Recipe 2 of train.json has no list"),
@@ -376,6 +383,15 @@ def test_any_of_the_paths_will_do(tmp_path: Path) -> None:
     for name in names:
         data = gv.read_public("twenty", tmp_path / name)
         assert data.table.fingerprint == wanted, name
+
+
+def test_a_folder_will_do_that_holds_one_data_set(tmp_path: Path) -> None:
+    wanted = gv.read_public("twenty", write_parts(tmp_path, "dna", twenty_parts(3))).table
+    assert gv.read_public("twenty", tmp_path).table.fingerprint == wanted.fingerprint
+    write_parts(tmp_path, "ad", twenty_parts(4))
+    assert f"{tmp_path} holds ad, dna; the path should be FOLDER/NAME" in refused(
+        "twenty", tmp_path
+    )
 
 
 def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:
@@ -521,3 +537,5 @@ def test_learn_refuses_what_does_not_belong_to_public_data(
     assert "no option 'rows'" in complaint(f"plants:{path}", "--read", "rows=3")
     assert "--read is for public data sets, jester:PATH" in complaint("karate", "--read", "rows=3")
     assert "There is no file or folder" in complaint(f"plants:{tmp_path / 'gone'}")
+    assert "plants: needs a path; plants:PATH takes plants.data" in complaint("plants:")
+    assert f"did you mean plants:{path}?" in complaint(f"plant:{path}")

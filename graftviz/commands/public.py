@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,11 +53,18 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
     """
     name, colon, path = arguments.table.partition(":")
     if not colon or name not in public_names() or Path(arguments.table).exists():
+        near = difflib.get_close_matches(name, public_names(), n=1) if colon else []
+        if near and not Path(arguments.table).exists():
+            raise InputError(
+                f"There is no file and no public data set {name!r}; did you mean {near[0]}:{path}?"
+            )
         if arguments.read:
             raise InputError(
                 f"--read is for public data sets, {_prefixes()}; {arguments.table} is none."
             )
         return None
+    if not path:
+        raise InputError(f"{name}: needs a path; {name}:PATH takes {public_reader(name).files}.")
     for flag, default in arguments.table_defaults.items():
         if getattr(arguments, flag) != default:
             raise InputError(

@@ -85,10 +85,10 @@ class Jester(PublicReader):
 def _ratings(file: FoundFile) -> np.ndarray:
     """Return the ratings of one file in hundredths, int16, shape (users, 100)."""
     content = file.load()
-    if file.name.lower().endswith(".csv"):
-        rows = _csv_rows(decoded(content, file.title), file.title)
-    else:
+    if file.name.lower().endswith(".xls"):
         rows = list(enumerate(spreadsheet_rows(content, file.title), start=1))
+    else:
+        rows = _csv_rows(decoded(content, file.title), file.title)
     rows = [(row, cells) for row, cells in rows if any(cell != "" for cell in cells)]
     if rows and not any(_is_number(cell) for cell in rows[0][1]):
         rows = rows[1:]  # an export with names in its first line

@@ -90,7 +90,10 @@ def _recipes(text: str, title: str) -> list[frozenset[str]]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise InputError(f"{title} is not whole ({problem}); download it again.") from None
+        raise InputError(
+            f"{title} is no whole JSON file ({problem}); it should be train.json of What's "
+            "Cooking, download it again."
+        ) from None
     if not isinstance(content, list) or not content:
         raise InputError(
             f"{title} should hold a list of recipes, each with its ingredients, and holds "

@@ -65,7 +65,20 @@ class Twenty(PublicReader):
 
 
 def _stem(path: Path) -> Path:
-    """Return FOLDER/NAME of whatever path was given."""
+    """Return FOLDER/NAME of whatever path was given: also of a folder that holds one data set."""
+    if path.is_dir():
+        marks = (f".{PARTS[0]}.data", ".npz")
+        try:
+            inside = sorted(item.name for item in path.iterdir())
+        except OSError as problem:
+            raise InputError(f"{path} cannot be read: {problem.strerror}.") from None
+        names = {
+            name.removesuffix(mark) for name in inside for mark in marks if name.endswith(mark)
+        }
+        if len(names) == 1:
+            return path / names.pop()
+        found = f"holds {', '.join(sorted(names))}" if names else "holds no NAME.train.data"
+        raise InputError(f"{path} {found}; the path should be FOLDER/NAME of one data set.")
     for suffix in _SUFFIXES:
         if path.name.endswith(suffix):
             return path.with_name(path.name.removesuffix(suffix))
