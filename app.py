@@ -13,4 +13,10 @@ st.set_page_config(
     initial_sidebar_state=300,
 )
 st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
-st.navigation([st.Page("pages/grow.py", title="Grow", default=True)], position="top").run()
+st.navigation(
+    [
+        st.Page("pages/grow.py", title="Grow", default=True),
+        st.Page("pages/reservoir.py", title="Reservoir"),
+    ],
+    position="top",
+).run()

@@ -17,7 +17,7 @@ _numba_cache.prepare()  # numba reads the variable when it is first imported, wh
 
 if TYPE_CHECKING:
     from graftviz.counts import PairCounts
-    from graftviz.datasets import load_dataset
+    from graftviz.datasets import load_dataset, read_public
     from graftviz.errors import InputError
     from graftviz.estimator import MarkovNetwork
     from graftviz.forecasting import Forecast, forecast
@@ -64,6 +64,7 @@ __all__ = [
     "learn",
     "load_dataset",
     "open_table",
+    "read_public",
     "read_table",
     "tuning_grid",
 ]
@@ -99,6 +100,7 @@ _HOME = {
     "lam_path": "graftviz.selection",
     "learn": "graftviz.runs",
     "load_dataset": "graftviz.datasets",
+    "read_public": "graftviz.datasets",
     "read_table": "graftviz.table",
     "tuning_grid": "graftviz.tuning",
 }

@@ -712,3 +712,15 @@ class PenalisedPseudoLikelihood:
             else:
                 worst = max(worst, np.linalg.norm(slope) - price)
         return worst
+
+
+def smallest_ranks(population, sizes, state):  # type: ignore[no-untyped-def]
+    """The smallest rank of each draw without replacement from 1 … population."""
+    found = []
+    for size in sizes:
+        drawn: set[int] = set()
+        while len(drawn) < size:
+            state, word = splitmix64(state)
+            drawn.add(int((word >> 11) * 2.0**-53 * population))
+        found.append(min(drawn) + 1)
+    return found

@@ -367,8 +367,8 @@ def test_nltcs_is_read_from_its_files_or_packed(tmp_path, capsys):
     assert np.array_equal(command.read_nltcs(packed)[0].codes, train.codes)
     np.savez(packed / "nltcs.npz", train=rows[:15] + 1, test=rows[15:])
     for folder, sentence in (
-        (tmp_path / "nowhere", "No nltcs data can be read"),
-        (packed, "not rows of zeros and ones"),
+        (tmp_path / "nowhere", "There is no nltcs.train.data"),
+        (packed, "which is not 0 or 1"),
     ):
         assert main(["bench", "--nltcs", str(folder), "--out", str(tmp_path)]) == 2
         assert sentence in capsys.readouterr().err

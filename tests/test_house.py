@@ -62,6 +62,13 @@ def requirements() -> dict[str, str]:
     return comments
 
 
+def extras() -> set[str]:
+    """Return what those install who want more; nothing else of the package may need it."""
+    optional = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
+    lines = [line for name, lines in optional.items() if name != "test" for line in lines]
+    return {re.split(r"[<>=!~\[; ]", line)[0] for line in lines}
+
+
 def imported_packages() -> set[str]:
     """Return the top-level packages that the package, the app and its pages import."""
     found = set()
@@ -113,7 +120,7 @@ def test_every_import_is_required_and_every_requirement_imported() -> None:
     comments = requirements()
     modules = {MODULE_OF.get(name, name) for name in comments}
     imported = imported_packages()
-    assert imported - modules - set(COMES_WITH) == set()
+    assert imported - modules - set(COMES_WITH) - extras() == set()
     unused = {name for name in comments if MODULE_OF.get(name, name) not in imported}
     assert {name for name in unused if NOT_IMPORTED not in comments[name]} == set()
 

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from graftviz.commands.folder import made_folder
+from graftviz.datasets.public_twenty import Twenty
 from graftviz.errors import InputError
 from graftviz.experiments.bench import Lab, Measurement, Row
 from graftviz.experiments.bench_rows import NLTCS, measurements
@@ -84,26 +83,9 @@ def read_nltcs(folder: Path) -> tuple[DiscreteTable, DiscreteTable]:
     InputError
         When the folder does not hold them, or they are no table of zeros and ones.
     """
-    packed = folder / "nltcs.npz"
-    try:
-        if packed.exists():
-            with np.load(packed) as arrays:
-                parts = [arrays[name] for name in ("train", "test")]
-        else:
-            files = [folder / f"nltcs.{name}.data" for name in ("train", "test")]
-            parts = [np.loadtxt(file, dtype=np.int64, delimiter=",") for file in files]
-    except (OSError, ValueError, KeyError) as problem:
-        raise InputError(
-            f"No nltcs data can be read from {folder}: it should hold nltcs.train.data and "
-            f"nltcs.test.data, or nltcs.npz with the arrays train and test ({problem})."
-        ) from None
-    if any(part.ndim != 2 or not np.isin(part, (0, 1)).all() for part in parts):
-        raise InputError(f"The nltcs data in {folder} are not rows of zeros and ones.")
-    if parts[0].shape[1] != parts[1].shape[1]:
-        raise InputError(f"Train and test of the nltcs data in {folder} differ in their columns.")
-    sizes = [2] * parts[0].shape[1]
-    train, test = (DiscreteTable.from_codes(part, cardinalities=sizes) for part in parts)
-    return train, test
+    data = Twenty().read(folder / NLTCS.source)
+    assert data.test is not None  # Twenty refuses data without
+    return data.table, data.test
 
 
 def _measure(lab: Lab, chosen: tuple[Measurement, ...]) -> bool:

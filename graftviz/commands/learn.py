@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.commands import budget, selection
+from graftviz.commands import budget, public, selection
 from graftviz.commands.folder import made_folder
 from graftviz.commands.progress import progress
 from graftviz.commands.selection import Selection
@@ -65,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help=f"a CSV or parquet file, or one of: {', '.join(dataset_keys())}",
+        help=f"a CSV or parquet file, or one of: {', '.join(dataset_keys())}; or a public data set "
+        "you have downloaded, such as plants:PATH, see below",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument(
@@ -128,6 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="whether the first line holds the names (default: auto)",
     )
+    public.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -188,12 +190,7 @@ def _tell_methods(learner: Learner, table: DiscreteTable) -> None:
 
 def _learner(arguments: argparse.Namespace) -> Learner:
     cls = learner_class(arguments.learner)
-    texts = {}
-    for setting in arguments.set:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise InputError(f"--set needs OPTION=VALUE, for example lam=0.001; got {setting!r}.")
-        texts[name.strip()] = text
+    texts = public.settings(arguments.set, "--set", "lam=0.001")
     if arguments.max_edges is not None:
         if "max_edges" in texts:
             raise InputError("The edge budget is given twice: by --max-edges and by --set.")
@@ -209,9 +206,13 @@ def _read(arguments: argparse.Namespace) -> Data:
         "max_states": arguments.max_states,
         "header": {"auto": "auto", "yes": True, "no": False}[arguments.header],
     }
+    test = None
+    known = public.read(arguments)
     if arguments.table in dataset_keys() and not Path(arguments.table).exists():
         known = load_dataset(arguments.table)
+    if known is not None:
         title, table, truth, positions = known.title, known.table, known.truth, known.positions
+        test = known.test
     else:
         _check_name(arguments.table)
         table = budget.read(arguments, arguments.table, reading)
@@ -222,7 +223,6 @@ def _read(arguments: argparse.Namespace) -> Data:
         truth = read_truth(arguments.truth, table.names)
     if arguments.positions is not None:
         positions = read_positions(arguments.positions, table.names)
-    test = None
     if arguments.test is not None:
         test = budget.read(arguments, arguments.test, {**reading, "like": table})
     elif arguments.test_fraction is not None:
@@ -341,6 +341,7 @@ def _options_help() -> str:
     for group in dict.fromkeys(map(tuple, owners.values())):
         lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, here with the defaults):")
         lines += [_option_help(spec) for spec, names in owners.items() if tuple(names) == group]
+    lines += public.data_help(_option_help)
     return "\n".join(lines)
 
 

@@ -37,6 +37,8 @@ class DataSet:
         Values of learner options that suit it, by option name.
     test_fraction : float
         Share of the rows to hold out; 0 for none.
+    validation, test : DiscreteTable or None
+        Rows that the data set itself sets aside, in the coding of `table`.
     """
 
     key: str
@@ -47,6 +49,8 @@ class DataSet:
     description: str
     suggested: Mapping[str, Any] = field(default_factory=dict)
     test_fraction: float = 0.0
+    validation: DiscreteTable | None = None
+    test: DiscreteTable | None = None
 
 
 def positions_from_names(names: tuple[str, ...]) -> np.ndarray | None:

@@ -67,7 +67,7 @@ def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str
             f"{f' and {len(missing) - 1} more variables' if len(missing) > 1 else ''}; "
             "every variable of the table needs one."
         )
-    return _framed(places, is_map=header[down] in _UPWARDS)
+    return framed(places, is_map=header[down] in _UPWARDS)
 
 
 def _name_column(rows: list[list[str]], columns: int, names: Container[str]) -> int:
@@ -99,13 +99,17 @@ def _number(title: str, row: int, column_name: str, cells: list[str], column: in
     return value
 
 
-def _framed(places: np.ndarray, *, is_map: bool) -> np.ndarray:
+def framed(places: np.ndarray, *, is_map: bool) -> np.ndarray:
+    """Scale places, shape (n, 2), into the frame of :func:`read_positions`.
+
+    With `is_map` they are longitudes and latitudes, else x and y with y pointing down.
+    """
     if is_map:
         middle = math.radians((places[:, 1].min() + places[:, 1].max()) / 2.0)
         places = places * [math.cos(middle), -1.0]
     low, high = places.min(axis=0), places.max(axis=0)
     span = float((high - low).max()) or 1.0
     inside = _FRAME * (1.0 - 2.0 * _MARGIN)
-    framed: np.ndarray = (places - (low + high) / 2.0) / span * inside + _FRAME / 2.0
-    framed.flags.writeable = False
-    return framed
+    scaled: np.ndarray = (places - (low + high) / 2.0) / span * inside + _FRAME / 2.0
+    scaled.flags.writeable = False
+    return scaled

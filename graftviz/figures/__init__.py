@@ -1,7 +1,15 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
 from graftviz.figures.path import path_figure
+from graftviz.figures.reservoir import activation_figure, rank_figure, run_rank_figure
 from graftviz.figures.stability import stability_figure
 from graftviz.figures.style import figure_html
 
-__all__ = ["figure_html", "path_figure", "stability_figure"]
+__all__ = [
+    "activation_figure",
+    "figure_html",
+    "path_figure",
+    "rank_figure",
+    "run_rank_figure",
+    "stability_figure",
+]

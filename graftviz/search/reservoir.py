@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.counts import PairCounts
+from graftviz.search.activation import activation
 from graftviz.search.queue import (
     boost_hubs,
     enqueue_all_pairs,
@@ -233,10 +234,7 @@ class ReservoirSearch:
                 return int(ended)
 
     def choose(self, alpha: float, budget: int) -> Choice:
-        """Pick edges from R: score ≥ τ_α, best first, none touching one picked before it.
-
-        The maximum is always taken, and at α = 1 nothing else. Equal scores go by pair.
-        """
+        """Pick edges from R by the activation rule; equal scores go by pair."""
         size = self.reservoir_size
         slots, scores = self.state.reservoir_slots[:size], self.state.reservoir_keys[:size]
         pairs = self.counts.store.pairs
@@ -245,27 +243,11 @@ class ReservoirSearch:
             order = np.lexsort((pairs.second[slots], pairs.first[slots], -scores))
         slots, scores = slots[order], scores[order]
         edges = self.edges(slots)
-        maximum = float(scores[0])
-        # Rounding may put the mean of nearly equal scores above all of them.
-        mean = min(float(scores.mean()), maximum)
-        tau = min((1.0 - alpha) * mean + alpha * maximum, maximum)
-        eligible = 1 if alpha == 1.0 else int(np.searchsorted(-scores, -tau, side="right"))
-        chosen: list[int] = []
-        skipped: list[int] = []
-        touched: set[int] = set()
-        for k in range(eligible):
-            i, j = int(edges[k, 0]), int(edges[k, 1])
-            if len(chosen) == budget:
-                break
-            if i in touched or j in touched:
-                skipped.append(k)
-            else:
-                chosen.append(k)
-                touched.update((i, j))
+        picked = activation(edges, scores, alpha, budget)
         for array in (edges, scores):
             array.flags.writeable = False
-        view = ReservoirView(edges, scores, mean, tau, maximum, self.capacity)
-        return Choice(slots[chosen], slots[skipped], view)
+        view = ReservoirView(edges, scores, picked.mean, picked.tau, picked.maximum, self.capacity)
+        return Choice(slots[list(picked.chosen)], slots[list(picked.skipped)], view)
 
     def activate(self, chosen: np.ndarray) -> None:
         """Take chosen slots out of R; `rescore` must follow before the next test."""

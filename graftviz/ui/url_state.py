@@ -193,6 +193,31 @@ def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> P
     return Parsed(settings, tuple(complaints))
 
 
+def parse_options_of(
+    cls: type, query: Mapping[str, str | Sequence[str]]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Read the address of a page whose settings are the options of one dataclass.
+
+    Returns
+    -------
+    values : dict
+        Option → value, for those that the address gives.
+    complaints : tuple of str
+        One sentence for each thing that cannot be used.
+    """
+    complaints: list[str] = []
+    left = _single_texts(query, complaints)
+    values = _options(cls, left, complaints)
+    complaints += [f"This page knows no setting {_shown(name)}; it was left out." for name in left]
+    return values, tuple(complaints)
+
+
+def write_options_of(cls: type, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the query parameters of those `values` that differ from the defaults of `cls`."""
+    defaults = {spec.name: spec.default for spec in option_specs(cls)}
+    return _texts({name: value for name, value in values.items() if value != defaults[name]})
+
+
 def _texts(options: Mapping[str, Any]) -> dict[str, str]:
     return {name: format_value(value) for name, value in options.items()}
 

@@ -1,0 +1,155 @@
+"""Files as they are downloaded: bare, in zip archives, or in a folder with others."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from graftviz.errors import InputError
+
+MAX_BYTES = 300_000_000  # what one file may have; the largest known has about 50 MB
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+
+
+class FoundFile(NamedTuple):
+    """A file that can be loaded.
+
+    Attributes
+    ----------
+    name : str
+        Its own name, without folders.
+    title : str
+        What to call it in messages.
+    load : callable
+        Returns its bytes; raises InputError.
+    """
+
+    name: str
+    title: str
+    load: Callable[[], bytes]
+
+
+def find_files(path: str | os.PathLike[str], pattern: str, wanted: str) -> list[FoundFile]:
+    """Return the files at `path` whose names match a regular expression, in natural order.
+
+    A bare file is taken whatever its name. In a folder, bare files are taken first, and then those
+    in its zip archives that do not lie there unpacked already: of two files that are called alike
+    up to the last dot, one is taken.
+
+    Parameters
+    ----------
+    path : path
+        A file, a zip archive or a folder.
+    pattern : str
+        For whole names, in lower case.
+    wanted : str
+        What is missing where nothing matches.
+
+    Raises
+    ------
+    InputError
+        When there is nothing at `path`, or nothing in it that matches.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            inside = sorted(item for item in place.iterdir() if item.is_file())
+            found = [_bare(item) for item in inside if re.fullmatch(pattern, item.name.lower())]
+            archives = [item for item in inside if item.suffix.lower() == ".zip"]
+            found += [file for item in archives for file in _members(item, pattern)]
+        elif place.exists() and zipfile.is_zipfile(place):
+            found = _members(place, pattern)
+        elif place.exists():
+            return [_bare(place)]
+        else:
+            raise InputError(f"There is no file or folder {place}.")
+    except OSError as problem:
+        raise InputError(f"{place} cannot be read: {problem.strerror}.") from None
+    if not found:
+        raise InputError(f"{place} holds no {wanted}; give the path of the file itself.")
+    single: dict[str, FoundFile] = {}
+    for file in found:
+        single.setdefault(PurePosixPath(file.name.lower()).stem, file)
+    return [single[stem] for stem in sorted(single, key=_natural)]
+
+
+def find_file(path: str | os.PathLike[str], pattern: str, wanted: str) -> FoundFile:
+    """Return the one file at `path` that matches; see :func:`find_files`."""
+    found = find_files(path, pattern, wanted)
+    if len(found) > 1:
+        names = ", ".join(file.title for file in found)
+        raise InputError(f"{path} holds more than one {wanted}: {names}; give the path of one.")
+    return found[0]
+
+
+def decoded(content: bytes, title: str) -> str:
+    """Return the text of a file in UTF-8 or else Latin-1.
+
+    Raises
+    ------
+    InputError
+        When the file is empty or no text.
+    """
+    if not content.strip():
+        raise InputError(f"{title} is empty; download it again.")
+    if b"\0" in content:
+        raise InputError(f"{title} is no text file; give the path of the file as published.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts part 2 before part 10."""
+    return [(int(number or -1), word) for number, word in re.findall(r"(\d*)(\D*)", text)]
+
+
+def _bare(path: Path) -> FoundFile:
+    def load() -> bytes:
+        try:
+            with path.open("rb") as file:
+                return _bounded(file.read(MAX_BYTES + 1), path.name)
+        except OSError as problem:
+            raise InputError(f"{path} cannot be read: {problem.strerror}.") from None
+
+    return FoundFile(path.name, path.name, load)
+
+
+def _members(archive: Path, pattern: str) -> list[FoundFile]:
+    def found(member: str) -> FoundFile:
+        title = f"{PurePosixPath(member).name} in {archive.name}"
+
+        def load() -> bytes:
+            try:
+                with zipfile.ZipFile(archive) as opened, opened.open(member) as file:
+                    return _bounded(file.read(MAX_BYTES + 1), title)
+            except (OSError, *_UNREADABLE) as problem:
+                raise InputError(
+                    f"{title} cannot be unpacked ({problem}); download {archive.name} again."
+                ) from None
+
+        return FoundFile(PurePosixPath(member).name, title, load)
+
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = sorted(opened.namelist())
+    except _UNREADABLE as problem:
+        raise InputError(
+            f"{archive.name} is no zip archive that can be read ({problem}); download it again."
+        ) from None
+    # macOS adds a shadow of every file, called ._name.
+    return [
+        found(name) for name in members if re.fullmatch(pattern, PurePosixPath(name).name.lower())
+    ]
+
+
+def _bounded(content: bytes, title: str) -> bytes:
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{title} is larger than {MAX_BYTES // 1_000_000} MB; it is another file.")
+    return content

@@ -1,0 +1,169 @@
+"""The "twenty data sets" of zeros and ones, on which density estimators are compared."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from graftviz.datasets.dataset import DataSet
+from graftviz.datasets.public_base import PublicReader
+from graftviz.datasets.public_files import decoded, find_file
+from graftviz.errors import InputError
+from graftviz.options import option
+from graftviz.table import DiscreteTable
+
+PARTS = ("train", "valid", "test")
+_OPTIONAL = "valid"
+_SUFFIXES = (*(f".{part}.data" for part in PARTS), ".npz")
+
+
+@dataclass(frozen=True)
+class Twenty(PublicReader):
+    """One of the twenty, divided as everybody divides it; variables have no names."""
+
+    name = "twenty"
+    files = (
+        "NAME.train.data, NAME.valid.data and NAME.test.data, or NAME.npz with the arrays train, "
+        "valid and test: the path FOLDER/NAME, or of one of these files"
+    )
+    source = (
+        "One of the twenty binary data sets of Lowd and Davis (ICDM 2010) and Van Haaren and Davis "
+        "(AAAI 2012), https://github.com/UCLA-StarAI/Density-Estimation-Datasets."
+    )
+
+    join_valid: bool = option(False, "learn from the validation rows too")
+
+    def read(self, path: str | os.PathLike[str]) -> DataSet:
+        """Read the three parts; the validation rows may be missing. See :class:`PublicReader`."""
+        stem = _stem(Path(path))
+        packed = stem.with_name(f"{stem.name}.npz")
+        parts = _unpacked(packed) if packed.exists() else _texts(stem)
+        (title, train), *others = ((title, rows) for title, rows in parts.values())
+        for other, rows in others:
+            if rows.shape[1] != train.shape[1]:
+                raise InputError(
+                    f"{title} has {train.shape[1]} columns and {other} has {rows.shape[1]}; they "
+                    "do not belong together."
+                )
+        tables = {
+            part: DiscreteTable.from_codes(rows, cardinalities=[2] * rows.shape[1])
+            for part, (_, rows) in parts.items()
+        }
+        table, valid = tables["train"], tables.get("valid")
+        if self.join_valid:
+            if valid is None:
+                raise InputError(f"There are no validation rows beside {title} to learn from too.")
+            codes = np.concatenate([table.codes, valid.codes], axis=1)
+            table, valid = DiscreteTable(codes, table.names, table.labels), None
+        return self.data_set(stem, table, validation=valid, test=tables["test"])
+
+
+def _stem(path: Path) -> Path:
+    """Return FOLDER/NAME of whatever path was given: also of a folder that holds one data set."""
+    if path.is_dir():
+        marks = (f".{PARTS[0]}.data", ".npz")
+        try:
+            inside = sorted(item.name for item in path.iterdir())
+        except OSError as problem:
+            raise InputError(f"{path} cannot be read: {problem.strerror}.") from None
+        names = {
+            name.removesuffix(mark) for name in inside for mark in marks if name.endswith(mark)
+        }
+        if len(names) == 1:
+            return path / names.pop()
+        found = f"holds {', '.join(sorted(names))}" if names else "holds no NAME.train.data"
+        raise InputError(f"{path} {found}; the path should be FOLDER/NAME of one data set.")
+    for suffix in _SUFFIXES:
+        if path.name.endswith(suffix):
+            return path.with_name(path.name.removesuffix(suffix))
+    return path
+
+
+def _texts(stem: Path) -> dict[str, tuple[str, np.ndarray]]:
+    """Return title and rows of the parts, from text files."""
+    files = {part: stem.with_name(f"{stem.name}.{part}.data") for part in PARTS}
+    missing = [file for part, file in files.items() if part != _OPTIONAL and not file.exists()]
+    if missing:
+        raise InputError(
+            f"There is no {missing[0].name} in {stem.parent}; the path should be FOLDER/NAME of "
+            "NAME.train.data and NAME.test.data, or of NAME.npz."
+        )
+    parts = {}
+    for part, file in files.items():
+        if file.exists():
+            found = find_file(file, "", file.name)
+            parts[part] = found.title, _zeros_and_ones(found.load(), found.title)
+    return parts
+
+
+def _zeros_and_ones(content: bytes, title: str) -> np.ndarray:
+    """Return rows of zeros and ones, uint8; a line is as long as any other."""
+    decoded(content, title)  # refuses what is no text
+    lines = content.splitlines()
+    while not lines[-1].strip():
+        lines.pop()
+    width = len(lines[0])
+    for row, line in enumerate(lines, start=1):
+        if len(line) != width:
+            first, here = (text.count(b",") + 1 for text in (lines[0], line))
+            raise InputError(
+                f"Row {row} of {title} has {here} columns and row 1 has {first}; the file is cut "
+                "short or damaged, download it again."
+                if here != first
+                else f"Row {row} of {title} is not zeros and ones with single commas between, as "
+                "long as row 1."
+            )
+    letters = np.frombuffer(b"".join(lines), dtype=np.uint8).reshape(len(lines), width)
+    is_right = np.empty(letters.shape, dtype=bool)
+    is_right[:, ::2] = (letters[:, ::2] == ord("0")) | (letters[:, ::2] == ord("1"))
+    is_right[:, 1::2] = letters[:, 1::2] == ord(",")
+    is_right[:, -1] &= width % 2 == 1  # no line ends in a comma
+    if not is_right.all():
+        row, place = divmod(int(np.argmin(is_right)), width)
+        raise InputError(
+            f"Row {row + 1}, column {lines[row][:place].count(b',') + 1} of {title} is not 0 or 1; "
+            "a row should be zeros and ones with single commas between."
+        )
+    return letters[:, ::2] - ord("0")
+
+
+def _unpacked(path: Path) -> dict[str, tuple[str, np.ndarray]]:
+    """Return title and rows of the parts, from arrays in one file."""
+    try:
+        with np.load(path) as arrays:
+            names: Sequence[str] = arrays.files
+            found = {part: arrays[part] for part in PARTS if part in names}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
+        raise InputError(
+            f"{path.name} is no file of NumPy arrays that can be read ({error})."
+        ) from None
+    parts = {}
+    for part in PARTS:
+        if part not in found:
+            if part == _OPTIONAL:
+                continue
+            raise InputError(
+                f"{path.name} has no array {part!r}; it should hold train, valid and test, and "
+                f"holds {', '.join(names) or 'nothing'}."
+            )
+        rows = found[part]
+        if rows.ndim != 2 or 0 in rows.shape or rows.dtype.kind not in "iub":
+            raise InputError(
+                f"The array {part!r} of {path.name} should be a matrix of zeros and ones; it is "
+                f"{rows.dtype} of shape {rows.shape}."
+            )
+        is_right = np.isin(rows, (0, 1))
+        if not is_right.all():
+            row, column = divmod(int(np.argmin(is_right)), rows.shape[1])
+            raise InputError(
+                f"Row {row + 1}, column {column + 1} of the array {part!r} in {path.name} holds "
+                f"{rows[row, column]}, which is not 0 or 1."
+            )
+        parts[part] = f"the array {part!r} of {path.name}", rows.astype(np.uint8)
+    return parts

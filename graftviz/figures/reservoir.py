@@ -1,0 +1,216 @@
+"""The reservoir: ranks simulated, ranks in a run, and what α makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log10
+
+import numpy as np
+import plotly.graph_objects as go
+
+from graftviz.figures.style import BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.ranks import RankedStep, RankSimulation
+from graftviz.search.activation import Activation
+from graftviz.trace import ReservoirView
+
+_HEIGHT = 480
+_SHADE = "rgba(0, 114, 178, 0.22)"
+_BAND = "rgba(0, 158, 115, 0.18)"
+_LEGEND_BELOW = {"y": 0.0, "yanchor": "bottom", "x": 0.0, "xanchor": "left", "yref": "container"}
+
+
+def rank_figure(
+    simulation: RankSimulation, *, size: int = 1, logarithmic: bool = False
+) -> go.Figure:
+    """Draw mean and range of the best rank in a reservoir of |R| random draws (BC fig. 1).
+
+    To the left stands first hit, |R| = 1, and to the right edge grafting, which draws all pairs.
+
+    Parameters
+    ----------
+    simulation : RankSimulation
+    size : int
+        |R| to be marked.
+    logarithmic : bool
+        Whether ranks have a logarithmic axis; |R| always has.
+    """
+    sizes, pairs = simulation.sizes, simulation.pairs
+    figure = go.Figure()
+    edge = {"width": 0, "color": BLUE}
+    figure.add_scatter(
+        x=sizes, y=simulation.highest, mode="lines", line=edge, showlegend=False, hoverinfo="skip"
+    )
+    figure.add_scatter(
+        x=sizes,
+        y=simulation.lowest,
+        mode="lines",
+        line=edge,
+        fill="tonexty",
+        fillcolor=_SHADE,
+        name=f"range of {len(simulation.ranks):,} trials",
+        customdata=simulation.highest,
+        hovertemplate="|R| = %{x:,}: %{y:.2%} to %{customdata:.2%}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=sizes,
+        y=simulation.mean,
+        mode="lines",
+        name="mean",
+        line={"color": BLUE, "width": 3},
+        hovertemplate="|R| = %{x:,}: mean %{y:.2%}<extra></extra>",
+    )
+    beyond = np.unique(np.geomspace(1, pairs, 200).round())
+    figure.add_scatter(
+        x=beyond,
+        y=1.0 / (beyond + 1.0),
+        mode="lines",
+        name="expected, 1/(|R|+1)",
+        line={"color": VERMILION, "width": 2, "dash": "dash"},
+        hovertemplate="|R| = %{x:,}: expected %{y:.2%}<extra></extra>",
+    )
+    marked = min(size, len(sizes)) - 1
+    _mark(figure, 1.0, simulation.mean[0], "first hit", "square", "middle right")
+    if marked > 0 and sizes[marked] < pairs:
+        text = f"|R| = {sizes[marked]:,}"
+        _mark(figure, sizes[marked], simulation.mean[marked], text, "circle", "top right")
+    if pairs > 1:
+        where = "middle left" if logarithmic else "top left"
+        _mark(figure, float(pairs), 1.0 / pairs, "edge grafting", "diamond", where)
+    figure.update_xaxes(type="log", title_text="|R|, draws in the reservoir", dtick=1)
+    figure.update_yaxes(title_text="best rank, share of all pairs", tickformat=".3~%")
+    if logarithmic:
+        figure.update_yaxes(type="log", dtick=1, range=[log10(0.4 / pairs), 0.15])
+    else:
+        figure.update_yaxes(range=[-0.03, 1.03])
+    return _finish(figure, f"Random draws from {pairs:,} pairs")
+
+
+def run_rank_figure(
+    first_hit: Sequence[RankedStep], best_choice: Sequence[RankedStep], data: str
+) -> go.Figure:
+    """Draw the rank, among all inactive pairs, of the best edge in hand at each step of two runs.
+
+    Parameters
+    ----------
+    first_hit, best_choice : sequences of RankedStep
+        On the same data.
+    data : str
+        What these are called.
+    """
+    figure = go.Figure()
+    figure.add_scatter(
+        x=_edges_before(best_choice),
+        y=[step.violating for step in best_choice],
+        mode="lines",
+        name="all that violate",
+        line={"color": GREY, "width": 2, "dash": "dot"},
+        hovertemplate="%{y:,} pairs violate<extra></extra>",
+    )
+    for name, steps, color, symbol in (
+        ("first hit", first_hit, VERMILION, "x"),
+        ("best-choice", best_choice, BLUE, "circle"),
+    ):
+        figure.add_scatter(
+            x=_edges_before(steps),
+            y=[step.rank for step in steps],
+            mode="markers",
+            name=name,
+            marker={"color": color, "symbol": symbol, "size": 8},
+            customdata=[(step.index, step.inactive, len(step.reservoir.scores)) for step in steps],
+            hovertemplate=f"{name}, step %{{customdata[0]:,}}<br>rank %{{y:,}} of "
+            "%{customdata[1]:,}, from %{customdata[2]:,} in R<extra></extra>",
+        )
+    highest = max((step.violating for step in (*best_choice, *first_hit)), default=1)
+    figure.update_xaxes(title_text="active edges before the step")
+    figure.update_yaxes(
+        type="log",
+        title_text="rank of the best in R",
+        tickvals=[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
+        range=[-0.12, log10(max(highest, 2)) + 0.15],
+    )
+    return _finish(figure, f"The same in a run on {escaped(data)}")
+
+
+def _edges_before(steps: Sequence[RankedStep]) -> list[int]:
+    return [steps[0].inactive - step.inactive for step in steps]
+
+
+def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[str]) -> go.Figure:
+    """Draw the scores of a reservoir, the interval I_α, and which edges a step takes from it.
+
+    Parameters
+    ----------
+    view : ReservoirView
+    picked : Activation
+        What some α makes of it.
+    names : sequence of str
+        Of the variables.
+    """
+    figure = go.Figure()
+    eligible = {*picked.chosen, *picked.skipped}
+    below = [k for k in range(len(view.scores)) if k not in eligible]
+    for name, places, color, symbol, size in (
+        ("activated", picked.chosen, BLUE, "circle", 14),
+        ("above τ<sub>α</sub>, but touches a stronger one", picked.skipped, ORANGE, "diamond", 13),
+        ("below τ<sub>α</sub>", below, GREY, "circle-open", 10),
+    ):
+        at = list(places)
+        pairs = [f"{names[i]} – {names[j]}" for i, j in view.edges[at].tolist()]
+        figure.add_scatter(
+            x=[k + 1 for k in at],
+            y=view.scores[at],
+            mode="markers",
+            name=f"{name} ({len(at):,})",
+            marker={"color": color, "symbol": symbol, "size": size, "line": {"width": 2}},
+            text=[escaped(pair) for pair in pairs],
+            hovertemplate="%{text}<br>score %{y:.4g}<extra></extra>",
+        )
+    figure.add_hrect(y0=picked.tau, y1=picked.maximum, fillcolor=_BAND, line_width=0, layer="below")
+    near_top = picked.tau - picked.mean > 0.5 * (picked.maximum - picked.mean)
+    for text, height, color, dash, above in (
+        ("max", picked.maximum, GREEN, "solid", True),
+        ("τ<sub>α</sub>", picked.tau, GREEN, "dash", not near_top),
+        ("μ, the mean", picked.mean, GREY, "dot", False),
+    ):
+        figure.add_hline(y=height, line={"color": color, "dash": dash, "width": 2})
+        figure.add_annotation(
+            text=text,
+            x=1.0,
+            xref="x domain",
+            xanchor="right",
+            y=height,
+            yanchor="bottom" if above else "top",
+            showarrow=False,
+            font={"size": 17},
+        )
+    figure.update_xaxes(
+        title_text="edges in the reservoir, best first",
+        tickformat=",d",
+        range=[0.3, len(view.scores) + 0.7],
+    )
+    figure.update_yaxes(title_text="activation score", tickformat=".3~g")
+    return _finish(figure, "Which edges lie in I<sub>α</sub> = [τ<sub>α</sub>, max]")
+
+
+def _mark(figure: go.Figure, x: float, y: float, text: str, symbol: str, text_place: str) -> None:
+    figure.add_scatter(
+        x=[x],
+        y=[y],
+        mode="markers+text",
+        text=[text],
+        textposition=text_place,
+        textfont={"size": 16, "color": VERMILION},
+        cliponaxis=False,
+        marker={"symbol": symbol, "size": 13, "color": VERMILION},
+        showlegend=False,
+        hovertemplate=f"{text}: %{{y:.3%}}<extra></extra>",
+    )
+
+
+def _finish(figure: go.Figure, title: str) -> go.Figure:
+    """Finish a figure that must do with half a page: the legend stands below."""
+    figure = finish(figure, title, _HEIGHT)
+    figure.update_layout(
+        title={"text": title}, margin={"l": 70, "r": 20, "t": 60, "b": 130}, legend=_LEGEND_BELOW
+    )
+    return figure

@@ -1,0 +1,84 @@
+"""What the figures about the reservoir show, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graftviz.narrative.phrases import plural
+from graftviz.ranks import RankedStep, RankSimulation
+from graftviz.search.activation import Activation
+
+
+def share_words(share: float) -> str:
+    """Return a share in percent, with two digits where it is small: "51%", "4.8%"."""
+    percent = 100.0 * share
+    return f"{percent:.2g}%" if percent < 10 else f"{percent:.0f}%"
+
+
+def simulation_words(simulation: RankSimulation, size: int) -> str:
+    """Say what a reservoir of `size` gains over first hit, and what all pairs would add."""
+    at = min(size, len(simulation.sizes)) - 1
+    size = int(simulation.sizes[at])
+    trials = plural(len(simulation.ranks), "trial")
+    if size == 1:
+        return (
+            f"First hit takes the one edge it meets: in {trials} it ranked {_top(simulation, 0)} "
+            "of all pairs, as good as a coin toss. Make the reservoir larger and look again."
+        )
+    return (
+        f"First hit (|R| = 1) takes an edge that ranks {_top(simulation, 0)} of all "
+        f"{simulation.pairs:,} pairs on average. The best of only {size} draws is already "
+        f"{_top(simulation, at)} ({share_words(simulation.lowest[at])} to "
+        f"{share_words(simulation.highest[at])} in {trials}); drawing all pairs, as edge "
+        f"grafting does, could gain no more than the remaining {share_words(simulation.mean[at])}."
+    )
+
+
+def _top(simulation: RankSimulation, at: int) -> str:
+    return f"in the top {share_words(float(simulation.mean[at]))}"
+
+
+def run_words(first_hit: Sequence[RankedStep], best_choice: Sequence[RankedStep]) -> str:
+    """Compare the ranks that first hit and best-choice activated, out of those that violated."""
+    if not first_hit or not best_choice:
+        return "No pair violates at this λ, so neither run takes a step."
+    theirs, ours = (
+        float(np.median([step.rank for step in steps])) for steps in (first_hit, best_choice)
+    )
+    of_theirs, of_ours = (
+        f"{median:.3g} in {plural(len(steps), 'step')}"
+        for median, steps in ((theirs, first_hit), (ours, best_choice))
+    )
+    best = sum(step.rank == 1 for step in best_choice)
+    tests = round(float(np.median([step.tests for step in best_choice])))
+    return (
+        f"Median rank of the best edge in hand: {of_ours} with the reservoir, {of_theirs} by "
+        f"first hit. In {best:,} of its {len(best_choice):,} steps the reservoir held the very "
+        f"best of all inactive pairs, by {plural(tests, 'test')} a step where edge grafting would "
+        f"score all {best_choice[0].inactive:,}."
+    )
+
+
+def activation_words(picked: Activation, size: int, alpha: float) -> str:
+    """Say which of the edges in a reservoir a step would activate."""
+    eligible = len(picked.chosen) + len(picked.skipped)
+    numbers = f"μ = {picked.mean:.3g}, τ_α = {picked.tau:.3g}, maximum {picked.maximum:.3g}"
+    if size == 1:
+        return f"With one edge in the reservoir α decides nothing: it is taken ({numbers})."
+    rule = {0.0: "α = 0 takes all above the mean", 1.0: "α = 1 takes the maximum only"}.get(
+        alpha,
+        f"α = {alpha:g} puts τ_α {share_words(alpha)} of the way from the mean to the maximum",
+    )
+    passed = (
+        f"; {plural(len(picked.skipped), 'edge')} above τ_α must wait, sharing a variable with a "
+        "stronger one"
+        if picked.skipped
+        else ""
+    )
+    return (
+        f"{rule[:1]}{rule[1:]}: {numbers}. {plural(eligible, 'edge')} of {size} "
+        f"{'is' if eligible == 1 else 'are'} eligible, and {len(picked.chosen)} "
+        f"{'is' if len(picked.chosen) == 1 else 'are'} activated at once{passed}."
+    )

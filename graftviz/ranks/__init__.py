@@ -1,0 +1,6 @@
+"""How good the best edge of a reservoir is: simulated, and seen in a run."""
+
+from graftviz.ranks.run import RankedStep, ranked_steps
+from graftviz.ranks.simulation import RankSimulation, simulated_ranks
+
+__all__ = ["RankSimulation", "RankedStep", "ranked_steps", "simulated_ranks"]

@@ -1,0 +1,73 @@
+"""The settings of a page that are the options of one dataclass, and the address that carries them.
+
+Nothing here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from graftviz.options import option_specs
+from graftviz.ui.url_state import parse_options_of, write_options_of
+
+T = TypeVar("T")
+REMEMBERED_LINKS = 50
+
+
+class PageOptions(Generic[T]):
+    """What one visitor has chosen on a page.
+
+    Parameters
+    ----------
+    cls : type
+        A dataclass whose fields are options; see :mod:`graftviz.options`.
+
+    Attributes
+    ----------
+    values : dict
+        Option → value, of all options.
+    complaints : tuple of str
+        About the link; until something is chosen.
+    """
+
+    def __init__(self, cls: type[T]) -> None:
+        self._cls = cls
+        self.values: dict[str, Any] = self._defaults()
+        self.complaints: tuple[str, ...] = ()
+        self._links: list[dict[str, str]] = [{}]
+
+    @property
+    def options(self) -> T:
+        """The settings as an instance of the dataclass."""
+        return self._cls(**self.values)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one option."""
+        self.values[name] = value
+        self.complaints = ()
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
+        """Take values from the address, unless it is one we wrote ourselves.
+
+        A message from the browser may carry an address that is a moment old; that must not undo
+        what has been changed meanwhile. Going back in the history (`is_history`) may.
+        """
+        link = dict(query)
+        if link in self._links and not is_history:
+            return
+        given, self.complaints = parse_options_of(self._cls, link)
+        self.values = {**self._defaults(), **given}
+        self._remember(link)
+
+    def link(self) -> dict[str, str]:
+        """Return the query parameters of the values, and remember them as ours."""
+        query = write_options_of(self._cls, self.values)
+        self._remember(query)
+        return query
+
+    def _defaults(self) -> dict[str, Any]:
+        return {spec.name: spec.default for spec in option_specs(self._cls)}
+
+    def _remember(self, link: dict[str, str]) -> None:
+        self._links = [*self._links, link][-REMEMBERED_LINKS:]

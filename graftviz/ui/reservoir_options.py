@@ -1,0 +1,88 @@
+"""What can be chosen on the Reservoir page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graftviz.options import check_options, option
+from graftviz.ranks.simulation import MOST_DRAWS, MOST_TRIALS, MOST_VARIABLES
+from graftviz.ui.url_state import MAX_SEED
+
+# Small enough to rank all pairs at every step while somebody waits.
+DATA = ("scale-free-60", "karate", "grid-8x8", "les-miserables", "digits-2")
+
+
+@dataclass(frozen=True)
+class ReservoirOptions:
+    """Settings of the page; all of them stand in its address."""
+
+    reservoir: int = option(
+        20,
+        "how many edges the reservoir holds: marked on the left, used by the run on the right",
+        label="Reservoir size |R|",
+        minimum=1,
+        maximum=100,
+    )
+    alpha: float = option(
+        0.75,
+        "how choosy a step is: 1 takes only the best edge, 0 all above the reservoir's mean",
+        label="α",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    n: int = option(
+        400,
+        "how many variables, so that there are n(n−1)/2 pairs to draw from",
+        label="Variables n",
+        minimum=2,
+        maximum=MOST_VARIABLES,
+    )
+    largest: int = option(
+        500,
+        "the simulation goes from |R| = 1 to here",
+        label="Largest |R|",
+        minimum=1,
+        maximum=MOST_DRAWS,
+    )
+    trials: int = option(
+        100,
+        "how often every size of reservoir is filled anew",
+        label="Trials",
+        minimum=1,
+        maximum=MOST_TRIALS,
+    )
+    seed: int = option(
+        0,
+        "of the draws and of both runs; same seed, same picture",
+        label="Seed",
+        minimum=0,
+        maximum=MAX_SEED,
+    )
+    logarithmic: bool = option(
+        False,
+        "ranks on a logarithmic axis, where the expected rank is nearly a straight line",
+        label="Log axis",
+    )
+    data: str = option(
+        DATA[0],
+        "what the run learns from",
+        label="Data of the run",
+        choices=DATA,
+    )
+    tests: int = option(
+        60,
+        "edge tests between two activation steps of the run",
+        label="Tests per step",
+        minimum=1,
+        maximum=5000,
+    )
+    step: int = option(
+        31,
+        "the step of the run whose reservoir is shown below",
+        label="Step",
+        minimum=1,
+        maximum=100_000,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -1,0 +1,52 @@
+"""What the Reservoir page computes: on the engine threads, once for all who ask the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import streamlit as st
+
+from graftviz.datasets import load_dataset
+from graftviz.errors import InputError
+from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
+from graftviz.ui.background import Background
+from graftviz.ui.services import scheduler
+
+RUN_ALPHA = 0.75  # of the run itself: what α makes of a reservoir is asked of the same reservoirs
+LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
+T = TypeVar("T")
+
+
+@st.cache_resource(show_spinner="Drawing at random…", max_entries=32)
+def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimulation:
+    """Return the finished simulation."""
+    found = _last(simulated_ranks(variables, largest, trials, seed))
+    assert found is not None  # there is at least one trial
+    return found
+
+
+@st.cache_resource(show_spinner="Learning, and ranking all pairs beside it…", max_entries=64)
+def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, ...]:
+    """Return all steps of a run; with one place in R and one test a step it is first hit's."""
+    known = load_dataset(data)
+    steps = ranked_steps(
+        known.table,
+        reservoir=reservoir,
+        t_max=tests,
+        alpha=RUN_ALPHA,
+        lam=known.suggested.get("lam"),
+        seed=seed,
+    )
+    return _last(steps) or ()
+
+
+def _last(values: Iterator[T]) -> T | None:
+    work = Background(values, scheduler())
+    work.start()
+    if not work.wait(LONGEST_WAIT):
+        work.revoke()
+        raise InputError("This server is too busy to finish this now; try again in a while.")
+    if work.failure:
+        raise InputError(work.failure)
+    return work.latest

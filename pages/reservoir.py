@@ -1,0 +1,40 @@
+"""Reservoir: why a small reservoir is enough."""
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from graftviz.ui.direct_entry import enter_through_app
+from graftviz.ui.grow_panels import engine_is_ready
+from graftviz.ui.reservoir_panels import (
+    reservoir_state,
+    show_activation,
+    show_choices,
+    show_complaints,
+    show_run,
+    show_simulation,
+)
+from graftviz.ui.services import warm_up
+
+enter_through_app()
+engine = warm_up()
+state = reservoir_state()
+context = get_script_run_ctx()
+state.follow(
+    st.query_params.to_dict(),
+    is_history=bool(context is not None and context.is_history_navigation),
+)
+with st.sidebar:
+    show_choices(state)
+
+st.header("Why a small reservoir is enough", anchor=False)
+show_complaints(state)
+options = state.options
+simulated, seen = st.columns(2, gap="medium")
+with simulated:
+    show_simulation(options)
+with seen:
+    steps = show_run(options) if engine_is_ready(engine) else ()
+if steps:
+    show_activation(state, steps)
+if (link := state.link()) != st.query_params.to_dict():
+    st.query_params.from_dict(link)

@@ -1,0 +1,69 @@
+"""The Reservoir page in a real browser: by the navigation, by a link, and α in somebody's hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return tmp_path_factory.mktemp("app") / "server.log"
+
+
+@pytest.fixture(scope="module")
+def address(log: Any) -> Iterator[str]:
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+def alpha(page: Any) -> Any:
+    # The accessible name goes on with the text of the help beside it.
+    return page.get_by_role("slider", name=re.compile("^α"))
+
+
+def wait_for_figures(page: Any) -> None:
+    page.get_by_text("eligible, and").wait_for(timeout=COMPILING)
+    page.locator(".js-plotly-plot").nth(2).wait_for()
+
+
+def test_the_first_link_of_a_server_leads_into_the_app(browser: Any, address: str) -> None:
+    # Streamlit asks for its settings below the page's own path first, and the browser notes that
+    # there are none: hence a page that forgives what the others do not.
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(f"{address}reservoir?data=karate&alpha=0.2&step=10")
+    wait_for_figures(page)
+    assert page.get_by_role("link", name="Grow").is_visible()
+    assert page.title() == "graftviz"
+    assert alpha(page).input_value() == "0.2"
+    assert page.evaluate("location.search") == "?data=karate&alpha=0.2&step=10"
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_alpha_moves_the_threshold(open_page: Any, address: str, until: Any, width: int) -> None:
+    page = open_page(width=width)
+    page.goto(address)
+    if width == 1400:
+        page.get_by_role("link", name="Reservoir").click(timeout=COMPILING)
+    else:
+        # On a phone the navigation is folded away.
+        page.get_by_test_id("stExpandSidebarButton").click(timeout=COMPILING)
+        page.get_by_role("link", name="Reservoir").click(timeout=COMPILING)
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    wait_for_figures(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    before = page.locator(".js-plotly-plot").nth(2).inner_text()
+    alpha(page).press("Home")
+    page.get_by_text("takes all above the mean").wait_for()
+    until(page, "location.search === '?alpha=0'")
+    assert page.locator(".js-plotly-plot").nth(2).inner_text() != before

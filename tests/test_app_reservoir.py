@@ -1,0 +1,119 @@
+"""The Reservoir page without a browser: it opens, follows its controls, survives bad links."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from graftviz.ui.reservoir_options import DATA
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
+
+
+def open_page(**query: str) -> AppTest:
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.switch_page("pages/reservoir.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") and time.monotonic() < give_up:
+        app.run()
+    assert not app.exception
+    return app
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.markdown).replace("\\", "")
+
+
+def query_of(app: AppTest) -> dict[str, str]:
+    pairs = dict(app.query_params).items()
+    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
+
+
+def charts(app: AppTest) -> list[Any]:
+    return list(app.get("plotly_chart"))
+
+
+def test_it_opens_with_three_figures_and_a_sentence_under_each() -> None:
+    app = open_page()
+    assert not app.warning
+    assert not app.error
+    assert len(charts(app)) == 3
+    for words in ("of all 79,800 pairs", "Median rank of the best edge", "α = 0.75 puts τ_α"):
+        assert words in texts(app)
+    assert query_of(app) == {}
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_every_data_set_runs(data: str) -> None:
+    app = open_page(data=data)
+    assert len(charts(app)) == 3
+    assert app.selectbox(key="reservoir.data").value == data
+
+
+def test_controls_change_the_picture_and_the_address() -> None:
+    app = open_page(data="karate")
+    before = [chart.proto.spec for chart in charts(app)]
+    app.slider(key="reservoir.alpha").set_value(0.0).run()
+    assert not app.exception
+    assert "α = 0 takes all above the mean" in texts(app)
+    after = [chart.proto.spec for chart in charts(app)]
+    assert after[:2] == before[:2]  # α asks the same reservoirs, nothing is learned again
+    assert after[2] != before[2]
+    app.number_input(key="reservoir.n").set_value(50).run()
+    assert "of all 1,225 pairs" in texts(app)
+    app.slider(key="reservoir.reservoir").set_value(5).run()
+    app.toggle(key="reservoir.logarithmic").set_value(True).run()
+    app.slider(key="reservoir.step").set_value(3).run()
+    assert "The best of only 5 draws" in texts(app)
+    assert query_of(app) == {
+        "data": "karate",
+        "alpha": "0",
+        "n": "50",
+        "reservoir": "5",
+        "logarithmic": "true",
+        "step": "3",
+    }
+    assert texts(open_page(**query_of(app))) == texts(app)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"n": "0"},
+        {"n": "-5", "largest": "1e9", "trials": "0"},
+        {"reservoir": "nan", "alpha": "inf", "seed": "-1"},
+        {"data": "<b>", "step": "' or 1", "x": "y"},
+        {"logarithmic": "2"},
+    ],
+)
+def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, str]) -> None:
+    app = open_page(**query)
+    assert len(app.warning) == 1
+    assert len(app.warning[0].value.split("\n\n")) == len(query)
+    assert len(charts(app)) == 3
+    assert query_of(app) == {}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"n": "2", "largest": "1000", "trials": "1"},
+        {"reservoir": "1", "tests": "1", "data": "karate"},
+        {"step": "99999", "alpha": "1", "data": "karate"},
+        {"reservoir": "100", "tests": "5000", "data": "karate", "step": "1"},
+    ],
+)
+def test_the_ends_of_all_ranges_work(query: dict[str, str]) -> None:
+    app = open_page(**query)
+    assert not app.warning
+    assert not app.error
+    assert len(charts(app)) == 3
+    assert query_of(app) == query

@@ -1,0 +1,276 @@
+"""Ranks of the best in a reservoir: simulated as theory has them, and true in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftviz.counts import PairCounts
+from graftviz.datasets import load_dataset
+from graftviz.errors import InputError
+from graftviz.figures import activation_figure, figure_html, rank_figure, run_rank_figure
+from graftviz.narrative.reservoir import (
+    activation_words,
+    run_words,
+    share_words,
+    simulation_words,
+)
+from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
+from graftviz.ranks.run import AllScores
+from graftviz.ranks.simulation import smallest_ranks
+from graftviz.scores import belief_score
+from graftviz.search.activation import activation
+from graftviz.table import DiscreteTable
+
+
+def finished(variables: int, largest: int, trials: int, seed: int = 0) -> RankSimulation:
+    *_, last = simulated_ranks(variables, largest, trials, seed)
+    return last
+
+
+def small_table(seed: int, n: int = 9, rows: int = 300) -> DiscreteTable:
+    """Return variables of 1 to 4 states that follow each other."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 5, size=n)
+    sizes[-1] = 1
+    codes = rng.integers(0, sizes, size=(rows, n))
+    for i in range(1, n):
+        copied = rng.random(rows) < 0.6
+        codes[copied, i] = codes[copied, i - 1] % sizes[i]
+    return DiscreteTable.from_codes(codes, cardinalities=sizes)
+
+
+@pytest.fixture(scope="module")
+def runs() -> tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]]:
+    """First hit, and best-choice with a reservoir, on the karate club."""
+    known = load_dataset("karate")
+    lam = known.suggested["lam"]
+    *_, first = ranked_steps(known.table, reservoir=1, t_max=1, lam=lam)
+    *_, best = ranked_steps(known.table, reservoir=20, t_max=60, lam=lam)
+    return first, best
+
+
+# --- the simulation ---------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(2, 9), st.integers(1, 40))
+def test_the_kernel_draws_as_its_plain_twin_does(seed: int, variables: int, largest: int) -> None:
+    pairs = variables * (variables - 1) // 2
+    sizes = np.arange(1, min(largest, pairs) + 1)
+    found = np.zeros(len(sizes), dtype=np.int64)
+    state = np.array([seed], dtype=np.uint64)
+    smallest_ranks(state, sizes, np.zeros(pairs, dtype=np.int32), found)
+    assert found.tolist() == naive.smallest_ranks(pairs, sizes, seed)
+
+
+def test_means_are_those_of_theory() -> None:
+    simulation = finished(50, 200, 400)
+    pairs, sizes = 1225, simulation.sizes
+    assert simulation.pairs == pairs
+    # The minimum of r draws from 1 … M without replacement: its mean and variance, exactly.
+    mean = (pairs + 1) / (sizes + 1)
+    variance = (pairs + 1) * (pairs - sizes) * sizes / ((sizes + 1.0) ** 2 * (sizes + 2))
+    off = (simulation.ranks.mean(axis=0) - mean) / np.sqrt(variance / 400)
+    assert np.abs(off).max() < 4.5
+    assert np.mean(off**2) == pytest.approx(1.0, abs=0.35)
+    assert np.abs(simulation.expected / (mean / pairs) - 1).max() < 0.001
+
+
+def test_every_share_lies_between_its_bounds() -> None:
+    simulation = finished(10, 45, 30)
+    assert (simulation.lowest <= simulation.mean).all()
+    assert (simulation.mean <= simulation.highest).all()
+    assert simulation.lowest.min() >= 1 / 45
+    assert simulation.highest.max() <= 1
+    # All pairs drawn: the best is always among them.
+    assert (simulation.ranks[:, -1] == 1).all()
+    # r distinct ranks leave the smallest of them at most M − r + 1.
+    assert (simulation.ranks <= 45 - simulation.sizes + 1).all()
+    assert not simulation.ranks.flags.writeable
+
+
+def test_a_seed_is_a_picture_and_trials_are_added() -> None:
+    first, again, other = finished(30, 20, 5), finished(30, 20, 5), finished(30, 20, 5, seed=1)
+    assert np.array_equal(first.ranks, again.ranks)
+    assert not np.array_equal(first.ranks, other.ranks)
+    growing = list(simulated_ranks(30, 20, 5))
+    assert [len(part.ranks) for part in growing] == [1, 2, 3, 4, 5]
+    assert all(np.array_equal(part.ranks, first.ranks[: len(part.ranks)]) for part in growing)
+
+
+def test_a_reservoir_cannot_be_larger_than_all_pairs() -> None:
+    assert finished(3, 500, 2).sizes.tolist() == [1, 2, 3]
+    assert finished(2, 500, 2).ranks.tolist() == [[1], [1]]
+
+
+@pytest.mark.parametrize("numbers", [(1, 5, 5), (2001, 5, 5), (9, 0, 5), (9, 1001, 5), (9, 5, 0)])
+def test_numbers_out_of_bounds_are_refused(numbers: tuple[int, int, int]) -> None:
+    with pytest.raises(InputError, match=r"must be .* to .*; got"):
+        next(simulated_ranks(*numbers))
+
+
+# --- the run ----------------------------------------------------------------------------------
+
+
+def test_all_scores_are_those_of_the_formula() -> None:
+    table = small_table(0)
+    counts = PairCounts(table)
+    rng = np.random.default_rng(1)
+    beliefs = [rng.dirichlet(np.ones(size)) for size in table.cardinalities]
+    scores = AllScores(table).of(np.concatenate(beliefs))
+    for i in range(table.n_variables):
+        for j in range(i):
+            shares = counts.table(j, i) / table.n_rows
+            wanted = belief_score(shares, beliefs[j], beliefs[i], float(shares.size))
+            assert scores[i, j] == pytest.approx(wanted, rel=1e-9)
+            assert scores[j, i] == pytest.approx(scores[i, j], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_beside_the_run_are_those_in_the_reservoir(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[np.ndarray] = []
+    original = AllScores.of
+
+    def watched(self: AllScores, beliefs: np.ndarray) -> np.ndarray:
+        seen.append(original(self, beliefs))
+        return seen[-1]
+
+    monkeypatch.setattr(AllScores, "of", watched)
+    table = small_table(seed)
+    *_, steps = ranked_steps(table, reservoir=6, t_max=9, alpha=0.3, lam=1e-3, seed=seed)
+    assert len(steps) > 5
+    assert len(seen) == len(steps)
+    active: set[tuple[int, int]] = set()
+    for step, scores in zip(steps, seen, strict=True):
+        view = step.reservoir
+        assert np.allclose(scores[tuple(view.edges.T)], view.scores, rtol=1e-9, atol=1e-15)
+        inactive = {
+            (i, j): scores[i, j]
+            for i in range(table.n_variables)
+            for j in range(i + 1, table.n_variables)
+            if (i, j) not in active
+        }
+        assert step.inactive == len(inactive)
+        ahead = [s for s in inactive.values() if s > scores[tuple(view.edges[0])]]
+        assert step.rank == 1 + len(ahead)
+        assert step.violating == sum(s > 1e-3 for s in inactive.values())
+        assert step.percentile == step.rank / len(inactive)
+        picked = activation(view.edges, view.scores, 0.3)
+        active |= {(int(i), int(j)) for i, j in view.edges[list(picked.chosen)]}
+    assert [step.index for step in steps] == list(range(1, len(steps) + 1))
+
+
+def test_a_reservoir_of_all_pairs_holds_the_best() -> None:
+    table = small_table(5)
+    *_, steps = ranked_steps(table, reservoir=36, t_max=36, alpha=1.0, lam=1e-3)
+    assert {step.rank for step in steps[1:]} == {1}  # the first step may stop at its cap
+    assert all(step.rank <= step.violating for step in steps)
+
+
+def test_a_reservoir_beats_first_hit(
+    runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
+) -> None:
+    first, best = runs
+    share = [np.mean([step.rank / step.violating for step in steps]) for steps in runs]
+    assert 0.35 < share[0] < 0.65  # what first hit meets is uniform among those that violate
+    assert share[1] < share[0] / 3
+    assert {len(step.reservoir.scores) for step in first} == {1}
+    assert max(len(step.reservoir.scores) for step in best) == 20
+
+
+def test_options_out_of_range_are_refused() -> None:
+    with pytest.raises(InputError, match="alpha must be"):
+        next(ranked_steps(small_table(0), alpha=2.0))
+
+
+# --- figures and sentences --------------------------------------------------------------------
+
+
+def traces(figure: Any) -> dict[str, Any]:
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_the_figure_of_ranks_shows_mean_range_and_expectation(logarithmic: bool) -> None:
+    simulation = finished(40, 60, 8)
+    figure = rank_figure(simulation, size=20, logarithmic=logarithmic)
+    found = traces(figure)
+    assert np.array_equal(found["mean"].y, simulation.mean)
+    assert np.array_equal(found["range of 8 trials"].y, simulation.lowest)
+    assert np.array_equal(figure.data[0].y, simulation.highest)
+    expected = found["expected, 1/(|R|+1)"]
+    assert expected.x[-1] == 780
+    assert np.array_equal(expected.y, 1 / (expected.x + 1))
+    marks = {trace.text[0]: trace for trace in figure.data if trace.mode == "markers+text"}
+    assert marks["first hit"].x == (1,)
+    assert marks["|R| = 20"].y == (simulation.mean[19],)
+    assert marks["edge grafting"].x == (780,)
+    assert marks["edge grafting"].y == (1 / 780,)
+    assert figure.layout.yaxis.type == ("log" if logarithmic else None)
+    assert "<html>" in figure_html(figure)
+
+
+@pytest.mark.parametrize(("variables", "largest"), [(2, 1), (3, 9), (5, 1)])
+def test_the_smallest_cases_have_a_figure_and_a_sentence(variables: int, largest: int) -> None:
+    simulation = finished(variables, largest, 1)
+    for size in (1, 2, 50):
+        rank_figure(simulation, size=size, logarithmic=True)
+        assert simulation_words(simulation, size).endswith(".")
+
+
+def test_the_figure_of_a_run_shows_both_learners(
+    runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
+) -> None:
+    first, best = runs
+    found = traces(run_rank_figure(first, best, "a <b> c"))
+    assert found["first hit"].y == tuple(step.rank for step in first)
+    assert found["best-choice"].y == tuple(step.rank for step in best)
+    assert found["all that violate"].y == tuple(step.violating for step in best)
+    assert found["best-choice"].x[0] == 0
+    assert found["first hit"].x == tuple(range(len(first)))  # it takes one edge a step
+    assert "a &lt;b&gt; c" in run_rank_figure(first, best, "a <b> c").layout.title.text
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 0.75, 1.0])
+def test_the_figure_of_scores_sorts_edges_by_what_becomes_of_them(
+    alpha: float, runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]]
+) -> None:
+    view = runs[1][9].reservoir
+    picked = activation(view.edges, view.scores, alpha)
+    figure = activation_figure(view, picked, load_dataset("karate").table.names)
+    places = {trace.name.split(" (")[0]: trace.x for trace in figure.data}
+    taken, passed, below = places.values()
+    assert [k - 1 for k in taken] == list(picked.chosen)
+    assert [k - 1 for k in passed] == list(picked.skipped)
+    assert sorted((*taken, *passed, *below)) == list(range(1, len(view.scores) + 1))
+    assert all(view.scores[k - 1] < picked.tau or alpha == 1.0 for k in below)
+    heights = {shape.y0 for shape in figure.layout.shapes}
+    assert {picked.mean, picked.tau, picked.maximum} <= heights
+    words = activation_words(picked, len(view.scores), alpha)
+    assert f"{len(picked.chosen)} {'is' if len(picked.chosen) == 1 else 'are'} activated" in words
+    assert ("must wait" in words) == bool(picked.skipped)
+
+
+def test_sentences_say_what_is_seen(
+    runs: tuple[tuple[RankedStep, ...], tuple[RankedStep, ...]],
+) -> None:
+    simulation = finished(400, 100, 20)
+    told = simulation_words(simulation, 20)
+    assert "all 79,800 pairs" in told
+    assert f"already in the top {share_words(simulation.mean[19])}" in told
+    assert "|R| = 1" not in simulation_words(simulation, 1)
+    told = run_words(*runs)
+    assert f"in {len(runs[1])} steps with the reservoir" in told
+    assert f"{sum(step.rank == 1 for step in runs[1])} of its {len(runs[1])} steps" in told
+    assert "60 tests a step" in told
+    assert "No pair violates" in run_words((), ())
+    alone = activation(np.array([[0, 1]]), np.array([0.5]), 0.3)
+    assert "α decides nothing" in activation_words(alone, 1, 0.3)
+    assert [share_words(share) for share in (0.512, 0.0489, 1e-5)] == ["51%", "4.9%", "0.001%"]

@@ -1,0 +1,62 @@
+"""Settings of a page that are one dataclass of options, and their address."""
+
+from __future__ import annotations
+
+import pytest
+
+from graftviz.ui.page_options import PageOptions
+from graftviz.ui.reservoir_options import ReservoirOptions
+
+
+def page(**query: str) -> PageOptions[ReservoirOptions]:
+    state = PageOptions(ReservoirOptions)
+    state.follow(query)
+    return state
+
+
+def test_only_what_differs_is_written_and_reading_gives_it_back() -> None:
+    state = page()
+    assert state.link() == {}
+    for name, value in {"n": 50, "alpha": 0.3, "logarithmic": True, "data": "karate"}.items():
+        state.choose(name, value)
+    link = state.link()
+    assert link == {"n": "50", "alpha": "0.3", "logarithmic": "true", "data": "karate"}
+    assert page(**link).options == state.options
+    state.choose("n", 400)
+    assert "n" not in state.link()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("n", "1"),
+        ("n", "many"),
+        ("n", "9" * 100),
+        ("alpha", "nan"),
+        ("alpha", "1.5"),
+        ("data", "../../secret"),
+        ("logarithmic", "perhaps"),
+        ("nonsense", "1"),
+    ],
+)
+def test_what_cannot_be_used_costs_a_sentence(name: str, text: str) -> None:
+    state = page(**{name: text, "trials": "7"})
+    assert len(state.complaints) == 1
+    assert name in state.complaints[0]
+    assert state.options == ReservoirOptions(trials=7)
+    state.choose("seed", 1)
+    assert state.complaints == ()
+
+
+def test_an_address_of_ours_that_is_a_moment_old_undoes_nothing() -> None:
+    state = page(n="50")
+    state.choose("n", 60)
+    state.link()
+    state.follow({"n": "50"})
+    assert state.options.n == 60
+    state.follow({"n": "50"}, is_history=True)
+    assert state.options.n == 50
+    state.follow({"n": "70"})
+    assert state.options.n == 70
+    state.follow({})  # what the address is after another page
+    assert state.options.n == 70
