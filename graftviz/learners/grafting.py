@@ -11,6 +11,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.pseudo_network import PseudoNetwork
+from graftviz.history import History
 from graftviz.learners.clock import Clock
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.scorers import Scorer, make_network, make_scorer
@@ -23,7 +24,6 @@ from graftviz.trace import (
     NO_PAIRS,
     Certificate,
     EdgeTests,
-    History,
     Outcome,
     ReservoirView,
     ScoredEdge,

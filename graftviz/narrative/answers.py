@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.history import History
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import Absence, path_absence, tree_absence
@@ -14,7 +15,7 @@ from graftviz.narrative.judging import activation_test, judge, score_of
 from graftviz.narrative.phrases import pair, plural, score, short
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
-from graftviz.trace import PASSED, VERDICT_WORDS, History, Step
+from graftviz.trace import PASSED, VERDICT_WORDS, Step
 
 _FEW_STATES = 6  # label pairs named per edge
 _FAINT = 0.2  # weights below this share of the largest are not worth naming

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.counts import PairCounts
+from graftviz.history import History
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
 from graftviz.learners.grafting_options import GraftingOptions
@@ -22,7 +23,7 @@ from graftviz.scores import (
     pseudo_likelihood_score,
     response_score,
 )
-from graftviz.trace import ActivationTest, History
+from graftviz.trace import ActivationTest
 
 _SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
 _UNSTABLE = "belief propagation is unstable there, so that linear response says nothing about it"
