@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -185,3 +186,11 @@ def test_the_command_line_learns_with_it(name: str, tmp_path: Any, capsys: Any) 
     assert (out / "edges.csv").read_text(encoding="utf-8").startswith("source,target,")
     page = (out / "replay.html").read_text(encoding="utf-8")
     assert re.search(r"partially active", page)
+
+
+def test_an_unstable_end_names_what_these_learners_have_for_it() -> None:
+    outcome = RUNS[0].outcome
+    assert outcome is not None
+    words = outcome_words(dataclasses.replace(outcome, bp_restart_gap=0.3))
+    assert "More λ₂ or fewer edges" in words
+    assert "refit" not in words

@@ -286,22 +286,23 @@ def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, 
         Number of blocks solved.
     """
     visits = 0
+    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    edge_nodes, drift, seen_drift = network.edge_nodes, network.drift, network.seen_drift
     for _ in range(1 if one_step else max_sweeps):
         settled = True
         for k in range(n_edges):
             e = n_edges - 1 - k  # newest first: they have the most to learn
-            i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
-            seen = network.drift[i] + network.drift[j]
-            if abs(seen - network.seen_drift[e]) <= tolerance:
+            i, j = edge_nodes[e, 0], edge_nodes[e, 1]
+            if abs(drift[i] + drift[j] - seen_drift[e]) <= tolerance:
                 continue
             settled = False
             visits += 1
             moved_i, moved_j, solved = solve_features(
                 network, e, active, penalty, 0.1 * tolerance, one_step, work
             )
-            network.drift[i] += moved_i
-            network.drift[j] += moved_j
-            network.seen_drift[e] = network.drift[i] + network.drift[j] if solved else -1.0
+            drift[i] += moved_i
+            drift[j] += moved_j
+            seen_drift[e] = drift[i] + drift[j] if solved else -1.0
             network.touched_edges[e] = True
             network.touched_nodes[i] = network.touched_nodes[j] = True
             network.stale_edges[e] = network.stale_nodes[i] = network.stale_nodes[j] = True

@@ -72,7 +72,7 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
 def outcome_words(outcome: Outcome) -> str:
     """Say how a run ended, and what is known about the edges that are not in the model."""
     certificate = outcome.certificate
-    inactive = f"inactive {certificate.unit}"
+    inactive, edges = f"inactive {certificate.unit}", certificate.unit == "edge"
     sentences = [outcome.stop_reason]
     if certificate.scored < certificate.possible:
         sentences.append(
@@ -103,10 +103,11 @@ def outcome_words(outcome: Outcome) -> str:
                 "it with exact inference where you can. The fit itself does not rest on it."
             )
         else:
+            refit = "A refit by pseudo-likelihood (refit=true), more" if edges else "More"
             sentences.append(
                 "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
-                f"{gap}): the model sits on an unstable fixed point. A refit by pseudo-likelihood "
-                "(refit=true), more λ₂ or fewer edges cure it."
+                f"{gap}): the model sits on an unstable fixed point. {refit} λ₂ or fewer edges "
+                "cure it."
             )
     dropped = len(outcome.dropped_at_the_end)
     if dropped:
