@@ -305,6 +305,35 @@ def test_one_step_moves_weights_but_little():
     assert network.evaluate(penalty).kkt_residual > 1e-4
 
 
+def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
+    """From zero weights: w = soft(−g, λ) / (b + 2 λ₂), shortened to a quarter where it is longer."""
+    table, penalty = dependent_table(6, 6), penalty_of(5e-3, 0.02)
+    network = feature_network(table, all_edges(6), 0.6)
+    network.step(penalty, tolerance=1e-9)
+    model = network.model()
+    for e, ((i, j), active) in enumerate(
+        zip(network.edges.tolist(), cells_of(network), strict=True)
+    ):
+        shares = [network.counts.marginal(k) / table.n_rows for k in (i, j)]
+        belief = np.outer(*shares)
+        gap = belief - network.counts.table(i, j) / table.n_rows
+        wanted = -np.sign(gap) * np.maximum(np.abs(gap) - penalty.lam, 0.0)
+        wanted = wanted / (belief + 2 * penalty.lam2) * active
+        if np.abs(wanted).max() > 0.25:
+            wanted *= 0.25 / np.abs(wanted).max()
+        assert np.allclose(model.edge_weights(e), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [penalty_of(1e-6, 0.0), penalty_of(1e-3, 0.0)], ids=str)
+def test_identical_columns_are_fitted_too(penalty):
+    column = np.random.default_rng(3).integers(0, 3, size=200)
+    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
+    for share in SHARES:
+        network = feature_network(table, [(0, 1)], share)
+        assert fitted(network, penalty).kkt_residual <= 1e-9
+        assert np.isfinite(network.model().weights).all()
+
+
 def test_activating_a_feature_leaves_other_edges_alone():
     table, penalty = dependent_table(0, 6), penalty_of(1e-3, 0.03)
     network = feature_network(table, [(0, 1), (2, 3)], 0.5)

@@ -24,7 +24,8 @@ class GraftingLight(FeatureOptions):
 
     A single step saves work where a full fit has to go through all edges. Here node weights are
     free, so that edges do not disturb each other and a full fit works on the new feature's edge
-    alone: of the two, feature grafting is the faster one. This one is for seeing the difference.
+    alone, while the step moves all that are not fitted yet: with few states feature grafting is the
+    faster of the two, and with dozens of states, where one edge is much work, this one.
 
     Source: thesis section 3.2.2, after Zhu, Lao and Xing, "Grafting-light: fast, incremental
     feature selection and structure learning of Markov random fields" (2010).
