@@ -306,7 +306,7 @@ def test_one_step_moves_weights_but_little():
 
 
 def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
-    """From zero weights: w = soft(−g, λ) / (b + 2 λ₂), shortened to a quarter where it is longer."""
+    """From zero weights: w = soft(−g, λ) / (b + 2 λ₂), a quarter at most."""
     table, penalty = dependent_table(6, 6), penalty_of(5e-3, 0.02)
     network = feature_network(table, all_edges(6), 0.6)
     network.step(penalty, tolerance=1e-9)
