@@ -91,7 +91,7 @@ class BestChoice(GraftingOptions):
         label="Tests per step",
         minimum=1,
         maximum=100_000_000,
-        none_means="2n with screening, else n/2 (n/4 in preset paper, √n in preset authors)",
+        none_means="2n with screening, else n/2; paper n/4, authors √n",
     )
     hubs: bool | None = option(
         None,

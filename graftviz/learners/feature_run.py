@@ -10,7 +10,7 @@ from graftviz.history import History
 from graftviz.learners.base import Learner
 from graftviz.learners.clock import Clock
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason
+from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason, told_below
 from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
 from graftviz.table import DiscreteTable
 from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, ScoredFeature, Step
@@ -153,7 +153,8 @@ class _FeatureRun:
             )
 
     def polish(self) -> None:
-        """Fit all active weights tightly."""
+        """Fit all active weights tightly; the look that follows leans on no bound of the search."""
+        self._search.forget()
         with self.clock.work("fitting"):
             for _ in range(_POLISH_ROUNDS):
                 self._evaluation = self._network.polish(
@@ -199,8 +200,7 @@ class _FeatureRun:
         )
 
     def finish(self, stopped_by: str) -> Outcome:
-        """Score every inactive feature at the polished weights, and report how the run ended."""
-        self._search.forget()
+        """Report how the run ended, after `polish` if there are edges."""
         worst = self.best()
         self._tests_total += self.inactive
         certificate = self._certificate(worst)
@@ -245,7 +245,8 @@ class _FeatureRun:
             return "Every feature of every pair of variables is active."
         (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
         where = f"{self.names[i]} = {self.labels[i][a]} with {self.names[j]} = {self.labels[j][b]}"
-        own = f"{certificate.worst_score:.3g} ({where})"
+        assert certificate.worst_score is not None
+        own = f"{told_below(certificate.worst_score, certificate.threshold)} ({where})"
         asked = f"not above λ = {certificate.threshold:g}"
         if self._network.n_edges == 0:
             return (

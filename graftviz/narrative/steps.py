@@ -103,11 +103,12 @@ def outcome_words(outcome: Outcome) -> str:
                 "it with exact inference where you can. The fit itself does not rest on it."
             )
         else:
-            refit = "A refit by pseudo-likelihood (refit=true), more" if edges else "More"
+            refit = "A refit by pseudo-likelihood (refit=true, where the rows are in memory), more"
+            cure = refit if edges else "More"
             sentences.append(
                 "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
-                f"{gap}): the model sits on an unstable fixed point. {refit} λ₂ or fewer edges "
-                "cure it."
+                f"{gap}): the model sits on an unstable fixed point. {cure} λ₂ or fewer edges cure "
+                "it."
             )
     dropped = len(outcome.dropped_at_the_end)
     if dropped:
