@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from graftviz.learners.best_choice import BestChoice
     from graftviz.learners.chow_liu import ChowLiu
     from graftviz.learners.edge_grafting import EdgeGrafting
+    from graftviz.learners.feature_grafting import FeatureGrafting
     from graftviz.learners.first_hit import FirstHit
+    from graftviz.learners.grafting_light import GraftingLight
     from graftviz.learners.nodewise_l1 import NodewiseL1
     from graftviz.model import PairwiseMRF
     from graftviz.runs import Branch, Result, Run, learn
@@ -43,8 +45,10 @@ __all__ = [
     "DiscreteTable",
     "EdgeGrafting",
     "EdgeStability",
+    "FeatureGrafting",
     "FirstHit",
     "Forecast",
+    "GraftingLight",
     "InputError",
     "LamPath",
     "MarkovNetwork",
@@ -83,7 +87,9 @@ _HOME = {
     "open_table": "graftviz.table",
     "EdgeGrafting": "graftviz.learners.edge_grafting",
     "EdgeStability": "graftviz.selection",
+    "FeatureGrafting": "graftviz.learners.feature_grafting",
     "FirstHit": "graftviz.learners.first_hit",
+    "GraftingLight": "graftviz.learners.grafting_light",
     "InputError": "graftviz.errors",
     "LamPath": "graftviz.selection",
     "MarkovNetwork": "graftviz.estimator",

@@ -61,6 +61,9 @@ _FIT_CELL = 12e-6  # a cell of an edge, over all its visits
 _ROW_LANE = 1.0e-9  # a row and a state of a variable in a step of the pseudo-likelihood
 _ROW_STATES = 0.06e-9  # a row and a pair of states in a score by rows
 _ROW_VISITS = 12  # steps of both ends of an edge, over all its visits
+_FEATURES = 4  # active ones of an edge, as far as one may guess
+_FEATURE_FIT = 5e-6  # a cell of the edge a feature was added to, in the fit that follows
+_FEATURE_STEP = 130e-9  # a cell of an edge, in a single step of its features
 _SOLVE = 10e-9  # a number of the response of an edge test
 
 
@@ -303,10 +306,30 @@ def _first_hit(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) ->
     ]
 
 
+def _feature_grafting(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) -> list[Part]:
+    edges = _edges(size, learner, notes)
+    steps = min(_FEATURES * edges, size.possible * size.cells)
+    if learner.max_features is not None:
+        steps = min(steps, learner.max_features)
+        edges = min(edges, int(steps))
+    else:
+        notes.append(f"{_FEATURES} active features an edge are assumed.")
+    looks = size.possible * _score_seconds(size, "belief", edges) * 2
+    per_cell = edges / 2 * _FEATURE_STEP if learner.name == "grafting-light" else _FEATURE_FIT
+    return [
+        _pairs(size, size.possible, _SCANNED_SLOT, cache_bytes, growth=1.0),
+        Part("scans", 0.0, steps * size.possible * _SCAN + looks),
+        Part("steps of features", 0.0, steps * size.cells * per_cell),
+        *_fit(size, learner, edges, steps),
+    ]
+
+
 _WORK = {
     "edge-grafting": _edge_grafting,
     "best-choice": _best_choice,
     "first-hit": _first_hit,
+    "feature-grafting": _feature_grafting,
+    "grafting-light": _feature_grafting,
     "chow-liu": _every_pair,
 }
 

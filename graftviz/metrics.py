@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.history import History, flat_positions
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
-from graftviz.trace import History, Step, flat_positions
+from graftviz.trace import Step
 
 _BLOCK = 512  # rows whose logits are worked on together, so that they stay in the nearest cache
 _LEAST_EXPONENT = -700.0  # exp of less is nothing beside a total of at least 1

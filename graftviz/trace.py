@@ -6,14 +6,13 @@ A learner's *state* is what its next step needs and lives with the learner; what
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from graftviz.history import Changes, History
 from graftviz.model import PairwiseMRF
 
 # Verdicts of one edge test, in the order the activation test (Alg. 3) asks.
@@ -71,6 +70,16 @@ class ScoredEdge(NamedTuple):
     score: float
 
 
+class ScoredFeature(NamedTuple):
+    """One joint state (a, b) of a pair i < j, with the score it was activated by."""
+
+    source: int
+    target: int
+    source_state: int
+    target_state: int
+    score: float
+
+
 class Seconds(NamedTuple):
     """Engine time so far, in seconds: no reading, compiling, metrics or writing."""
 
@@ -121,141 +130,6 @@ class ReservoirView:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Changes:
-    """Which groups of weights one step changed, and to what.
-
-    Attributes
-    ----------
-    nodes, edges : int64 arrays
-        Indices of the nodes, and ids of the active edges (see :class:`History`), that changed.
-    node_weights, node_beliefs, edge_weights : float64 arrays, flat
-        The new values, group after group.
-    """
-
-    nodes: np.ndarray
-    edges: np.ndarray
-    node_weights: np.ndarray
-    node_beliefs: np.ndarray
-    edge_weights: np.ndarray
-
-
-class ModelState(NamedTuple):
-    """A model at one step, with the node beliefs the learner tracked (flat, like node weights)."""
-
-    model: PairwiseMRF
-    node_beliefs: np.ndarray
-
-
-@dataclass(slots=True, eq=False)
-class History:
-    """Append-only record of a run's weights; a Step looks up its own model in it.
-
-    Storing only what changed keeps a run of thousands of steps small; what has been appended is
-    never altered, so a Step that holds a History is still an immutable snapshot.
-
-    Attributes
-    ----------
-    start : PairwiseMRF
-        The model without edges.
-    start_beliefs : float64 array, flat
-    activations : list of (int, int)
-        Every activation of the run. An edge's *id* is its place in this list; an edge that was
-        removed and comes back has a new one.
-    counts : list of int
-        Activations up to and with each recorded step.
-    removals : list of tuples of int
-        Ids of the edges each recorded step took out.
-    changes : list of Changes
-    """
-
-    start: PairwiseMRF
-    start_beliefs: np.ndarray
-    activations: list[tuple[int, int]] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-    removals: list[tuple[int, ...]] = field(default_factory=list)
-    changes: list[Changes] = field(default_factory=list)
-
-    def append(
-        self,
-        activated: Iterable[tuple[int, int]],
-        changes: Changes,
-        removed: Iterable[int] = (),
-    ) -> None:
-        """Record one activation step (or, with no edges, the final polish).
-
-        Parameters
-        ----------
-        activated : pairs i < j
-        changes : Changes
-        removed : ids of edges taken out in this step
-        """
-        self.activations.extend((int(i), int(j)) for i, j in activated)
-        self.removals.append(tuple(int(e) for e in removed))
-        self.changes.append(changes)
-        self.counts.append(len(self.activations))
-
-    def ids_at(self, step: int) -> np.ndarray:
-        """Return the ids of the active edges after `step` recorded steps, int64, ascending."""
-        alive = np.ones(self.counts[step - 1] if step else 0, dtype=np.bool_)
-        for removed in self.removals[:step]:
-            alive[list(removed)] = False
-        return np.flatnonzero(alive)
-
-    def edges_at(self, step: int) -> np.ndarray:
-        """Return the active edges after `step` recorded steps, shape (m, 2); 0 is the start."""
-        pairs = [self.activations[e] for e in self.ids_at(step).tolist()]
-        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-    def activated_in(self, edge: int) -> int:
-        """Return the step, from 1, in which the edge of that id was activated."""
-        return bisect_right(self.counts, edge) + 1
-
-    def state_at(self, step: int) -> ModelState:
-        """Return model and beliefs after `step` recorded steps; 0 is the start."""
-        cardinalities = self.start.cardinalities
-        every = np.array(self.activations[: self.counts[step - 1] if step else 0], dtype=np.int64)
-        every = every.reshape(-1, 2)
-        node_offsets = self.start.node_offsets
-        n_node_weights = int(node_offsets[-1])
-        sizes = cardinalities[every].prod(axis=1)
-        edge_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        node_weights = self.start.weights[:n_node_weights].copy()
-        beliefs = self.start_beliefs.copy()
-        edge_weights = np.zeros(int(edge_offsets[-1]))
-        for change in self.changes[:step]:
-            at_nodes = flat_positions(node_offsets, change.nodes)
-            node_weights[at_nodes] = change.node_weights
-            beliefs[at_nodes] = change.node_beliefs
-            edge_weights[flat_positions(edge_offsets, change.edges)] = change.edge_weights
-        beliefs.flags.writeable = False
-        alive = self.ids_at(step)
-        kept = edge_weights[flat_positions(edge_offsets, alive)]
-        model = PairwiseMRF(
-            cardinalities,
-            every[alive],
-            np.concatenate([node_weights, kept]),
-            self.start.names,
-            self.start.labels,
-        )
-        return ModelState(model, beliefs)
-
-
-@njit(cache=True, nogil=True)
-def flat_positions(offsets, groups):
-    """Return the flat positions that `groups` own: arange(o[g], o[g + 1]), group after group."""
-    size = 0
-    for g in groups:
-        size += offsets[g + 1] - offsets[g]
-    positions = np.empty(size, dtype=np.int64)
-    k = 0
-    for g in groups:
-        for at in range(offsets[g], offsets[g + 1]):
-            positions[k] = at
-            k += 1
-    return positions
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One activation step, as an observer sees it. Immutable.
 
@@ -300,6 +174,9 @@ class Step:
     history : History
     test : ActivationTest or None
         What made an edge violate in this step; None for learners that test nothing.
+    features : tuple of ScoredFeature
+        The features of this step, of learners that activate single features: also those of edges
+        that were active before. Empty for learners that activate whole edges.
     """
 
     index: int
@@ -329,6 +206,7 @@ class Step:
     changes: Changes
     history: History
     test: ActivationTest | None = None
+    features: tuple[ScoredFeature, ...] = ()
 
     def model(self) -> PairwiseMRF:
         """Return the model after this step."""
@@ -338,6 +216,10 @@ class Step:
         """Return all active edges after this step, in order of activation, shape (m, 2)."""
         return self.history.edges_at(self.index)
 
+    def feature_counts(self) -> np.ndarray:
+        """Return how many features of each active edge are active, of how many, shape (m, 2)."""
+        return self.history.feature_counts_at(self.index)
+
     def degrees(self) -> np.ndarray:
         """Return the degree of every node after this step, shape (n,)."""
         return np.bincount(
@@ -346,14 +228,14 @@ class Step:
 
 
 class Certificate(NamedTuple):
-    """What was checked about the inactive edges, at the final weights.
+    """What was checked about the inactive edges (or features), at the final weights.
 
     Attributes
     ----------
     scored : int
-        Inactive edges scored at the final weights.
+        Inactive edges (or features) scored at the final weights.
     possible : int
-        All inactive edges.
+        All inactive edges (or features).
     worst_score : float or None
         The largest of their scores; None when none was scored.
     worst_edge : tuple of int or None
@@ -365,6 +247,10 @@ class Certificate(NamedTuple):
         Name of the objective, e.g. "Bethe likelihood".
     symbol : str
         What the threshold is called: "λ", or "κ" where scores are multiples of their noise.
+    unit : str
+        What was counted and scored: "edge", or "feature".
+    worst_states : tuple of int or None
+        The joint state of `worst_edge`, where features were scored.
     """
 
     scored: int
@@ -375,6 +261,8 @@ class Certificate(NamedTuple):
     score: str
     objective: str
     symbol: str = "λ"
+    unit: str = "edge"
+    worst_states: tuple[int, int] | None = None
 
     @property
     def proves_optimality(self) -> bool:
@@ -431,6 +319,10 @@ class Outcome:
     def model(self) -> PairwiseMRF:
         """Return the final model."""
         return self.history.state_at(len(self.history.counts)).model
+
+    def feature_counts(self) -> np.ndarray:
+        """Return how many features of each edge are active, of how many, shape (m, 2)."""
+        return self.history.feature_counts_at(len(self.history.counts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

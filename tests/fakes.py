@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.history import Changes, History, flat_positions
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.model import PairwiseMRF
 from graftviz.options import option
@@ -18,15 +19,12 @@ from graftviz.trace import (
     NO_PAIRS,
     PASSED,
     Certificate,
-    Changes,
     EdgeTests,
-    History,
     Outcome,
     ReservoirView,
     ScoredEdge,
     Seconds,
     Step,
-    flat_positions,
 )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from graftviz.inference import infer
 from graftviz.learners.base import Learner
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
@@ -97,6 +98,7 @@ PAPER_CASES = [
 ]
 NAMES = learner_names()
 GRAFTING = [name for name in NAMES if issubclass(learner_class(name), GraftingOptions)]
+BY_FEATURE = [name for name in NAMES if issubclass(learner_class(name), FeatureOptions)]
 # Other learners have neither scores nor presets.
 RUNS = [(name, case) for name in NAMES for case in (CASES if name in GRAFTING else PAPER_CASES)]
 

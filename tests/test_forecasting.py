@@ -15,12 +15,14 @@ from graftviz.errors import InputError
 from graftviz.forecasting import chunk_bytes, duration_text, forecast, loading_bytes
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.first_hit import FirstHit
+from graftviz.learners.grafting_light import GraftingLight
 from graftviz.memory import free_bytes, parse_size, resident_bytes, size_text
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable, file_extent, open_table, read_table
 
-LEARNERS = (BestChoice, EdgeGrafting, FirstHit)
+LEARNERS = (BestChoice, EdgeGrafting, FirstHit, FeatureGrafting, GraftingLight)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -22,7 +22,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
         *("memory", "_version", "_numba_cache"),
     ),
     ("counts", "sampling", "inference", "scores"),
-    ("datasets", "fitting", "search", "trace"),
+    ("datasets", "fitting", "search", "history", "trace"),
     ("learners",),
     ("metrics", "forecasting"),
     ("runs",),

@@ -12,6 +12,7 @@ from fakes import ScriptedLearner, random_table
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graftviz.history import Changes, History
 from graftviz.metrics import (
     MetricsObserver,
     StepMetrics,
@@ -20,7 +21,6 @@ from graftviz.metrics import (
 )
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
-from graftviz.trace import Changes, History
 
 nodes = st.integers(0, 7)
 edge_lists = st.lists(st.tuples(nodes, nodes).filter(lambda edge: edge[0] != edge[1]))

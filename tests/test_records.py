@@ -18,6 +18,7 @@ from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.feature_grafting import FeatureGrafting
 from graftviz.learners.first_hit import FirstHit
 from graftviz.player.records import (
     answer,
@@ -85,6 +86,7 @@ LEARNERS = [
     BestChoice(alpha=0.0),
     EdgeGrafting(max_edges=40),
     FirstHit(max_edges=40),
+    FeatureGrafting(max_features=40),
     ScriptedLearner(),
     ScriptedLearner(reservoir=False),
 ]

@@ -10,6 +10,7 @@ from fakes import ScriptedLearner, random_table
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graftviz.history import Changes, History, flat_positions
 from graftviz.model import PairwiseMRF
 from graftviz.trace import (
     ADMITTED,
@@ -18,10 +19,7 @@ from graftviz.trace import (
     TOO_WEAK,
     VERDICT_WORDS,
     Certificate,
-    Changes,
-    History,
     Trace,
-    flat_positions,
 )
 
 

@@ -10,10 +10,10 @@ from graftviz.counts import PairCounts
 from graftviz.fitting.objective import Evaluation, evaluate
 from graftviz.fitting.penalty import Penalty
 from graftviz.fitting.solver import solve_active_set, solve_node
+from graftviz.history import Changes, flat_positions
 from graftviz.inference.propagation import MessageGraph, propagate
 from graftviz.inference.response_terms import fill_pair_beliefs
 from graftviz.model import PairwiseMRF
-from graftviz.trace import Changes, flat_positions
 
 # A state the training rows never show gets this probability instead of zero: its unpenalised
 # weight would otherwise run to minus infinity. The error is far below any tolerance used here.

@@ -1,4 +1,4 @@
-"""How large the score of an independent pair is by sampling noise alone."""
+"""How large the scores of independent pairs and features are by sampling noise alone."""
 
 from __future__ import annotations
 
@@ -27,3 +27,17 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bo
     units = np.sqrt(sizes) if root else sizes
     roots = (np.sqrt(np.maximum(impurity, 0.0)) / units)[sizes > 1]
     return float(roots.mean()) ** 2 / float(np.sqrt(rows)) if len(roots) else 0.0
+
+
+def feature_noise(margins: np.ndarray, offsets: np.ndarray, rows: int) -> float:
+    """Return the score that a feature of two independent variables has by sampling noise alone.
+
+    p_D(i = a, j = b) − p_D(i = a) p_D(j = b) has the variance p_a (1 − p_a) p_b (1 − p_b) / N then.
+    Returned is the root of its mean, taken over the states of all variables that vary; 0 when none
+    does. Parameters are those of :func:`score_noise`.
+    """
+    shares = np.asarray(margins, dtype=np.float64) / rows
+    spread = shares * (1.0 - shares)
+    varies = np.maximum.reduceat(spread, offsets[:-1]) > 0.0
+    spread = spread[np.repeat(varies, np.diff(offsets))]
+    return float(spread.mean()) / float(np.sqrt(rows)) if len(spread) else 0.0

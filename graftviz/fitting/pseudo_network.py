@@ -25,10 +25,10 @@ from graftviz.fitting.pseudo_likelihood import (
     refresh_losses,
     solve_active_set,
 )
+from graftviz.history import Changes, flat_positions
 from graftviz.inference.propagation import message_graph, propagate
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
-from graftviz.trace import Changes, flat_positions
 
 _SMALLEST_SHARE = 1e-12  # of a state that never occurs; its free weight would run to minus infinity
 _BY_EDGE = (

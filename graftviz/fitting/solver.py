@@ -74,7 +74,7 @@ def solve_block(network, e, penalty, tolerance, work):
             _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work)
         else:
             _match_margins(network, at_i, at_j, states_i, states_j, potentials, alpha, beta)
-        worst = _margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
+        worst = pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
         worst = _node_residual(network, i, row, penalty, gradient)
         worst = max(worst, _node_residual(network, j, column, penalty, gradient))
         for k in range(size):
@@ -106,13 +106,13 @@ def solve_block(network, e, penalty, tolerance, work):
             potentials[k] = np.exp(weights[k])
     if worst > wanted:
         # Out of patience after an update: the margins of the new weights are not known yet.
-        _margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
-    moved_i, moved_j = _commit(network, e, alpha, beta, base_i, base_j, row, column, penalty)
+        pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
+    moved_i, moved_j = commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty)
     return moved_i, moved_j, worst <= tolerance
 
 
 @njit(cache=True, nogil=True)
-def _margins(alpha, potentials, beta, belief, row, column, states_i, states_j):
+def pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j):
     """Write the normalised pair belief and its margins; return the normaliser."""
     total = 0.0
     for x in range(states_i):
@@ -172,7 +172,7 @@ def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
         states = states_i if side == 0 else states_j
         margin = row if side == 0 else column
         factor = alpha if side == 0 else beta
-        _margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
+        pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
         threshold = penalty.lam * group_dimension(states, penalty.square_root)
         for x in range(states):
             weight = network.node_weights[at + x]
@@ -253,7 +253,7 @@ def _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, shift):
 
 
 @njit(cache=True, nogil=True)
-def _commit(network, e, alpha, beta, base_i, base_j, row, column, penalty):
+def commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty):
     """Send both messages of edge e, set beliefs and (unpenalised) node weights of its ends."""
     i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
     at_i, at_j = network.node_offsets[i], network.node_offsets[j]

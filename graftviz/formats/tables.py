@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.history import History
 from graftviz.metrics import StepMetrics
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability, LamPath
 from graftviz.trace import Step
 
 EDGE_COLUMNS = ("source", "target", "weight_norm", "step")
+FEATURE_COLUMNS = ("features", "features_possible")
 TRACE_COLUMNS = (
     *("step", "edges", "activated", "objective", "kkt_residual"),
     *("recall", "precision", "nlpl_test", "tests", "tables_counted"),
@@ -34,7 +36,8 @@ STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
 def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
     """Return one line per edge in order of activation: two names, ‖w_ij‖₂, and its step.
 
-    With `stability` a last column holds the share of subsamples in which the edge was found.
+    With `stability` a column holds the share of subsamples in which the edge was found. Of a run
+    that activated single features, two more say how many of an edge's are active, of how many.
     """
     names = result.model.names
     edges = result.model.edges.tolist()
@@ -48,6 +51,10 @@ def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
     if stability is not None:
         columns.append(stability.frequency_of(edges).tolist())
         header = (*EDGE_COLUMNS, "stability")
+    history, recorded = _recorded(result)
+    if history.features:
+        columns += history.feature_counts_at(recorded).T.tolist()
+        header = (*header, *FEATURE_COLUMNS)
     return _csv(header, zip(*columns, strict=True))
 
 
@@ -84,11 +91,17 @@ def trace_csv(result: Result) -> str:
 
 def activation_steps(result: Result) -> np.ndarray:
     """Return the step in which each edge of the final model was activated, int64, shape (m,)."""
-    trace = result.trace
-    history = trace.steps[-1].history if trace.outcome is None else trace.outcome.history
-    recorded = len(trace.steps) if trace.outcome is None else len(history.counts)
+    history, recorded = _recorded(result)
     steps = [history.activated_in(e) for e in history.ids_at(recorded).tolist()]
     return np.array(steps, dtype=np.int64)
+
+
+def _recorded(result: Result) -> tuple[History, int]:
+    """Return the record of the run, and how many of its steps the result is of."""
+    trace = result.trace
+    if trace.outcome is None:
+        return trace.steps[-1].history, len(trace.steps)
+    return trace.outcome.history, len(trace.outcome.history.counts)
 
 
 def _trace_row(step: Step, metrics: StepMetrics) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
+from graftviz.history import History
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.budget import checked_budget
 from graftviz.learners.clock import Clock
@@ -23,7 +24,7 @@ from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason
 from graftviz.options import option
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
 from graftviz.table import DiscreteTable
-from graftviz.trace import NO_PAIRS, Certificate, History, Outcome, ScoredEdge, Step
+from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, Step
 
 # What an empty cell gets of the probability that independence would give it; its weight would
 # otherwise be minus infinity. The error is far below any tolerance used here.

@@ -11,6 +11,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.fitting.pseudo_network import PseudoNetwork
+from graftviz.history import History
 from graftviz.learners.clock import Clock
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.scorers import Scorer, make_network, make_scorer
@@ -23,7 +24,6 @@ from graftviz.trace import (
     NO_PAIRS,
     Certificate,
     EdgeTests,
-    History,
     Outcome,
     ReservoirView,
     ScoredEdge,
@@ -395,13 +395,13 @@ class GraftingRun:
             share = 100.0 * certificate.worst_score / certificate.threshold
             asked = f"what κ = {test.significance:g} and λ = {test.lam:g} ask for"
             limits = "κ or λ"
-            reached = f"{edge}, has {_told_below(share, 100.0)} % of {asked}"
+            reached = f"{edge}, has {told_below(share, 100.0)} % of {asked}"
             worst = f"the worst, {reached}"
             none_passes = f"the best of {certificate.scored:,} pairs, {reached}"
         else:
             limits = "λ"
             asked = f"not above λ = {test.lam:g}"
-            own = f"{_told_below(certificate.worst_score, test.lam)} ({edge})"
+            own = f"{told_below(certificate.worst_score, test.lam)} ({edge})"
             worst = f"the worst, {own}, is {asked}"
             none_passes = f"the largest of the {certificate.scored:,} scores is {own}, {asked}"
         if self.n_edges == 0:
@@ -415,7 +415,7 @@ class GraftingRun:
         )
 
 
-def _told_below(value: float, limit: float) -> str:
+def told_below(value: float, limit: float) -> str:
     """Return a number with three digits, or as many as tell it from the limit it is below."""
     texts = [f"{value:.{digits}g}" for digits in range(3, 17)]
     return next((text for text in texts if float(text) < limit), texts[0])

@@ -10,6 +10,7 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.fitting.independence import distances, noise_lam
 from graftviz.fitting.neighbourhoods import Neighbourhoods
+from graftviz.history import Changes, History
 from graftviz.learners.clock import Clock
 from graftviz.learners.grafting import NO_NODES, NO_TESTS
 from graftviz.model import PairwiseMRF
@@ -20,9 +21,7 @@ from graftviz.trace import (
     PASSED,
     ActivationTest,
     Certificate,
-    Changes,
     EdgeTests,
-    History,
     Outcome,
     ScoredEdge,
     Step,

@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.history import History
 from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import Absence, path_absence, tree_absence
+from graftviz.narrative.features import edge_words, feature_absence
 from graftviz.narrative.judging import activation_test, judge, score_of
 from graftviz.narrative.phrases import pair, plural, score, short
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
-from graftviz.trace import PASSED, VERDICT_WORDS, History, Step
+from graftviz.trace import PASSED, VERDICT_WORDS, Step
 
 _FEW_STATES = 6  # label pairs named per edge
 _FAINT = 0.2  # weights below this share of the largest are not worth naming
@@ -83,7 +86,11 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     since = history.activated_in(int(history.ids_at(t)[at]))
     model = history.state_at(t).model
     weights = model.edge_weights(at)
-    interaction = _double_centred(weights)
+    # Of single features the weights say themselves what they are about; a shift of rows and columns
+    # would spread them over cells that are not active.
+    by_feature = isinstance(run.learner, FeatureOptions)
+    cells = history.active_cells_at(t)[at] if by_feature else None
+    interaction = weights if by_feature else _double_centred(weights)
     labels = (model.labels[i], model.labels[j])
     attract = _strongest(interaction, labels)
     repel = _strongest(-interaction, labels)
@@ -91,6 +98,9 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     step = run.steps[since - 1]
     chosen = next(edge for edge in step.activated if edge[:2] == (i, j))
     names = (model.names[i], model.names[j])
+    words = [_chosen_words(step, chosen.score), _state_words(names, attract, repel)]
+    if cells is not None:
+        words.insert(1, edge_words(cells))
     return {
         "t": t,
         "names": list(names),
@@ -98,12 +108,13 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         "norm": float(np.linalg.norm(weights)),
         "labels": [list(labels[0]), list(labels[1])],
         "weights": interaction.tolist(),
+        "active": None if cells is None else cells.tolist(),
         "attract": [list(entry) for entry in attract],
         "repel": [list(entry) for entry in repel],
         "truth": _truth(run, i, j),
         "tests": _times_tested(run, i, j, since),
         "score_at_activation": float(chosen.score),
-        "words": f"{_chosen_words(step, chosen.score)} {_state_words(names, attract, repel)}",
+        "words": " ".join(words),
     }
 
 
@@ -125,9 +136,11 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         return _absent(run, i, j, t, tree_absence(run, learner, i, j, t))
     if isinstance(learner, NodewiseL1):
         return _absent(run, i, j, t, path_absence(run, learner, i, j, t))
+    test = activation_test(run, t)
+    if isinstance(learner, FeatureOptions):
+        return _absent(run, i, j, t, feature_absence(run, history, i, j, t, test))
     tests = _tests(run, i, j, t)
     last = tests[-1] if tests else None
-    test = activation_test(run, t)
     judged = judge(score_of(run, history, i, j, t, test), test, t)
     return {
         "t": t,
@@ -303,19 +316,24 @@ def _state_words(
     repel: list[tuple[str, str, float]],
 ) -> str:
     """Say the strongest attraction and repulsion in words."""
-    if not attract or not repel:
+    if not attract and not repel:
         return "Its weights are all zero, so it says nothing."
 
     def states(entry: tuple[str, str, float]) -> tuple[str, str]:
         a, b, _ = entry
         return f"{short(names[0])} = {short(a)}", f"{short(names[1])} = {short(b)}"
 
+    if not attract:
+        first, second = states(repel[0])
+        return f"{first} seldom meets {second}."
     first, second = states(attract[0])
     told = f"{first} goes with {second}"
     other = next((entry for entry in attract if _differs(entry, attract[0])), None)
     if other is not None and other[2] > 0.6 * attract[0][2]:
         first, second = states(other)
         told += f", and {first} with {second}"
+    if not repel:
+        return f"{told}."
     first, second = states(repel[0])
     return f"{told}; {first} seldom meets {second}."
 

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.counts import PairCounts
+from graftviz.history import History
 from graftviz.inference import infer
 from graftviz.inference.response import linear_response
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.narrative.phrases import score
 from graftviz.narrative.steps import learner_at
@@ -22,7 +24,7 @@ from graftviz.scores import (
     pseudo_likelihood_score,
     response_score,
 )
-from graftviz.trace import ActivationTest, History
+from graftviz.trace import ActivationTest
 
 _SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
 _UNSTABLE = "belief propagation is unstable there, so that linear response says nothing about it"
@@ -56,7 +58,7 @@ def activation_test(run: Run, t: int) -> ActivationTest:
         if test is not None:
             return test
     learner = learner_at(run, t)
-    if isinstance(learner, GraftingOptions):
+    if isinstance(learner, GraftingOptions | FeatureOptions):
         return learner.settings(PairCounts(run.table)).test
     return ActivationTest("belief", float(getattr(learner, "lam", None) or 0.0))
 

@@ -10,10 +10,12 @@ from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.first_hit import FirstHit
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import path_step, tree_step
+from graftviz.narrative.features import feature_step
 from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
 from graftviz.runs import Run
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, Outcome, ReservoirView, Step
@@ -55,6 +57,8 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
         sentences = [tree_step(step, names)]
     elif isinstance(learner, NodewiseL1):
         sentences = [path_step(step, names)]
+    elif isinstance(learner, FeatureOptions):
+        sentences = feature_step(step, learner, names)
     else:
         sentences = [f"{_activated(step, names)} activated."]
     if len(step.removed) and not isinstance(learner, NodewiseL1):
@@ -68,10 +72,11 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
 def outcome_words(outcome: Outcome) -> str:
     """Say how a run ended, and what is known about the edges that are not in the model."""
     certificate = outcome.certificate
+    inactive, edges = f"inactive {certificate.unit}", certificate.unit == "edge"
     sentences = [outcome.stop_reason]
     if certificate.scored < certificate.possible:
         sentences.append(
-            f"Only {certificate.scored:,} of {plural(certificate.possible, 'inactive edge')} "
+            f"Only {certificate.scored:,} of {plural(certificate.possible, inactive)} "
             f"{was(certificate.scored)} scored at the final weights, so more may violate."
         )
     elif certificate.proves_optimality or certificate.worst_score is None:
@@ -86,7 +91,7 @@ def outcome_words(outcome: Outcome) -> str:
         sentences.append("At the final weights there are inactive edges that still violate.")
     else:
         sentences.append(
-            f"At the final weights the largest score of an inactive edge is "
+            f"At the final weights the largest score of an {inactive} is "
             f"{score(certificate.worst_score)}, still above {certificate.symbol} = "
             f"{certificate.threshold:g}."
         )
@@ -98,10 +103,12 @@ def outcome_words(outcome: Outcome) -> str:
                 "it with exact inference where you can. The fit itself does not rest on it."
             )
         else:
+            refit = "A refit by pseudo-likelihood (refit=true, where the rows are in memory), more"
+            cure = refit if edges else "More"
             sentences.append(
                 "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
-                f"{gap}): the model sits on an unstable fixed point. A refit by pseudo-likelihood "
-                "(refit=true, where the rows are in memory), more λ₂ or fewer edges cure it."
+                f"{gap}): the model sits on an unstable fixed point. {cure} λ₂ or fewer edges cure "
+                "it."
             )
     dropped = len(outcome.dropped_at_the_end)
     if dropped:
@@ -128,7 +135,7 @@ def _removed(step: Step, names: Sequence[str]) -> str:
 
 def _budget(step: Step, learner: Learner) -> int | None:
     """Return the edge budget if one was set."""
-    if not isinstance(learner, GraftingOptions | ChowLiu | NodewiseL1):
+    if not isinstance(learner, GraftingOptions | ChowLiu | NodewiseL1 | FeatureOptions):
         return None
     n = step.history.start.n_variables
     budget = learner.edge_budget(n)

@@ -16,8 +16,10 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout, static_layout
 from graftviz.learners.base import CodeLine, Learner
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
+from graftviz.narrative.features import counts_of
 from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
 from graftviz.options import option_specs
@@ -74,7 +76,8 @@ def run_header(
     table = run.table
     n = table.n_variables
     learner = learner_at(run, len(run.steps))
-    test = activation_test(run, len(run.steps)) if isinstance(learner, GraftingOptions) else None
+    by_score = isinstance(learner, GraftingOptions | FeatureOptions)
+    test = activation_test(run, len(run.steps)) if by_score else None
     lam = getattr(learner, "lam", None) if test is None else test.lam
     places: Sequence[Any] | None = None
     if positions is not None:
@@ -123,6 +126,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
     record = {
         "t": t,
         "activated": [[e.source, e.target, _number(e.score)] for e in step.activated],
+        "features": _feature_counts(step),
         "removed": step.removed.tolist(),
         "edges": step.edges,
         "objective": _number(step.objective),
@@ -173,6 +177,7 @@ def outcome_record(run: Run) -> dict[str, Any] | None:
             "worst_score": _number(certificate.worst_score),
             "threshold": _number(certificate.threshold),
             "symbol": certificate.symbol,
+            "unit": certificate.unit,
         },
         "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
         "dropped": outcome.dropped_at_the_end.tolist(),
@@ -304,6 +309,12 @@ def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
         "taken": taken,
         "skipped": [place[i, j] for i, j in step.skipped_adjacent.tolist()],
     }
+
+
+def _feature_counts(step: Step) -> list[list[int]]:
+    """Return [i, j, active, possible] of every edge that got features of its own in the step."""
+    pairs = dict.fromkeys((f.source, f.target) for f in step.features)
+    return [[i, j, *counts_of(step.history, i, j, step.index)] for i, j in pairs]
 
 
 def _changed_norms(step: Step) -> list[list[Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.settings import Settings
 from graftviz.ui.material import Material
@@ -30,6 +31,9 @@ def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
     InputError
         When the options do not go together.
     """
+    if isinstance(learner, FeatureOptions):
+        own = learner.settings(material.counts)
+        return {"lam": own.lam, "lam2": own.penalty.lam2}
     settings = settings_of(learner, material)
     if settings is None:
         return {}

@@ -360,3 +360,21 @@ def test_it_fits_a_phone(grow: Any, dark: bool) -> None:
     paper = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
     brightness = sum(int(part) for part in re.findall(r"\d+", paper)[:3])
     assert (brightness < 200) == dark
+
+
+@pytest.mark.parametrize("learner", ["feature-grafting", "grafting-light"])
+def test_partially_active_edges_can_be_seen_and_inspected(grow: Any, learner: str) -> None:
+    page = grow(f"?data=survey&learner={learner}")
+    to_the_end(page)
+    legend = " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
+    assert int(re.search(r"partially active (\d+)", legend)[1]) > 0  # type: ignore[index]
+    assert "No inactive feature violates" in page.locator(".gv-words").inner_text()
+    inspector = page.locator(".gv-inspector")
+    inspector.get_by_label("variable").fill("pet")
+    inspector.get_by_label("second").fill("exercise")
+    press(page, "Why (not)?")
+    inspector.locator("td.gv-off").first.wait_for()
+    told = re.search(r"(\d+) of (\d+) features active", inspector.inner_text())
+    assert told is not None
+    active, possible = map(int, told.groups())
+    assert inspector.locator("td.gv-off").count() == possible - active > 0

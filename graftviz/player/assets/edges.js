@@ -84,19 +84,19 @@ class EdgeLayer {
       if (log.died[e] >= before && log.died[e] <= now.t) gone.push(e);
       else if (log.isDropped(e, now.t)) gone.push(e);
       if (log.died[e] <= now.t || log.isDropped(e, now.t)) continue;
-      // Lit while it arrives and while its step is shown, fading as the next one comes.
-      if (log.born[e] >= before) fresh.push(e);
+      // Lit while it arrives or grows and while its step is shown, fading as the next one comes.
+      if (log.grewAt(e, now.t) >= before) fresh.push(e);
       if (log.born[e] > before) continue;
       const touches = !chosen || this.touches(e, chosen);
       const level = Math.min(Math.round(this.width(e) * 2.5), 63);
-      const key = ((this.kindOf(e) * 64 + level) * 8 + this.sureness(e)) * 2 + touches;
+      const key = (((this.kindOf(e) * 64 + level) * 8 + this.sureness(e)) * 2 + this.isPartial(e)) * 2 + touches;
       const bucket = buckets.get(key);
       if (bucket) bucket.push(e);
       else buckets.set(key, [e]);
     }
     for (const [key, edges] of [...buckets].sort((a, b) => (a[0] & 1) - (b[0] & 1))) {
-      const alpha = (key & 1 ? 0.82 : 0.16) * this.opacity((key >> 1) & 7);
-      this.stroke(context, palette, edges, key >> 10, ((key >> 4) & 63) / 2.5, alpha);
+      const alpha = (key & 1 ? 0.82 : 0.16) * this.opacity((key >> 2) & 7);
+      this.stroke(context, palette, edges, key >> 11, ((key >> 5) & 63) / 2.5, alpha);
     }
     for (const e of gone) {
       const dropped = log.isDropped(e, now.t);
@@ -106,7 +106,8 @@ class EdgeLayer {
     }
     for (const e of fresh) {
       const arriving = log.born[e] > before;
-      const light = arriving ? part : 1 - clamp(p - log.born[e], 0, 1);
+      const since = log.grewAt(e, now.t);
+      const light = since > before ? part : 1 - clamp(p - since, 0, 1);
       context.beginPath();
       this.segment(context, log.sources[e], log.targets[e]);
       context.strokeStyle = css(palette.step, (palette.dark ? 0.78 : 0.62) * light);
@@ -144,16 +145,25 @@ class EdgeLayer {
     context.stroke();
   }
 
+  /** Whether only some of its joint states are active. */
+  isPartial(e) {
+    return this.log.isPartial(e, this.view.now.t);
+  }
+
   touches(e, { kind, i, j }) {
     const [a, b] = [this.log.sources[e], this.log.targets[e]];
     return kind === "node" ? a === i || b === i : (a === i && b === j) || (a === j && b === i);
   }
 
+  /** Edges of one look, all partial or none: false ones are dashed, of partial ones every gap holds a dot. */
   stroke(context, palette, edges, kind, width, alpha) {
+    const dash = 6 + 2 * width;
+    const gap = kind === 1 ? 3 + 1.5 * width : 2 + 0.7 * width;
+    const dotted = this.isPartial(edges[0]) ? [dash, gap, 1.2 + 0.3 * width, gap] : null;
     context.beginPath();
     for (const e of edges) this.segment(context, this.log.sources[e], this.log.targets[e]);
     context.lineWidth = Math.max(width, 0.5);
-    context.setLineDash(kind === 1 ? [6 + 2 * width, 3 + 1.5 * width] : []);
+    context.setLineDash(dotted ?? (kind === 1 ? [dash, gap] : []));
     context.strokeStyle = css(palette[KINDS[kind]], alpha);
     context.stroke();
     context.setLineDash([]);

@@ -283,6 +283,9 @@ class GraphView {
     };
     this.degreeTop = h("span");
     this.tallies.gone = h("b");
+    this.tallies.partial = h("b");
+    this.partialKey = h("span", { class: "gv-key", title: "Only some pairs of states of this edge are active" },
+      lineSample("partial"), "partially active ", this.tallies.partial);
     this.goneKey = h("span", { class: "gv-key", title: "Was an edge and was taken out again" },
       h("i", { class: "gv-cross", "aria-hidden": "true" }, "×"), "taken out ", this.tallies.gone);
     this.stableKey = entry("stability", "found in", h("i", { class: "gv-fade", "aria-hidden": "true" }));
@@ -290,7 +293,7 @@ class GraphView {
     replaceChildren(this.keys,
       this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing")],
       h("span", { class: "gv-key", title: "Activated in this step" }, lineSample("step"), "new"),
-      this.goneKey, this.stableKey,
+      this.partialKey, this.goneKey, this.stableKey,
       h("span", { class: "gv-key" }, h("i", { class: "gv-hub", "aria-hidden": "true" }), "hub"),
       h("span", { class: "gv-key" }, "degree 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.degreeTop));
   }
@@ -298,10 +301,12 @@ class GraphView {
   /** Numbers in the legend and the description, once per shown step. */
   describe() {
     const t = this.app.shown;
-    const { count, right, topDegree, dropped } = this.log.snapshot(t);
+    const { count, right, topDegree, dropped, partial } = this.log.snapshot(t);
     const record = this.log.record(t);
     const gone = dropped + (record && record.removed ? record.removed.length : 0);
     const { stability } = this.log;
+    this.partialKey.hidden = this.log.features.every((history) => history === null);
+    this.tallies.partial.textContent = integer(partial);
     this.goneKey.hidden = this.log.gone + this.log.dropped.size === 0;
     this.tallies.gone.textContent = integer(gone);
     this.stableKey.hidden = !stability;
@@ -312,7 +317,7 @@ class GraphView {
       this.tallies.wrong.textContent = integer(count - right);
       this.tallies.missing.textContent = integer(this.log.truth.size - right);
     }
-    const left = gone ? `; ${plural(gone, "edge")} taken out` : "";
+    const left = (partial ? `, ${partial} of them partially active` : "") + (gone ? `; ${plural(gone, "edge")} taken out` : "");
     const truth = this.log.truth ? `, ${right} of them true, ${this.log.truth.size - right} true edges missing` : "";
     this.canvas.setAttribute("aria-label",
       `Graph after step ${t}: ${plural(this.log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);

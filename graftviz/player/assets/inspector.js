@@ -141,7 +141,7 @@ function edgeView(facts, app) {
     heading(namesOf(facts.names), `since step ${facts.since}`, `weight norm ${format(facts.norm)}`,
       facts.score_at_activation !== undefined && `chosen with score ${format(facts.score_at_activation)}`,
       facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth),
-      foundTag(facts, app.log), facts.again && "came back", facts.dropped && "taken out by the final fit"),
+      foundTag(facts, app.log), featuresTag(facts), facts.again && "came back", facts.dropped && "taken out by the final fit"),
   ];
   if (facts.words) parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.weights) {
@@ -155,16 +155,19 @@ function edgeView(facts, app) {
 }
 
 /** Weights of an edge, state by state: colour says sign and size, numbers stand in small tables. */
-function heatMap({ names, labels, weights }, palette) {
+function heatMap({ names, labels, weights, active }, palette) {
   const top = weights.flat().reduce((a, w) => Math.max(a, Math.abs(w)), 0) || 1;
   const numbers = weights.length <= 8 && weights[0].length <= 8;
   const table = h("table", { class: numbers ? "gv-heat" : "gv-heat gv-heat-small" });
-  table.append(h("caption", {}, "Weights: rows ", isolated(shorten(names[0], 24)), ", columns ", isolated(shorten(names[1], 24))));
+  const legend = active ? " · hatched: not active" : "";
+  table.append(h("caption", {}, "Weights: rows ", isolated(shorten(names[0], 24)), ", columns ", isolated(shorten(names[1], 24)), legend));
   table.append(h("tr", {}, h("td", {}), labels[1].map((label) => h("th", { scope: "col" }, isolated(shorten(label, 9), { title: label })))));
   weights.forEach((row, a) => {
     table.append(h("tr", {}, h("th", { scope: "row" }, isolated(shorten(labels[0][a], 12), { title: labels[0][a] })), row.map((w, b) => {
+      const pair = `${labels[0][a]} with ${labels[1][b]}`;
+      if (active && !active[a][b]) return h("td", { class: "gv-off", title: `${pair}: not active` }, numbers ? "–" : "");
       const colour = diverging(w / top, palette);
-      const cell = h("td", { title: `${labels[0][a]} with ${labels[1][b]}: ${format(w)}` }, numbers ? w.toFixed(Math.abs(w) >= 9.995 ? 1 : 2).replace("-", "−") : "");
+      const cell = h("td", { title: `${pair}: ${format(w)}` }, numbers ? w.toFixed(Math.abs(w) >= 9.995 ? 1 : 2).replace("-", "−") : "");
       cell.style.backgroundColor = css(colour);
       cell.style.color = luminance(colour) > 0.2 ? "#111" : "#fff";
       return cell;
@@ -183,6 +186,11 @@ function pairList(title, pairs, kind) {
 /** How often subsamples found a pair. */
 function foundTag({ found }, log) {
   return found === null || found === undefined ? null : `in ${found} of ${log.stability.of} subsamples`;
+}
+
+/** How many features of an edge are active, where they are activated one by one. */
+function featuresTag({ features }) {
+  return features ? `${integer(features.active)} of ${plural(features.possible, "feature")} active` : null;
 }
 
 function pairView(facts, app) {

@@ -14,6 +14,7 @@ class RunLog {
     this.died = []; // the step each was taken out in; Infinity: none
     this.scores = [];
     this.norms = []; // per edge: {t: […], norm: […]}
+    this.features = []; // per edge: null, or {t: […], active: […], possible} of one with features of its own
     this.made = [0]; // activations up to and with step t
     this.counts = [0]; // active edges after step t
     this.edgeIndex = new Map(); // key of a pair: its edges, the latest last
@@ -96,7 +97,15 @@ class RunLog {
       this.died.push(Infinity);
       this.scores.push(score);
       this.norms.push({ t: [], norm: [] });
+      this.features.push(null);
       count++;
+    }
+    for (const [i, j, active, possible] of record.features ?? []) {
+      const edge = this.latest(i, j);
+      if (edge < 0) continue;
+      const history = (this.features[edge] ??= { t: [], active: [], possible });
+      history.t.push(t);
+      history.active.push(active);
     }
     this.made.push(this.sources.length);
     this.counts.push(count);
@@ -151,16 +160,41 @@ class RunLog {
     return this.header.branch ? this.header.branch.t : null;
   }
 
-  normAt(edge, t) {
-    const history = this.norms[edge];
+  /** How many of the ascending steps are at most t. */
+  until(steps, t) {
     let low = 0;
-    let high = history.t.length;
+    let high = steps.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (history.t[middle] <= t) low = middle + 1;
+      if (steps[middle] <= t) low = middle + 1;
       else high = middle;
     }
-    return low ? history.norm[low - 1] : 0;
+    return low;
+  }
+
+  normAt(edge, t) {
+    const history = this.norms[edge];
+    const told = this.until(history.t, t);
+    return told ? history.norm[told - 1] : 0;
+  }
+
+  /** How many features of an edge are active after step t, of how many; null: it is active as a whole. */
+  featuresAt(edge, t) {
+    const history = this.features[edge];
+    const told = history ? this.until(history.t, t) : 0;
+    return told ? { active: history.active[told - 1], possible: history.possible } : null;
+  }
+
+  isPartial(edge, t) {
+    const counts = this.featuresAt(edge, t);
+    return counts !== null && counts.active < counts.possible;
+  }
+
+  /** The latest step up to t that made an edge, or added a feature to it. */
+  grewAt(edge, t) {
+    const history = this.features[edge];
+    const told = history ? this.until(history.t, t) : 0;
+    return told ? history.t[told - 1] : this.born[edge];
   }
 
   /** Degrees, weight norms, hubs and their maxima after step t; kept for the latest steps asked. */
@@ -175,6 +209,7 @@ class RunLog {
     let topNorm = 0;
     let right = 0;
     let dropped = 0;
+    let partial = 0;
     for (let e = 0; e < made; e++) {
       if (!this.isActive(e, t)) continue;
       active.push(e);
@@ -182,13 +217,14 @@ class RunLog {
       degrees[this.targets[e]]++;
       norms[e] = this.normAt(e, t);
       topNorm = Math.max(topNorm, norms[e]);
+      partial += this.isPartial(e, t);
       if (this.isDropped(e, t)) dropped++;
       else if (this.truth) right += this.isTrue(this.sources[e], this.targets[e]);
     }
     for (const hub of t ? this.records[t].hubs : []) hubs[hub] = 1;
     const count = active.length - dropped;
     const topDegree = degrees.reduce((a, b) => Math.max(a, b), 0);
-    const snapshot = { t, count, active, degrees, norms, hubs, topNorm, topDegree, right, dropped };
+    const snapshot = { t, count, active, degrees, norms, hubs, topNorm, topDegree, right, dropped, partial };
     if (this.cache.size > 6) this.cache.delete(this.cache.keys().next().value);
     this.cache.set(t, snapshot);
     return snapshot;
@@ -262,6 +298,7 @@ class RunLog {
       score_at_activation: this.scores[edge],
       found: this.timesFound(i, j),
       dropped: this.isDropped(edge, t),
+      features: this.featuresAt(edge, t),
       again: this.edgeIndex.get(this.key(i, j)).indexOf(edge) > 0,
     };
   }

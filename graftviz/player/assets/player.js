@@ -420,6 +420,6 @@ class Player {
 }
 
 // What the papers call the options.
-const SYMBOLS = { alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", hub_threshold: "ĉ" };
+const SYMBOLS = { alpha: "α", lam: "λ", lam2: "λ₂", reservoir: "|R|", t_max: "t_max", max_edges: "edges ≤", max_features: "features ≤", hub_threshold: "ĉ" };
 
 const mount = (host, callbacks = {}) => new Player(host, callbacks);

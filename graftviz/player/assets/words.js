@@ -66,13 +66,13 @@ class WordsPanel {
   }
 }
 
-/** One sentence saying what was checked about the edges that are not in the model. */
-function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ" }) {
-  if (possible === 0) return "There is no inactive edge left.";
-  if (scored === 0) return `None of the ${plural(possible, "inactive edge")} was scored at the final weights.`;
+/** One sentence saying what was checked about the edges (or features) that are not in the model. */
+function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit = "edge" }) {
+  if (possible === 0) return `There is no inactive ${unit} left.`;
+  if (scored === 0) return `None of the ${plural(possible, `inactive ${unit}`)} was scored at the final weights.`;
   const who = scored === possible
-    ? possible === 1 ? "The one inactive edge was scored" : `Every one of the ${integer(possible)} inactive edges was scored`
-    : `${integer(scored)} of the ${integer(possible)} inactive edges were scored`;
+    ? possible === 1 ? `The one inactive ${unit} was scored` : `Every one of the ${integer(possible)} inactive ${unit}s was scored`
+    : `${integer(scored)} of the ${integer(possible)} inactive ${unit}s were scored`;
   if (worst === null || worst === undefined) return `${who}.`;
   const verdict = worst <= threshold ? "is below" : "is still above";
   return `${who}; the worst, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${format(threshold)}.`;

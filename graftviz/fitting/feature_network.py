@@ -1,0 +1,127 @@
+"""The growing network of a learner whose active set is made of single features."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.feature_penalty import feature_terms
+from graftviz.fitting.feature_solver import solve_feature_set
+from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.objective import Evaluation, evaluate
+from graftviz.fitting.penalty import Penalty
+from graftviz.inference.response_terms import pair_belief
+
+_SMOOTH = Penalty(0.0, 0.0, False, False)
+
+
+class FeatureNetwork(ActiveNetwork):
+    """The active features of one run, fitted to the counts of its data.
+
+    An edge is there as soon as one of its features is; the weights of the others stay zero. Node
+    weights are free. The :class:`Penalty` is read element by element: λ Σ |w_k| + λ₂ Σ w_k².
+
+    Attributes
+    ----------
+    active : bool array, flat
+        Which edge weights are active features, laid out like the weights.
+    beliefs : float64 array, flat
+        Pair beliefs as of the last evaluation, laid out like the weights.
+    """
+
+    def __init__(
+        self,
+        counts: PairCounts,
+        names: tuple[str, ...],
+        labels: tuple[tuple[str, ...], ...],
+    ) -> None:
+        super().__init__(counts, names, labels)
+        self.active = np.zeros(len(self.state.edge_weights), dtype=np.bool_)
+        self.beliefs = np.zeros(len(self.state.edge_weights))
+        self.n_features = 0
+        self._terms = np.zeros((len(self.state.edge_nodes), 2))
+        self._edge_of: dict[tuple[int, int], int] = {}
+
+    def activate(self, i: int, j: int, cell: int) -> int:
+        """Activate the feature in `cell` (row-major) of the pair i < j; return its edge."""
+        if (i, j) not in self._edge_of:
+            self._edge_of[i, j] = self.n_edges
+            self.add_edge(i, j)
+        e = self._edge_of[i, j]
+        self.active[self.state.edge_offsets[e] + cell] = True
+        self.state.seen_drift[e] = -1.0
+        self.n_features += 1
+        return e
+
+    def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
+        """Re-optimise all active weights from where they are; see the base class."""
+        self._solve(penalty, tolerance, max_sweeps, one_step=False)
+        return self._evaluate_stale(penalty)
+
+    def step(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
+        """Take one proximal step in all active weights that violate by more than `tolerance`.
+
+        Node weights, which are always active and free, follow exactly; messages are sent once.
+        """
+        self._solve(penalty, tolerance, 1, one_step=True)
+        return self._evaluate_stale(penalty)
+
+    def _solve(
+        self, penalty: Penalty, tolerance: float, max_sweeps: int, *, one_step: bool
+    ) -> None:
+        solve_feature_set(
+            self.state,
+            self.n_edges,
+            self.active,
+            penalty,
+            tolerance,
+            max_sweeps,
+            one_step,
+            self._work,
+        )
+
+    def _evaluate_stale(self, penalty: Penalty) -> Evaluation:
+        if penalty != self._evaluated:
+            self.state.stale_nodes[:] = True
+            self._evaluated = penalty
+        m = self.n_edges
+        _follow(self.state, m, self.active, penalty, self.beliefs, self._terms, self._work)
+        smooth, _, messages = evaluate(self.state, self.n_nodes, m, _SMOOTH, self._work)
+        violation = float(self.state.node_terms[:, 1].max())
+        if m:
+            violation = max(violation, float(self._terms[:m, 1].max()))
+        return Evaluation(float(smooth + self._terms[:m, 0].sum()), violation, float(messages))
+
+    def _make_room(self) -> None:
+        super()._make_room()
+        cells, edges = len(self.state.edge_weights), len(self.state.edge_nodes)
+        if cells > len(self.active):
+            self.active = np.concatenate([self.active, np.zeros(cells - len(self.active), bool)])
+            self.beliefs = np.concatenate([self.beliefs, np.zeros(cells - len(self.beliefs))])
+        if edges > len(self._terms):
+            self._terms = np.concatenate([self._terms, np.zeros((edges - len(self._terms), 2))])
+
+
+@njit(cache=True, nogil=True)
+def _follow(network, n_edges, active, penalty, beliefs, terms, work):
+    """Update pair belief, price and violation of all edges that are stale or touch a stale node."""
+    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    edge_nodes, stale_edges, stale_nodes = (
+        network.edge_nodes,
+        network.stale_edges,
+        network.stale_nodes,
+    )
+    for e in range(n_edges):
+        if not (stale_edges[e] or stale_nodes[edge_nodes[e, 0]] or stale_nodes[edge_nodes[e, 1]]):
+            continue
+        start, end = network.edge_offsets[e], network.edge_offsets[e + 1]
+        pair_belief(network, e, work, beliefs[start:end])
+        terms[e, 0], terms[e, 1] = feature_terms(
+            beliefs[start:end],
+            network.edge_targets[start:end],
+            network.edge_weights[start:end],
+            active[start:end],
+            penalty.lam,
+            penalty.lam2,
+        )

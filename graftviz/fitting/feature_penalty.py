@@ -1,0 +1,51 @@
+"""The penalty λ Σ |w_k| + λ₂ Σ w_k² over single features, and its optimality conditions.
+
+A *feature* is one joint state (a, b) of one pair of variables. Those that are not active have
+weight zero and no condition here: whether they violate is the business of the search.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def soft_threshold(pull, threshold):
+    """Return the number nearest to `pull` when every unit of size costs `threshold`."""
+    if pull > threshold:
+        return pull - threshold
+    if pull < -threshold:
+        return pull + threshold
+    return 0.0
+
+
+@njit(cache=True, nogil=True)
+def feature_residual(weight, gradient, lam, lam2):
+    """Return the violation of the optimality condition of one active feature (thesis, eq. 3.8).
+
+    |g + 2 λ₂ w + λ sign(w)| where w ≠ 0; max(0, |g| − λ) where w ended at zero.
+    """
+    if weight > 0.0:
+        return abs(gradient + 2.0 * lam2 * weight + lam)
+    if weight < 0.0:
+        return abs(gradient + 2.0 * lam2 * weight - lam)
+    return max(0.0, abs(gradient) - lam)
+
+
+@njit(cache=True, nogil=True)
+def feature_terms(belief, target, weights, active, lam, lam2):
+    """Return what the active features of an edge cost, and the largest of their violations.
+
+    Parameters
+    ----------
+    belief, target, weights : float64 arrays, shape (s_i · s_j,)
+        Pair belief, data marginal and weights of the edge.
+    active : bool array, same shape
+    """
+    price, worst = 0.0, 0.0
+    for k in range(len(weights)):
+        if active[k]:
+            weight = weights[k]
+            price += lam * abs(weight) + lam2 * weight * weight
+            worst = max(worst, feature_residual(weight, belief[k] - target[k], lam, lam2))
+    return price, worst

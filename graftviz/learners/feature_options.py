@@ -1,0 +1,111 @@
+"""Options of the learners that activate single features, and what is left open filled in.
+
+Default λ: σ √(2 ln F), where σ is the score that a feature has by sampling noise alone
+(:func:`graftviz.fitting.noise.feature_noise`) and F the number of features. Of F noisy scores the
+largest is about that large, so that noise alone activates hardly anything. (Learners of whole edges
+take a few times σ, as the norm of many cells hardly varies; here every cell is a test of its own.)
+Default λ₂: 4 / √N, as for whole edges under the Bethe likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.noise import feature_noise
+from graftviz.fitting.penalty import Penalty
+from graftviz.learners.base import Learner
+from graftviz.learners.budget import checked_budget
+from graftviz.options import option
+from graftviz.table import DiscreteTable
+from graftviz.trace import ActivationTest
+
+_SCORE = "feature"  # |∂L/∂w_k| of the Bethe likelihood
+_FALLBACK_LAM = 1e-3  # where nothing varies, so that there is no noise
+
+
+class FeatureSettings(NamedTuple):
+    """Resolved options of one run: the penalty, whose λ is also what a score must exceed."""
+
+    penalty: Penalty
+
+    @property
+    def lam(self) -> float:
+        """λ."""
+        return self.penalty.lam
+
+    @property
+    def test(self) -> ActivationTest:
+        """The activation test C₁ (TH 3.9)."""
+        return ActivationTest(_SCORE, self.penalty.lam)
+
+
+@dataclass(frozen=True)
+class FeatureOptions(Learner):
+    """Options of every learner that activates single features under the ℓ₁ objective."""
+
+    lam: float | None = option(
+        None,
+        "λ: the size of the gradient that a feature must exceed, and its price per unit of weight",
+        label="λ",
+        above=0.0,
+        maximum=1.0,
+        scale="log",
+        none_means="the largest score that noise alone gives one of all features",
+    )
+    lam2: float | None = option(
+        None,
+        "λ₂: weight of the squared weights; larger values shrink them",
+        label="λ₂",
+        minimum=0.0,
+        maximum=10.0,
+        scale="log",
+        none_means="4 / √N",
+    )
+    max_edges: int | None = option(
+        None,
+        "edge budget: stop when so many edges have an active feature",
+        label="Edge budget",
+        minimum=1,
+        none_means="until no inactive feature violates",
+    )
+    max_features: int | None = option(
+        None,
+        "feature budget: stop when so many features are active",
+        label="Feature budget",
+        minimum=1,
+        none_means="until no inactive feature violates",
+    )
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        super().check(table)
+        self.edge_budget(table.n_variables)
+
+    def edge_budget(self, n: int) -> int:
+        """Return the largest number of edges allowed among n variables.
+
+        Raises
+        ------
+        InputError
+            When more edges are asked than there are pairs.
+        """
+        return checked_budget(self.max_edges, n)
+
+    def settings(self, counts: PairCounts) -> FeatureSettings:
+        """Return the options with all that was left open filled in for the data counted."""
+        lam, lam2 = self.lam, self.lam2
+        if lam is None:
+            packed = counts.packed
+            noise = feature_noise(packed.margins, packed.node_offsets, counts.n_rows)
+            sizes = np.asarray(counts.cardinalities, dtype=np.float64)
+            features = (sizes.sum() ** 2 - (sizes**2).sum()) / 2.0
+            largest = noise * math.sqrt(2.0 * math.log(max(features, 2.0)))
+            lam = min(float(f"{largest:.2g}"), 1.0) or _FALLBACK_LAM
+        if lam2 is None:
+            lam2 = float(f"{4.0 / math.sqrt(counts.n_rows):.2g}")
+        return FeatureSettings(Penalty(float(lam), float(lam2), False, False))

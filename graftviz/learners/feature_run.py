@@ -1,0 +1,259 @@
+"""What feature grafting and grafting-light share: the loop, the active set, steps and outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.feature_network import FeatureNetwork
+from graftviz.history import History
+from graftviz.learners.base import Learner
+from graftviz.learners.clock import Clock
+from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason, told_below
+from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
+from graftviz.table import DiscreteTable
+from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, ScoredFeature, Step
+
+_STEP_TOLERANCE = 1e-8
+_POLISH_TOLERANCE = 1e-10
+_POLISHED = 1e-7  # KKT residual at which polishing stops
+_POLISH_ROUNDS = 5
+_WENT_ON = (
+    "Before this step nothing violated at the unfinished weights, so they were fitted fully; at "
+    "the fitted weights this feature violates."
+)
+
+
+def graft_features(
+    table: DiscreteTable, options: FeatureOptions, *, one_step: bool
+) -> Generator[Step, Learner | None, Outcome]:
+    """Activate the worst feature until none violates (TH algorithm 5).
+
+    Parameters
+    ----------
+    one_step : bool
+        After each activation take one proximal step instead of fitting all weights.
+    """
+    run = _FeatureRun(table, options, one_step=one_step)
+    is_polished = True  # there are no edges yet
+    while True:
+        stopped_by = run.used_up()
+        found = None if stopped_by else run.best()
+        if found is None or found.score <= run.settings.lam:
+            if is_polished:
+                return run.finish(stopped_by)
+            # Only polished weights can prove that nothing violates.
+            run.polish()
+            is_polished = True
+            continue
+        is_late = is_polished and run.index > 0
+        run.activate(found)
+        is_polished = False
+        sent = yield run.step(notes=(_WENT_ON,) if is_late and one_step else ())
+        run.clock.resume()
+        if type(sent) is type(options):
+            run.switch(sent)
+
+
+class _FeatureRun:
+    """The active features of one run and its report."""
+
+    def __init__(self, table: DiscreteTable, options: FeatureOptions, *, one_step: bool) -> None:
+        options.check(table)
+        self.clock = Clock()
+        self.options = options
+        self.one_step = one_step
+        self.names, self.labels = table.names, table.labels
+        with self.clock.work("statistics"):
+            self._counts = PairCounts(table)
+            self._search = FeatureSearch(self._counts)
+        self.settings = options.settings(self._counts)
+        self.index = 0
+        self._tests = self._tests_total = 0
+        self._activated: ScoredEdge | None = None
+        self._feature: ScoredFeature | None = None
+        with self.clock.work("fitting"):
+            self._network = FeatureNetwork(self._counts, table.names, table.labels)
+            self._evaluation = self._network.evaluate(self.settings.penalty)
+        self._previous_objective = self._evaluation.objective
+        start_beliefs = self._network.node_beliefs.copy()
+        start_beliefs.flags.writeable = False
+        self._history = History(self._network.model(), start_beliefs)
+
+    @property
+    def inactive(self) -> int:
+        """Features that are not active."""
+        return self._search.possible - self._network.n_features
+
+    def used_up(self) -> str:
+        """Say which budget is used up, empty if none is (or if nothing is left to spend it on)."""
+        n_edges, n_features = self._network.n_edges, self._network.n_features
+        possible = self._counts.tables_possible
+        if n_edges >= self.options.edge_budget(len(self.names)) and n_edges < possible:
+            return budget_reason(n_edges)
+        most = self.options.max_features
+        if most is not None and n_features >= most and self.inactive:
+            return f"The feature budget of {n_features:,} is used up."
+        return ""
+
+    def best(self) -> FoundFeature | None:
+        """Return the inactive feature with the largest gradient; None if all are active."""
+        network, state = self._network, self._network.state
+        self._tests = self.inactive
+        with self.clock.work("scoring"):
+            found = self._search.best_outside(state.node_beliefs, state.drift)
+            e, cell, score = best_inside(
+                state.edge_offsets,
+                network.n_edges,
+                network.active,
+                network.beliefs,
+                state.edge_targets,
+            )
+        if e >= 0 and (found is None or score > found.score):
+            i, j = network.edges[e].tolist()
+            return FoundFeature(i, j, int(cell), float(score))
+        return found
+
+    def activate(self, found: FoundFeature) -> None:
+        """Activate a feature, and fit (or step)."""
+        network, penalty = self._network, self.settings.penalty
+        i, j, cell, score = found
+        with self.clock.work("fitting"):
+            before = network.n_edges
+            e = network.activate(i, j, cell)
+            is_new = network.n_edges > before
+            self._search.take(i, j)
+            self._previous_objective = self._evaluation.objective
+            self._evaluation = (
+                network.step(penalty, tolerance=_STEP_TOLERANCE)
+                if self.one_step
+                else network.fit(penalty, tolerance=_STEP_TOLERANCE)
+            )
+            self._history.append(
+                [(i, j)] if is_new else (), network.changes(), features=[(e, cell)]
+            )
+        self._activated = ScoredEdge(i, j, score) if is_new else None
+        self._feature = ScoredFeature(i, j, *divmod(cell, len(self.labels[j])), score)
+        self._tests_total += self._tests
+        self.index += 1
+
+    def switch(self, options: FeatureOptions) -> None:
+        """Go on with other options; a full fit follows a new penalty, of grafting-light a step."""
+        before, self.settings = self.settings, options.settings(self._counts)
+        self.options = options
+        if self.settings == before:
+            return
+        with self.clock.work("fitting"):
+            penalty, network = self.settings.penalty, self._network
+            self._evaluation = (
+                network.evaluate(penalty)
+                if self.one_step
+                else network.polish(penalty, tolerance=_STEP_TOLERANCE)
+            )
+
+    def polish(self) -> None:
+        """Fit all active weights tightly; the look that follows leans on no bound of the search."""
+        self._search.forget()
+        with self.clock.work("fitting"):
+            for _ in range(_POLISH_ROUNDS):
+                self._evaluation = self._network.polish(
+                    self.settings.penalty, tolerance=_POLISH_TOLERANCE
+                )
+                if self._evaluation.kkt_residual <= _POLISHED:
+                    break
+
+    def step(self, *, notes: tuple[str, ...]) -> Step:
+        """Report the step just made; the clock stands still until it is resumed."""
+        assert self._feature is not None
+        refit = "step" if self.one_step else "refit"
+        lines = ("loop", "score", "best", "activate", refit)
+        return Step(
+            index=self.index,
+            activated=() if self._activated is None else (self._activated,),
+            edges=self._network.n_edges,
+            removed=NO_PAIRS,
+            objective=self._evaluation.objective,
+            previous_objective=self._previous_objective,
+            kkt_residual=self._evaluation.kkt_residual,
+            reservoir=None,
+            skipped_adjacent=NO_PAIRS,
+            replaced=NO_PAIRS,
+            dropped=NO_PAIRS,
+            queue=0,
+            frozen=0,
+            unseen=0,
+            tests=self._tests,
+            tests_total=self._tests_total,
+            test_limit=None,
+            tables_counted=self._counts.tables_counted,
+            tables_possible=self._counts.tables_possible,
+            hubs=NO_NODES,
+            seconds=self.clock.pause(),
+            tested=NO_TESTS,
+            lines=lines if self.index > 1 else ("count", *lines),
+            notes=notes,
+            changes=self._history.changes[-1],
+            history=self._history,
+            test=self.settings.test,
+            features=(self._feature,),
+        )
+
+    def finish(self, stopped_by: str) -> Outcome:
+        """Report how the run ended, after `polish` if there are edges."""
+        worst = self.best()
+        self._tests_total += self.inactive
+        certificate = self._certificate(worst)
+        network = self._network
+        self._history.append((), network.changes())
+        with self.clock.work("other"):
+            gap = network.restart_gap() if network.n_edges else 0.0
+        return Outcome(
+            stop_reason=stopped_by or self._reason(certificate),
+            converged=certificate.proves_optimality,
+            certificate=certificate,
+            objective=self._evaluation.objective,
+            kkt_residual=self._evaluation.kkt_residual,
+            bp_restart_gap=gap,
+            tests=self._tests_total,
+            tables_counted=self._counts.tables_counted,
+            tables_possible=self._counts.tables_possible,
+            seconds=self.clock.pause(),
+            history=self._history,
+            objective_name="Bethe likelihood",
+        )
+
+    def _certificate(self, worst: FoundFeature | None) -> Certificate:
+        edge = states = None
+        if worst is not None:
+            edge = worst.i, worst.j
+            states = divmod(worst.cell, len(self.labels[worst.j]))
+        return Certificate(
+            scored=self.inactive,
+            possible=self.inactive,
+            worst_score=None if worst is None else worst.score,
+            worst_edge=edge,
+            threshold=self.settings.lam,
+            score=self.settings.test.score,
+            objective="Bethe likelihood",
+            unit="feature",
+            worst_states=states,
+        )
+
+    def _reason(self, certificate: Certificate) -> str:
+        if certificate.worst_edge is None or certificate.worst_states is None:
+            return "Every feature of every pair of variables is active."
+        (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
+        where = f"{self.names[i]} = {self.labels[i][a]} with {self.names[j]} = {self.labels[j][b]}"
+        assert certificate.worst_score is not None
+        own = f"{told_below(certificate.worst_score, certificate.threshold)} ({where})"
+        asked = f"not above λ = {certificate.threshold:g}"
+        if self._network.n_edges == 0:
+            return (
+                f"No feature violates, so no edge was activated: the largest of the "
+                f"{certificate.scored:,} scores is {own}, {asked}. Lower λ to get edges."
+            )
+        return (
+            f"No inactive feature violates: all {certificate.scored:,} were scored at the final "
+            f"weights, and the worst, {own}, is {asked}."
+        )

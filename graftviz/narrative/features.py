@@ -1,0 +1,105 @@
+"""Single features in words: the steps of feature grafting, partial edges, and pairs left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graftviz.history import History
+from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.grafting_light import GraftingLight
+from graftviz.narrative.baselines import Absence
+from graftviz.narrative.phrases import pair, plural, score, short
+from graftviz.runs import Run
+from graftviz.trace import ActivationTest, ScoredFeature, Step
+
+
+def feature_step(step: Step, learner: FeatureOptions, names: Sequence[str]) -> list[str]:
+    """Tell a step: which feature was taken, and how much of its edge is active by now."""
+    feature = step.features[0]
+    labels = step.history.start.labels
+    where = joint_state(names, labels, feature)
+    counted = "Counted and scored all" if step.index == 1 else "Scored all"
+    kind = "feature" if step.index == 1 else "inactive feature"
+    assert step.test is not None  # a feature is activated because it passed one
+    chosen = (
+        f"{counted} {plural(step.tests, kind)}; the largest gradient, {score(feature.score)} of "
+        f"{where}, is above {step.test.words}, so this feature was activated"
+    )
+    if isinstance(learner, GraftingLight):
+        chosen += ", and all active weights took one step"
+    edge = pair(names, feature.source, feature.target)
+    active, possible = counts_of(step.history, feature.source, feature.target, step.index)
+    if step.activated:
+        reach = f"With it {edge} becomes an edge, {partly(active, possible)}"
+    else:
+        reach = f"The edge {edge} is now {partly(active, possible)}"
+    return [f"{chosen}.", f"{reach}."]
+
+
+def joint_state(
+    names: Sequence[str], labels: Sequence[Sequence[str]], feature: ScoredFeature
+) -> str:
+    """Write "a = yes with b = no"."""
+    i, j, a, b, _ = feature
+    first, second = short(labels[i][a]), short(labels[j][b])
+    return f"{short(names[i])} = {first} with {short(names[j])} = {second}"
+
+
+def partly(active: int, possible: int) -> str:
+    """Write "partially active: 3 of its 25 features", or that all are active."""
+    if active == possible:
+        return f"fully active: all of its {plural(possible, 'feature')}"
+    return f"partially active: {active:,} of its {plural(possible, 'feature')}"
+
+
+def counts_of(history: History, i: int, j: int, t: int) -> tuple[int, int]:
+    """Return how many features of an edge are active after step `t`, of how many."""
+    sizes = history.start.cardinalities
+    possible = int(sizes[i] * sizes[j])
+    taken = history.features[: history.feature_counts[t - 1] if t else 0]
+    active = sum(history.activations[e] == (i, j) for e, _ in taken)
+    return active, possible
+
+
+def edge_words(cells: np.ndarray) -> str:
+    """Say how much of an edge is active; `cells` tells which of its features are."""
+    active, possible = int(np.count_nonzero(cells)), cells.size
+    rest = "" if active == possible else "; the weights of the others stay zero"
+    return f"It is {partly(active, possible)}{rest}."
+
+
+def feature_absence(
+    run: Run, history: History, i: int, j: int, t: int, test: ActivationTest
+) -> Absence:
+    """Explain why a pair has no active feature after step `t`: the score of its best one."""
+    names, sizes = run.table.names, run.table.cardinalities
+    offsets = history.start.node_offsets
+    beliefs = history.state_at(t).node_beliefs
+    belief_i, belief_j = (beliefs[offsets[k] : offsets[k + 1]] for k in (i, j))
+    joint = run.table.codes[i].astype(np.int64) * sizes[j] + run.table.codes[j]
+    counts = np.bincount(joint, minlength=int(sizes[i] * sizes[j]))
+    frequencies = counts.reshape(sizes[i], sizes[j]) / run.table.n_rows
+    gaps = np.abs(np.outer(belief_i, belief_j) - frequencies)
+    a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+    best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))
+    violates = best.score > test.lam
+    verdict = (
+        f"above λ = {test.lam:g}, so it violates"
+        if violates
+        else f"not above λ = {test.lam:g}, so it does not violate"
+    )
+    words = (
+        f"At step {t} the largest gradient of its features is {score(best.score)}, of "
+        f"{joint_state(names, run.table.labels, best)}: {verdict}."
+    )
+    if t == 0:
+        words = f"No step has been made yet. {words}"
+    elif violates:
+        chosen = run.steps[t - 1].features[0]
+        words = (
+            f"Every step takes only the feature with the largest gradient: in step {t} that was "
+            f"{score(chosen.score)} of {joint_state(names, run.table.labels, chosen)}. {words}"
+        )
+    return Absence(best.score, test.lam, t, words)

@@ -1,0 +1,161 @@
+"""The exhaustive scan of feature grafting: the best of all inactive features, at every step.
+
+A feature is one joint state (a, b) of a pair (i, j); its score is |b_i(a) b_j(b) − p_D(a, b)| while
+the pair has no active feature, and |b_ij(a, b) − p_D(a, b)| with the pair belief afterwards. Of a
+pair without active features only the best one matters. Between two looks its score can change by at
+most drift_i + drift_j, the lengths of the paths both node beliefs have travelled, as no entry moves
+farther than the belief does. Pairs that cannot be the maximum are therefore not scored again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts import PairCounts, table_cells
+
+_ROWS_AT_ONCE = 64
+
+
+class FoundFeature(NamedTuple):
+    """An inactive feature: its pair i < j, its cell (row-major) and its score."""
+
+    i: int
+    j: int
+    cell: int
+    score: float
+
+
+@njit(cache=True, nogil=True)
+def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
+    """Return (cell, score) of the best feature of a pair without active features.
+
+    Parameters
+    ----------
+    cells : int32 array
+        ``cells[start:]`` holds the counts, row-major; times `scale` they are p_D.
+    beliefs : float64 array, flat
+        b_i begins at `at_i`, b_j at `at_j`.
+    """
+    best, score, at = 0, -1.0, start
+    for a in range(states_i):
+        weight = beliefs[at_i + a]
+        for b in range(states_j):
+            gap = abs(weight * beliefs[at_j + b] - scale * cells[at])
+            if gap > score:
+                best, score = at - start, gap
+            at += 1
+    return best, score
+
+
+@njit(cache=True, nogil=True)
+def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scratch):
+    """Return the slot without active features that has the best feature, or -1.
+
+    Slots are in lexicographic order of pairs; of equal ones the first is taken.
+    """
+    first, second, offsets = store.pairs.first, store.pairs.second, packed.node_offsets
+    scale = 1.0 / packed.rows
+    best, highest = -1, -1.0
+    for slot in range(store.pairs.size[0]):
+        i, j = first[slot], second[slot]
+        reach = drift[i] + drift[j] - seen_drift[slot]
+        if active[slot] or scores[slot] + reach <= highest:
+            continue
+        if reach > 0.0:
+            counts, start = table_cells(packed, store, slot, scratch)
+            at_i, at_j = offsets[i], offsets[j]
+            cells[slot], scores[slot] = best_feature(
+                counts,
+                start,
+                scale,
+                beliefs,
+                at_i,
+                offsets[i + 1] - at_i,
+                at_j,
+                offsets[j + 1] - at_j,
+            )
+            seen_drift[slot] = drift[i] + drift[j]
+        if scores[slot] > highest:
+            best, highest = slot, scores[slot]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def best_inside(edge_offsets, n_edges, active, beliefs, targets):
+    """Return edge, cell and score of the best inactive feature of the active edges.
+
+    All arrays but the offsets are flat over the cells of the edges; edge -1: there is none.
+    """
+    edge, cell, score = -1, 0, -1.0
+    for e in range(n_edges):
+        for k in range(edge_offsets[e], edge_offsets[e + 1]):
+            if not active[k] and abs(beliefs[k] - targets[k]) > score:
+                edge, cell, score = e, k - edge_offsets[e], abs(beliefs[k] - targets[k])
+    return edge, cell, score
+
+
+class FeatureSearch:
+    """All pairs, counted at the start; what it needs of a fit is handed in.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Must be fresh: slots are then in lexicographic order of pairs.
+    """
+
+    def __init__(self, counts: PairCounts) -> None:
+        self.counts = counts
+        possible = counts.tables_possible
+        counts.reserve(possible)
+        for row in range(0, counts.n_variables - 1, _ROWS_AT_ONCE):
+            counts.count_rows(row, row + _ROWS_AT_ONCE)
+        sizes = counts.cardinalities.astype(np.int64)
+        self.possible = int((sizes.sum() ** 2 - (sizes**2).sum()) // 2)
+        self._scores = np.full(possible, np.inf)
+        self._cells = np.zeros(possible, dtype=np.int64)
+        self._seen_drift = np.full(possible, -np.inf)
+        self._active = np.zeros(possible, dtype=np.bool_)
+
+    def best_outside(self, beliefs: np.ndarray, drift: np.ndarray) -> FoundFeature | None:
+        """Return the best feature of the pairs without active ones; None if there is no such pair.
+
+        Parameters
+        ----------
+        beliefs : float64 array, flat
+            Node beliefs.
+        drift : float64 array, shape (n,)
+            How far each has moved since the run began.
+        """
+        counts = self.counts
+        slot = _scan(
+            counts.packed,
+            counts.store,
+            beliefs,
+            drift,
+            self._scores,
+            self._cells,
+            self._seen_drift,
+            self._active,
+            counts.scratch,
+        )
+        if slot < 0:
+            return None
+        pairs = counts.store.pairs
+        return FoundFeature(
+            int(pairs.first[slot]),
+            int(pairs.second[slot]),
+            int(self._cells[slot]),
+            float(self._scores[slot]),
+        )
+
+    def forget(self) -> None:
+        """Score every pair anew when next asked: a certificate leans on no bound."""
+        self._seen_drift[:] = -np.inf
+        self._scores[:] = np.inf
+
+    def take(self, i: int, j: int) -> None:
+        """Leave the pair to the fit from now on: one of its features is active."""
+        self._active[self.counts.slot(i, j)] = True

@@ -1,0 +1,369 @@
+"""The fit of single features: optimality, gradients, reductions, and a plain twin's optimum."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.feature_network import FeatureNetwork
+from graftviz.fitting.feature_penalty import feature_residual, soft_threshold
+from graftviz.fitting.feature_solver import _inverse
+from graftviz.fitting.network import ActiveNetwork
+from graftviz.fitting.noise import feature_noise
+from graftviz.fitting.penalty import Penalty
+from graftviz.inference import infer
+from graftviz.inference.propagation import propagate
+from graftviz.table import DiscreteTable
+
+N = 5
+
+
+def dependent_table(seed: int, n: int = N, rows: int = 400, noise: float = 0.5) -> DiscreteTable:
+    """Variables of 1 to 4 states that all follow one hidden variable, more or less."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 5, size=n)
+    sizes[-1] = 1
+    hidden = rng.integers(0, 4, size=rows)
+    columns = [
+        np.where(rng.random(rows) < noise, rng.integers(0, size, rows), hidden % size)
+        for size in sizes
+    ]
+    return DiscreteTable.from_codes(np.stack(columns, axis=1), cardinalities=sizes)
+
+
+def tree_edges(seed: int, n: int = N) -> list[tuple[int, int]]:
+    rng = np.random.default_rng(seed + 1000)
+    return [(int(rng.integers(k)), k) for k in range(1, n)]
+
+
+def all_edges(n: int = N) -> list[tuple[int, int]]:
+    return list(itertools.combinations(range(n), 2))
+
+
+def feature_network(table, edges, share: float, seed: int = 0) -> FeatureNetwork:
+    """Return a network with that share of the features of every edge active, one at least."""
+    network = FeatureNetwork(PairCounts(table), table.names, table.labels)
+    rng = np.random.default_rng(seed)
+    for i, j in edges:
+        size = int(table.cardinalities[i] * table.cardinalities[j])
+        chosen = np.flatnonzero(rng.random(size) < share)
+        for cell in chosen if len(chosen) else [size - 1]:
+            network.activate(i, j, int(cell))
+    return network
+
+
+def fitted(network: FeatureNetwork, penalty: Penalty):
+    network.fit(penalty, tolerance=1e-8)
+    return network.polish(penalty, tolerance=1e-10)
+
+
+def cells_of(network: FeatureNetwork) -> list[np.ndarray]:
+    """Which features of each edge are active, as matrices."""
+    model = network.model()
+    offsets = network.state.edge_offsets
+    return [
+        network.active[offsets[e] : offsets[e + 1]].reshape(model.edge_weights(e).shape)
+        for e in range(network.n_edges)
+    ]
+
+
+def twin_of(table, network: FeatureNetwork, penalty: Penalty) -> naive.PenalisedFeatures:
+    sizes = table.cardinalities.tolist()
+    edges = network.edges.tolist()
+    return naive.PenalisedFeatures(
+        table.codes, sizes, edges, cells_of(network), penalty.lam, penalty.lam2
+    )
+
+
+def penalty_of(lam: float, lam2: float) -> Penalty:
+    return Penalty(lam, lam2, False, False)
+
+
+PENALTIES = [penalty_of(*both) for both in ((1e-3, 0.03), (2e-2, 0.1), (3e-3, 0.0))]
+SHARES = (0.3, 1.0)
+
+
+# The penalty.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_soft_threshold_minimises_distance_and_price(seed):
+    rng = np.random.default_rng(seed)
+    pull, price = rng.normal(), abs(rng.normal())
+
+    def value(v):
+        return 0.5 * (v - pull) ** 2 + price * abs(v)
+
+    best = soft_threshold(pull, price)
+    assert all(value(best) <= value(best + by) for by in (-0.1, -1e-4, 1e-4, 0.1, -best))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_residual_is_zero_at_the_minimum_of_a_parabola_and_a_price(seed):
+    rng = np.random.default_rng(seed)
+    slope, lam, lam2 = rng.normal(), abs(rng.normal()), abs(rng.normal())
+    # Of ½ (v + slope)² + λ |v| + λ₂ v².
+    weight = soft_threshold(-slope, lam) / (1 + 2 * lam2)
+    assert feature_residual(weight, weight + slope, lam, lam2) == pytest.approx(0.0, abs=1e-12)
+    away = weight + 0.3
+    assert feature_residual(away, away + slope, lam, lam2) > 0.1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_inverse_solves_consistent_equations_though_there_is_a_null_vector(seed):
+    rng = np.random.default_rng(seed)
+    belief = rng.dirichlet(np.ones(12)).reshape(3, 4)
+    if seed % 2:  # two blocks: one null vector more
+        belief[0, 1:] = belief[1:, 0] = 0.0
+        belief /= belief.sum()
+    row, column = belief.sum(axis=1), belief.sum(axis=0)
+    curvature = np.block([[np.diag(row), belief], [belief.T, np.diag(column)]])
+    inverse = _inverse(belief.reshape(-1), row, column)
+    assert np.allclose(curvature @ inverse @ curvature, curvature, atol=1e-12)
+    assert np.allclose(inverse, inverse.T, atol=1e-9 * np.abs(inverse).max())
+
+
+# The objective.
+
+
+def perturbed(table, edges, share: float, seed: int) -> FeatureNetwork:
+    """A network with random weights of its active features, and BP run to convergence on them."""
+    network = feature_network(table, edges, share, seed)
+    rng = np.random.default_rng(seed)
+    state = network.state
+    state.node_weights[:] = rng.normal(0, 0.5, len(state.node_weights))
+    cells = int(state.edge_offsets[network.n_edges])
+    state.edge_weights[:cells] = rng.normal(0, 0.5, cells) * network.active[:cells]
+    return converged(network)
+
+
+def converged(network: FeatureNetwork) -> FeatureNetwork:
+    state = network.state
+    state.potentials[:] = np.exp(state.edge_weights)
+    _, residual = propagate(
+        state, network.n_nodes, network.n_edges, 500, 1e-14, 0.0, np.empty((5, 16))
+    )
+    assert residual <= 1e-14
+    return network
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("seed", range(2))
+def test_on_trees_objective_and_residual_are_the_exact_ones(seed, share, penalty):
+    table = dependent_table(seed)
+    network = perturbed(table, tree_edges(seed), share, seed)
+    evaluation = network.evaluate(penalty)
+    twin = twin_of(table, network, penalty)
+    weights = twin.vector_of(network.model())
+    assert evaluation.objective == pytest.approx(twin.objective(weights), abs=1e-9)
+    # A node's violation is a norm, which is at least its largest entry.
+    assert evaluation.kkt_residual >= twin.violation(weights) - 1e-9
+    assert evaluation.kkt_residual <= 2 * twin.violation(weights) + 1e-9
+
+
+@pytest.mark.parametrize("edges", [tree_edges(0), all_edges()], ids=["tree", "all pairs"])
+def test_the_gradient_is_that_of_the_objective(edges):
+    """Central differences of the exact objective on a tree, of the Bethe objective with loops."""
+    by, penalty = 1e-5, penalty_of(1e-2, 0.05)
+    table = dependent_table(0)
+    network = perturbed(table, edges, 0.6, 1)
+    twin = twin_of(table, network, penalty)
+    state = network.state
+    beliefs = infer(network.model(), tolerance=1e-13)
+    cells = int(state.edge_offsets[network.n_edges])
+    weights = state.edge_weights[:cells].copy()
+    flat = np.concatenate([belief.reshape(-1) for belief in beliefs.edge])
+    slope = flat - state.edge_targets[:cells] + 2 * penalty.lam2 * weights
+    slope += penalty.lam * np.sign(weights)
+    is_tree = len(edges) == N - 1
+    checked = 0
+    for k in np.flatnonzero(network.active[:cells]):
+        sides = []
+        for moved in (weights[k] + by, weights[k] - by):
+            state.edge_weights[k] = moved
+            if is_tree:
+                sides.append(twin.objective(twin.vector_of(network.model())))
+            else:
+                sides.append(converged(network).evaluate(penalty).objective)
+        state.edge_weights[k] = weights[k]
+        assert (sides[0] - sides[1]) / (2 * by) == pytest.approx(slope[k], abs=1e-7)
+        checked += 1
+    assert checked > 10
+
+
+# The fit.
+
+
+@pytest.mark.parametrize("penalty", [*PENALTIES, penalty_of(1e-6, 0.0)], ids=str)
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("noise", [0.5, 0.05])
+def test_a_polished_fit_is_optimal_and_a_fixed_point(noise, share, penalty):
+    table = dependent_table(3, 7, noise=noise)
+    network = feature_network(table, all_edges(7), share)
+    evaluation = fitted(network, penalty)
+    assert evaluation.kkt_residual <= 1e-9
+    assert evaluation.message_residual <= 1e-9
+    cells = int(network.state.edge_offsets[network.n_edges])
+    assert np.isfinite(network.state.edge_weights[:cells]).all()
+    assert not network.state.edge_weights[:cells][~network.active[:cells]].any()
+    shares = [
+        np.bincount(codes, minlength=size) / table.n_rows
+        for codes, size in zip(table.codes, table.cardinalities, strict=True)
+    ]
+    assert np.allclose(network.node_beliefs, np.concatenate(shares), atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("seed", range(2))
+def test_on_trees_the_fit_reaches_the_optimum_of_plain_proximal_gradient(seed, share, penalty):
+    table = dependent_table(seed, 4)
+    network = feature_network(table, tree_edges(seed, 4), share, seed)
+    evaluation = fitted(network, penalty)
+    twin = twin_of(table, network, penalty)
+    best, _ = twin.minimum(tolerance=1e-7)
+    assert evaluation.objective == pytest.approx(best, abs=1e-8)
+    assert evaluation.objective <= best + 1e-12
+    assert twin.violation(twin.vector_of(network.model())) <= 1e-9
+
+
+def test_with_everything_active_and_hardly_a_price_a_tree_has_the_pair_marginals_of_the_data():
+    table = dependent_table(1)
+    network = feature_network(table, tree_edges(1), 1.0)
+    fitted(network, penalty_of(1e-7, 0.0))
+    beliefs = infer(network.model(), tolerance=1e-13)
+    for (i, j), belief in zip(network.edges.tolist(), beliefs.edge, strict=True):
+        shares = network.counts.table(i, j) / table.n_rows
+        assert np.abs(belief - shares).max() <= 1.1e-7
+
+
+def test_one_feature_is_all_that_two_variables_of_two_states_need():
+    codes = dependent_table(2, 2).codes.T % 2
+    rng = np.random.default_rng(0)
+    codes[:, 1] = np.where(
+        rng.random(len(codes)) < 0.7, codes[:, 0], rng.integers(0, 2, len(codes))
+    )
+    table = DiscreteTable.from_codes(codes, cardinalities=[2, 2])
+    network = FeatureNetwork(PairCounts(table), table.names, table.labels)
+    network.activate(0, 1, 2)
+    fitted(network, penalty_of(1e-8, 0.0))
+    shares = network.counts.table(0, 1) / table.n_rows
+    assert np.allclose(network.beliefs[:4].reshape(2, 2), shares, atol=1e-7)
+    assert np.count_nonzero(network.model().edge_weights(0)) == 1
+
+
+def test_without_the_price_a_full_mask_is_the_fit_of_whole_edges():
+    """λ₂ ‖w‖² alone is the same penalty for groups and for single features."""
+    table, penalty = dependent_table(4, 6), penalty_of(1e-12, 0.05)
+    ours = feature_network(table, all_edges(6), 1.0)
+    whole = ActiveNetwork(PairCounts(table), table.names, table.labels)
+    whole.fit_nodes(penalty, tolerance=1e-10)
+    for i, j in all_edges(6):
+        whole.add_edge(i, j)
+    other = whole.polish(penalty, tolerance=1e-10)
+    mine = fitted(ours, penalty)
+    assert mine.objective == pytest.approx(other.objective, abs=1e-9)
+    assert np.allclose(ours.model().weights, whole.model().weights, atol=1e-6)
+
+
+def test_a_large_price_keeps_every_weight_at_zero():
+    network = feature_network(dependent_table(0), all_edges(), 1.0)
+    evaluation = fitted(network, penalty_of(0.5, 0.03))
+    assert not network.model().edge_norms().any()
+    assert evaluation.kkt_residual < 1e-9
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("edges", [tree_edges(5, 6), all_edges(6)], ids=["tree", "all pairs"])
+def test_single_steps_never_raise_the_objective_and_end_where_the_fit_does(edges, share):
+    table, penalty = dependent_table(5, 6), penalty_of(1e-3, 0.03)
+    network = feature_network(table, edges, share)
+    objective = network.evaluate(penalty).objective
+    start = objective
+    for _ in range(3000):
+        evaluation = network.step(penalty, tolerance=1e-9)
+        assert evaluation.objective <= objective + 1e-12
+        objective = evaluation.objective
+        if evaluation.kkt_residual < 1e-8:
+            break
+    best = fitted(feature_network(table, edges, share), penalty).objective
+    assert best < start
+    assert objective == pytest.approx(best, abs=1e-9)
+
+
+def test_one_step_moves_weights_but_little():
+    table, penalty = dependent_table(5, 6), penalty_of(1e-3, 0.03)
+    network = feature_network(table, all_edges(6), 1.0)
+    network.step(penalty, tolerance=1e-9)
+    moved = np.abs(network.model().weights[network.model().node_offsets[-1] :])
+    assert 0.01 < moved.max() <= 0.25
+    assert network.evaluate(penalty).kkt_residual > 1e-4
+
+
+def test_the_first_step_is_the_proximal_one_in_the_metric_of_the_belief():
+    """From zero weights: w = soft(−g, λ) / (b + 2 λ₂), a quarter at most."""
+    table, penalty = dependent_table(6, 6), penalty_of(5e-3, 0.02)
+    network = feature_network(table, all_edges(6), 0.6)
+    network.step(penalty, tolerance=1e-9)
+    model = network.model()
+    for e, ((i, j), active) in enumerate(
+        zip(network.edges.tolist(), cells_of(network), strict=True)
+    ):
+        shares = [network.counts.marginal(k) / table.n_rows for k in (i, j)]
+        belief = np.outer(*shares)
+        gap = belief - network.counts.table(i, j) / table.n_rows
+        wanted = -np.sign(gap) * np.maximum(np.abs(gap) - penalty.lam, 0.0)
+        wanted = wanted / (belief + 2 * penalty.lam2) * active
+        if np.abs(wanted).max() > 0.25:
+            wanted *= 0.25 / np.abs(wanted).max()
+        assert np.allclose(model.edge_weights(e), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [penalty_of(1e-6, 0.0), penalty_of(1e-3, 0.0)], ids=str)
+def test_identical_columns_are_fitted_too(penalty):
+    column = np.random.default_rng(3).integers(0, 3, size=200)
+    table = DiscreteTable.from_codes(np.stack([column, column], axis=1))
+    for share in SHARES:
+        network = feature_network(table, [(0, 1)], share)
+        assert fitted(network, penalty).kkt_residual <= 1e-9
+        assert np.isfinite(network.model().weights).all()
+
+
+def test_activating_a_feature_leaves_other_edges_alone():
+    table, penalty = dependent_table(0, 6), penalty_of(1e-3, 0.03)
+    network = feature_network(table, [(0, 1), (2, 3)], 0.5)
+    fitted(network, penalty)
+    network.changes()
+    network.activate(1, 4, 0)
+    network.fit(penalty, tolerance=1e-8)
+    assert network.changes().edges.tolist() == [2]
+    before = network.n_features
+    network.activate(0, 1, int(np.flatnonzero(~cells_of(network)[0].reshape(-1))[0]))
+    network.fit(penalty, tolerance=1e-8)
+    assert network.n_features == before + 1
+    assert network.n_edges == 3
+    assert network.changes().edges.tolist() == [0]
+
+
+# How large noise is.
+
+
+def test_noise_is_the_spread_of_the_scores_of_independent_variables():
+    rng = np.random.default_rng(0)
+    rows, found = 500, []
+    for _ in range(40):
+        codes = np.stack([rng.choice(3, rows, p=(0.5, 0.3, 0.2)) for _ in range(6)])
+        margins = [np.bincount(x, minlength=3) / rows for x in codes]
+        found += list(naive.feature_scores(codes, [3] * 6, margins, {}).values())
+    shares = np.tile((0.5, 0.3, 0.2), 2)
+    told = feature_noise(rows * shares, np.array([0, 3, 6]), rows)
+    assert told == pytest.approx(np.sqrt(np.mean(np.square(found))), rel=0.05)
+    # A variable that never varies has no noise, and does not count.
+    margins = np.concatenate([rows * shares, [rows, 0]])
+    assert feature_noise(margins, np.array([0, 3, 6, 8]), rows) == pytest.approx(told)
+    assert feature_noise(np.array([rows]), np.array([0, 1]), rows) == 0.0

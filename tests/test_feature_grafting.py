@@ -1,0 +1,344 @@
+"""Feature grafting and grafting-light: picks, certificates, partial edges, budgets, branching."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from learner_cases import Recorded, drain, mixed_table, picks, recorded, scale_free_table
+
+from graftviz.counts import PairCounts
+from graftviz.errors import InputError
+from graftviz.fitting.feature_network import FeatureNetwork
+from graftviz.fitting.penalty import Penalty
+from graftviz.inference import infer
+from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.grafting_light import GraftingLight
+from graftviz.search.features import FeatureSearch, best_inside
+from graftviz.table import DiscreteTable
+
+LEARNERS = [FeatureGrafting, GraftingLight]
+every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda cls: cls.name)
+
+
+def copied_table(seed: int, n: int = 6, rows: int = 600, fewest: int = 2) -> DiscreteTable:
+    """Variables of 2 to 4 states in a tree: each copies an earlier one half of the time."""
+    rng = np.random.default_rng(seed)
+    codes = np.zeros((rows, n), dtype=np.int64)
+    sizes = rng.integers(fewest, 5, size=n)
+    for i in range(n):
+        codes[:, i] = rng.integers(0, sizes[i], size=rows)
+        if i:
+            copies = rng.random(rows) < 0.5
+            codes[copies, i] = np.minimum(codes[copies, (i - 1) // 2], sizes[i] - 1)
+    return DiscreteTable.from_codes(codes, cardinalities=sizes)
+
+
+def features_of(run: Recorded) -> list[tuple[int, int, int, int]]:
+    return [tuple(feature[:4]) for step in run.steps for feature in step.features]
+
+
+def final_scores(run: Recorded) -> dict[tuple[int, int, int, int], float]:
+    """Plain scores of all features at the final model, by inference of our own."""
+    model = run.outcome.model()
+    beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
+    assert beliefs.converged
+    edges = {tuple(pair): b for pair, b in zip(model.edges.tolist(), beliefs.edge, strict=True)}
+    sizes = run.table.cardinalities.tolist()
+    return naive.feature_scores(run.table.codes, sizes, beliefs.node, edges)
+
+
+# The search.
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_feature_is_that_of_a_plain_scan(seed):
+    table = copied_table(seed)
+    counts = PairCounts(table)
+    search = FeatureSearch(counts)
+    rng = np.random.default_rng(seed)
+    sizes = table.cardinalities.tolist()
+    beliefs = [rng.dirichlet(np.ones(size)) for size in sizes]
+    drift = np.zeros(len(sizes))
+    inside: set[tuple[int, int]] = set()
+    for _ in range(12):
+        scores = naive.feature_scores(table.codes, sizes, beliefs, {})
+        scores = {key: score for key, score in scores.items() if key[:2] not in inside}
+        found = search.best_outside(np.concatenate(beliefs), drift)
+        assert found is not None
+        a, b = divmod(found.cell, sizes[found.j])
+        assert found.score == pytest.approx(max(scores.values()), rel=1e-12)
+        assert scores[found.i, found.j, a, b] == pytest.approx(found.score, rel=1e-12)
+        search.take(found.i, found.j)
+        inside.add((found.i, found.j))
+        moved = int(rng.integers(len(sizes)))  # one belief moves, by as much as it is said to
+        new = rng.dirichlet(np.ones(sizes[moved]))
+        drift[moved] += np.linalg.norm(new - beliefs[moved])
+        beliefs[moved] = new
+    assert search.possible == len(naive.feature_scores(table.codes, sizes, beliefs, {}))
+
+
+def test_inside_an_edge_the_pair_belief_is_compared():
+    table = copied_table(0)
+    network = FeatureNetwork(PairCounts(table), table.names, table.labels)
+    for i, j in ((0, 1), (2, 4)):
+        network.activate(i, j, 0)
+    network.fit(Penalty(1e-3, 0.01, False, False), tolerance=1e-9)
+    state = network.state
+    e, cell, score = best_inside(
+        state.edge_offsets, 2, network.active, network.beliefs, state.edge_targets
+    )
+    model = network.model()
+    beliefs = infer(model, tolerance=1e-13)
+    gaps = [
+        np.abs(belief - network.counts.table(i, j) / table.n_rows)
+        for (i, j), belief in zip(model.edges.tolist(), beliefs.edge, strict=True)
+    ]
+    for gap in gaps:
+        gap[0, 0] = -1.0  # active
+    assert score == pytest.approx(max(gap.max() for gap in gaps), abs=1e-9)
+    assert gaps[e].reshape(-1)[cell] == pytest.approx(score, abs=1e-9)
+    network.active[:] = True
+    arrays = network.active, network.beliefs, state.edge_targets
+    assert best_inside(state.edge_offsets, 2, *arrays)[0] == -1
+
+
+# Whole runs.
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_feature_grafting_picks_what_it_picks_by_the_book(seed):
+    # Of two states both have the same score: rounding would decide.
+    table = copied_table(seed, 4, fewest=3)
+    run = drain(table, FeatureGrafting(lam=8e-3, lam2=0.02))
+    wanted = naive.feature_grafting(table.codes, table.cardinalities.tolist(), 8e-3, 0.02)
+    assert features_of(run) == wanted
+    assert len(wanted) > 8
+    edges = list(dict.fromkeys((i, j) for i, j, _, _ in wanted))
+    assert picks(run) == edges
+    assert len(edges) < len(wanted)
+
+
+@every_learner
+@pytest.mark.parametrize("case", ["scale-free", "mixed"])
+def test_the_certificate_stands_up_to_scoring_all_features_again(learner, case):
+    run = recorded(learner.name, case)
+    taken = set(features_of(run))
+    scores = final_scores(run)
+    left = {key: score for key, score in scores.items() if key not in taken}
+    certificate = run.outcome.certificate
+    assert run.outcome.converged
+    assert certificate.scored == certificate.possible == len(left)
+    assert certificate.worst_score == pytest.approx(max(left.values()), abs=1e-6)
+    worst = (*certificate.worst_edge, *certificate.worst_states)
+    assert left[worst] == pytest.approx(certificate.worst_score, abs=1e-6)
+    assert max(left.values()) <= run.learner.lam + 1e-6
+
+
+@every_learner
+@pytest.mark.parametrize("case", ["scale-free", "mixed"])
+def test_the_final_fit_is_optimal_feature_by_feature(learner, case):
+    run = recorded(learner.name, case)
+    model, lam = run.outcome.model(), run.learner.lam
+    lam2 = run.learner.settings(PairCounts(run.table)).penalty.lam2
+    beliefs = infer(model, tolerance=1e-13, max_sweeps=5000)
+    history = run.outcome.history
+    worst = 0.0
+    for e, active in enumerate(history.active_cells_at(len(history.counts))):
+        i, j = model.edges[e].tolist()
+        shape = active.shape
+        shares = naive.count_pair(*run.table.codes[[i, j]], *shape) / run.table.n_rows
+        gap, weights = beliefs.edge[e] - shares, model.edge_weights(e)
+        pull = gap + 2 * lam2 * weights + lam * np.sign(weights)
+        at_zero = np.maximum(np.abs(gap) - lam, 0.0)
+        violation = np.where(weights != 0.0, np.abs(pull), at_zero)
+        assert not weights[~active].any()
+        worst = max(worst, violation[active].max())
+    assert worst <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("table", "lam"),
+    [
+        *((copied_table(seed), lam) for seed in range(3) for lam in (2e-3, 1e-2, 3e-2)),
+        (mixed_table(), 2e-3),
+        (scale_free_table(15, 3, 1000), 1e-2),
+    ],
+)
+def test_light_and_full_reach_the_same_objective(table, lam):
+    """And so does a fit with all features active: none left out would have lowered it."""
+    full = drain(table, FeatureGrafting(lam=lam, lam2=0.02))
+    light = drain(table, GraftingLight(lam=lam, lam2=0.02))
+    assert full.outcome.converged
+    assert light.outcome.converged
+    assert light.outcome.objective == pytest.approx(full.outcome.objective, abs=1e-10)
+    network = FeatureNetwork(PairCounts(table), table.names, table.labels)
+    for i, j in itertools.combinations(range(table.n_variables), 2):
+        for cell in range(int(table.cardinalities[i] * table.cardinalities[j])):
+            network.activate(i, j, cell)
+    penalty = Penalty(lam, 0.02, False, False)
+    network.fit(penalty, tolerance=1e-8)
+    best = network.polish(penalty, tolerance=1e-10).objective
+    assert full.outcome.objective == pytest.approx(best, abs=1e-9)
+
+
+def test_light_is_behind_on_its_way():
+    table = copied_table(1)
+    full = drain(table, FeatureGrafting(lam=2e-3, lam2=0.02))
+    light = drain(table, GraftingLight(lam=2e-3, lam2=0.02))
+    for of_full, of_light in zip(full.steps[:10], light.steps[:10], strict=True):
+        assert of_light.objective > of_full.objective
+        assert of_light.kkt_residual > of_full.kkt_residual
+
+
+def test_light_goes_on_where_a_full_fit_shows_that_features_violate():
+    noted = 0
+    for seed in range(12):
+        run = drain(copied_table(seed), GraftingLight(lam=2e-3, lam2=1e-3))
+        assert run.outcome.converged
+        for step in run.steps:
+            if step.notes:
+                noted += 1
+                assert "fitted fully" in step.notes[0]
+                # The fit came before the step.
+                assert step.previous_objective < run.steps[step.index - 2].objective
+    assert noted > 0
+
+
+@every_learner
+def test_where_no_feature_violates_the_run_stops_at_once(learner):
+    run = drain(mixed_table(), learner(lam=0.9))
+    assert run.steps == []
+    assert run.outcome.converged
+    assert run.outcome.model().n_edges == 0
+    worst = max(final_scores(run).values())
+    assert run.outcome.certificate.worst_score == pytest.approx(worst, rel=1e-9)
+    assert f"{worst:.3g}" in run.outcome.stop_reason
+    assert "Lower λ" in run.outcome.stop_reason
+    assert run.outcome.tests >= run.outcome.certificate.scored > 0
+
+
+@every_learner
+def test_with_hardly_a_price_every_feature_that_can_be_active_is(learner):
+    table = copied_table(2, 3)
+    run = drain(table, learner(lam=1e-12, lam2=1e-3))
+    assert run.outcome.model().n_edges == 3
+    counts = run.outcome.feature_counts()
+    assert (counts[:, 0] == counts[:, 1]).all()
+    assert run.outcome.stop_reason == "Every feature of every pair of variables is active."
+    assert run.outcome.certificate.worst_score is None
+    assert run.outcome.converged
+
+
+# Partially active edges.
+
+
+@every_learner
+def test_how_much_of_an_edge_is_active_is_kept_at_every_step(learner):
+    run = recorded(learner.name, "mixed")
+    sizes = run.table.cardinalities
+    active: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    partial = 0
+    for step in run.steps:
+        for i, j, a, b, score in step.features:
+            assert (a, b) not in active.setdefault((i, j), set())
+            active[i, j].add((a, b))
+            assert score > run.learner.lam
+        assert {edge[:2] for edge in step.activated} <= {feature[:2] for feature in step.features}
+        counts = step.feature_counts()
+        edges = [tuple(edge) for edge in step.active_edges().tolist()]
+        assert [len(active[edge]) for edge in edges] == counts[:, 0].tolist()
+        assert [sizes[i] * sizes[j] for i, j in edges] == counts[:, 1].tolist()
+        partial += int((counts[:, 0] < counts[:, 1]).sum())
+        for edge, cells in zip(edges, step.history.active_cells_at(step.index), strict=True):
+            assert set(zip(*np.nonzero(cells), strict=True)) == active[edge]
+    assert partial > 0
+    last = run.steps[-1].feature_counts()
+    assert np.array_equal(run.outcome.feature_counts(), last)
+
+
+def test_of_learners_of_whole_edges_every_feature_is_active():
+    run = recorded("edge-grafting", "mixed")
+    assert all(step.features == () for step in run.steps)
+    counts = run.outcome.feature_counts()
+    assert len(counts) == run.outcome.model().n_edges
+    assert (counts[:, 0] == counts[:, 1]).all()
+
+
+# Options.
+
+
+@every_learner
+def test_budgets_end_a_run_and_say_so(learner):
+    table = copied_table(0)
+    run = drain(table, learner(lam=1e-3, max_features=7))
+    assert len(features_of(run)) == 7
+    assert run.outcome.stop_reason == "The feature budget of 7 is used up."
+    assert not run.outcome.converged
+    assert run.outcome.kkt_residual <= 1e-6
+    run = drain(table, learner(lam=1e-3, max_edges=3))
+    assert run.outcome.model().n_edges == 3
+    assert run.outcome.stop_reason == "The edge budget of 3 edges is used up."
+    assert len(run.steps[-1].activated) == 1
+
+
+@every_learner
+@pytest.mark.parametrize("options", [{"max_features": 0}, {"lam": 0.0}, {"lam2": -1.0}])
+def test_bad_options_are_refused(learner, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        learner(**options)
+
+
+@every_learner
+def test_the_default_lam_lets_hardly_any_noise_in(learner):
+    rng = np.random.default_rng(4)
+    noise = DiscreteTable.from_codes(rng.integers(0, 4, size=(800, 25)))
+    assert len(features_of(drain(noise, learner()))) <= 3
+    # And what depends on something is found all the same.
+    found = picks(drain(copied_table(0, 8, 2000), learner()))
+    assert {(i - 1) // 2 for i in range(1, 8)} <= {i for i, _ in found}
+    assert {((i - 1) // 2, i) for i in range(1, 8)} <= set(found)
+
+
+def test_default_options_follow_from_rows_and_states_alone():
+    one, other = copied_table(0), copied_table(0, rows=2400)
+    settings = [FeatureGrafting().settings(PairCounts(table)) for table in (one, other)]
+    assert settings[0].lam == pytest.approx(2 * settings[1].lam, rel=0.1)
+    assert settings[0].penalty.lam2 == pytest.approx(2 * settings[1].penalty.lam2, rel=0.05)
+    constant = DiscreteTable.from_codes(np.zeros((20, 3), dtype=int), cardinalities=[2] * 3)
+    assert FeatureGrafting().settings(PairCounts(constant)).lam == 1e-3
+
+
+@every_learner
+def test_other_options_take_over_in_mid_run(learner):
+    table = copied_table(3)
+    generator = learner(lam=2e-2, lam2=0.02).steps(table)
+    steps = [next(generator) for _ in range(3)]
+    other = GraftingLight if learner is FeatureGrafting else FeatureGrafting
+    steps.append(generator.send(other(lam=0.5)))  # of another kind: nothing changes
+    assert steps[-1].test.lam == 2e-2
+    steps.append(generator.send(learner(lam=2e-3, lam2=0.05)))
+    assert steps[-1].test.lam == 2e-3
+    while True:
+        try:
+            steps.append(next(generator))
+        except StopIteration as stop:
+            outcome = stop.value
+            break
+    alone = drain(table, learner(lam=2e-3, lam2=0.05)).outcome
+    assert outcome.converged
+    assert outcome.objective == pytest.approx(alone.objective, abs=1e-10)
+
+
+@every_learner
+def test_closing_early_leaves_what_was_yielded(learner: type[FeatureOptions]):
+    generator = learner(lam=2e-3).steps(copied_table(0))
+    steps = [next(generator) for _ in range(4)]
+    models = [step.model().weights for step in steps]
+    generator.close()
+    for step, weights in zip(steps, models, strict=True):
+        assert np.array_equal(step.model().weights, weights)
+        assert len(step.feature_counts()) == step.edges

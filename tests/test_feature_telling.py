@@ -1,0 +1,196 @@
+"""What is told of single features: sentences, records, answers and files."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from test_records import check_types, documented_keys, strict
+
+import graftviz as gv
+from graftviz.__main__ import main
+from graftviz.formats.result_json import result_record
+from graftviz.formats.tables import EDGE_COLUMNS, FEATURE_COLUMNS, edges_csv
+from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.grafting_light import GraftingLight
+from graftviz.narrative import learner_at, outcome_words, step_words, why_edge, why_not
+from graftviz.narrative.phrases import pair, score
+from graftviz.player.records import answer, outcome_record, recorded_run, run_header
+from graftviz.runs import Branch, Run
+from graftviz.table import DiscreteTable
+
+
+def table(rows: int = 700) -> DiscreteTable:
+    """A chain of variables of three states, labelled a, b and c."""
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 3, size=(rows, 6))
+    for i in range(1, 6):
+        copies = rng.random(rows) < 0.5
+        codes[copies, i] = codes[copies, i - 1]
+    names = tuple(f"v{i}" for i in range(6))
+    return DiscreteTable(codes.T.astype(np.uint8), names, (("a", "b", "c"),) * 6)
+
+
+TABLE = table()
+LEARNERS: list[FeatureOptions] = [
+    FeatureGrafting(lam=0.02, lam2=0.02),
+    GraftingLight(lam=0.02, lam2=0.02),
+    FeatureGrafting(lam=0.01, max_features=9),
+    GraftingLight(lam=0.01, max_edges=3),
+]
+
+
+def finished(learner: FeatureOptions, **settings: Any) -> Run:
+    run = Run(TABLE, learner, **settings)
+    while run.advance():
+        pass
+    return run
+
+
+RUNS = [finished(learner) for learner in LEARNERS]
+every_run = pytest.mark.parametrize("run", RUNS, ids=range(len(RUNS)))
+
+
+@every_run
+def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -> None:
+    assert len(run.steps) > 2
+    for step in run.steps:
+        words = step_words(step, run.learner, TABLE.names)
+        [(i, j, a, b, own)] = step.features
+        assert f"v{i} = {'abc'[a]} with v{j} = {'abc'[b]}" in words
+        assert f"{score(own)} of" in words
+        assert f"λ = {run.learner.lam:g}" in words
+        assert f"{step.tests:,} " in words
+        edges = [tuple(edge) for edge in step.active_edges().tolist()]
+        active, possible = step.feature_counts()[edges.index((i, j))].tolist()
+        share = f"{active} of its {possible}" if active < possible else f"all of its {possible}"
+        assert f"{share} features" in words
+        assert ("becomes an edge" in words) == bool(step.activated)
+        assert ("took one step" in words) == isinstance(run.learner, GraftingLight)
+        assert pair(TABLE.names, i, j) in words
+
+
+def test_the_end_is_told_in_features() -> None:
+    assert "No inactive feature violates" in outcome_words(RUNS[0].outcome)
+    assert "largest score of an inactive feature" in outcome_words(RUNS[2].outcome)
+    last = RUNS[3].steps[-1]
+    assert "uses up the edge budget of 3 edges" in step_words(
+        last, learner_at(RUNS[3], last.index), TABLE.names
+    )
+
+
+@every_run
+def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> None:
+    for t in (1, len(run.steps)):
+        step = run.steps[t - 1]
+        model = step.model()
+        for e, (i, j) in enumerate(step.active_edges().tolist()):
+            told = why_edge(run, i, j, t)
+            cells = np.array(told["active"])
+            assert np.array_equal(cells, step.history.active_cells_at(t)[e])
+            assert np.array_equal(np.array(told["weights"]), model.edge_weights(e))
+            assert not np.array(told["weights"])[~cells].any()
+            assert f"{np.count_nonzero(cells)} of its {cells.size}" in told["words"] or cells.all()
+            assert "nan" not in told["words"]
+
+
+@every_run
+def test_an_absent_pair_is_told_with_its_best_feature(run: Run) -> None:
+    for t in (0, 1, len(run.steps)):
+        active = set(map(tuple, run.steps[t - 1].active_edges().tolist())) if t else set()
+        for i, j in ((0, 5), (1, 4), (2, 5)):
+            if (i, j) in active:
+                continue
+            told = why_not(run, i, j, t)
+            joint = np.zeros((3, 3))
+            np.add.at(joint, (TABLE.codes[i], TABLE.codes[j]), 1 / TABLE.n_rows)
+            gaps = np.abs(np.outer(joint.sum(axis=1), joint.sum(axis=0)) - joint)
+            assert told["score"] == pytest.approx(gaps.max(), abs=1e-9)
+            assert told["violates"] == (gaps.max() > run.learner.lam)
+            assert told["tests"] == t
+            a, b = np.unravel_index(int(gaps.argmax()), gaps.shape)
+            assert f"v{i} = {'abc'[a]} with v{j} = {'abc'[b]}" in told["words"]
+
+
+@every_run
+def test_records_have_the_documented_keys_and_count_features(run: Run) -> None:
+    header, records, outcome = recorded_run(run, title="A chain")
+    for part in (header, *records, outcome):
+        strict(part)
+        check_types(part)
+    counts: dict[tuple[int, int], list[int]] = {}
+    for step, record in zip(run.steps, records, strict=True):
+        assert set(record) | {"layout"} == documented_keys("Record")
+        counts |= {(i, j): both for i, j, *both in record["features"]}
+        edges = map(tuple, step.active_edges().tolist())
+        assert [counts[edge] for edge in edges] == step.feature_counts().tolist()
+    assert outcome is not None
+    assert outcome["certificate"]["unit"] == "feature"
+    assert header["threshold"]["value"] == header["lam"] == run.learner.lam
+    i, j = run.steps[0].activated[0][:2]
+    for question in ({"kind": "edge", "i": i, "j": j, "t": 1}, {"kind": "node", "i": 0, "t": 1}):
+        check_types(strict(answer(run, question)))
+
+
+def test_a_rule_for_lambda_is_told_as_what_it_came_to() -> None:
+    header = run_header(finished(FeatureGrafting(max_features=2)), title="")
+    assert header["learner"]["options"]["lam"] is None
+    assert header["lam"] > 0
+    nothing = finished(FeatureGrafting(lam=0.9))
+    assert run_header(nothing, title="")["lam"] == 0.9
+    assert outcome_record(nothing)["edges"] == 0  # type: ignore[index]
+
+
+def test_a_branch_goes_on_with_other_options() -> None:
+    run = finished(LEARNERS[0], branch=Branch(2, FeatureGrafting(lam=0.015, lam2=0.02)))
+    assert [step.test.lam for step in run.steps[:4]] == [0.02, 0.02, 0.015, 0.015]
+    assert "λ = 0.015" in step_words(run.steps[2], learner_at(run, 3), TABLE.names)
+    assert run.outcome is not None
+    assert run.outcome.converged
+
+
+def test_files_say_how_much_of_an_edge_is_active() -> None:
+    result = RUNS[0].result()
+    rows = list(csv.reader(io.StringIO(edges_csv(result))))
+    assert rows[0] == [*EDGE_COLUMNS, *FEATURE_COLUMNS]
+    assert RUNS[0].outcome is not None
+    told = [[int(row[-2]), int(row[-1])] for row in rows[1:]]
+    assert told == RUNS[0].outcome.feature_counts().tolist()
+    record = json.loads(json.dumps(result_record(result)))
+    assert record["certificate"]["unit"] == "feature"
+    assert len(record["certificate"]["worst_states"]) == 2
+    # Whole edges have no such columns.
+    whole = gv.learn(TABLE, gv.EdgeGrafting(max_edges=2))
+    assert edges_csv(whole).splitlines()[0] == ",".join(EDGE_COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["feature-grafting", "grafting-light"])
+def test_the_command_line_learns_with_it(name: str, tmp_path: Any, capsys: Any) -> None:
+    data = tmp_path / "table.csv"
+    lines = [",".join(TABLE.names), *(",".join("abc"[c] for c in row) for row in TABLE.codes.T)]
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    out = tmp_path / "out"
+    options = ["--set", "lam=0.02", "--set", "max_features=12", "--out", str(out)]
+    assert main(["learn", str(data), "--learner", name, *options]) == 0
+    record = json.loads((out / "result.json").read_text(encoding="utf-8"))
+    assert record["learner"] == name
+    assert record["options"]["max_features"] == 12
+    assert "feature budget of 12" in record["stop_reason"]
+    assert (out / "edges.csv").read_text(encoding="utf-8").startswith("source,target,")
+    page = (out / "replay.html").read_text(encoding="utf-8")
+    assert re.search(r"partially active", page)
+
+
+def test_an_unstable_end_names_what_these_learners_have_for_it() -> None:
+    outcome = RUNS[0].outcome
+    assert outcome is not None
+    words = outcome_words(dataclasses.replace(outcome, bp_restart_gap=0.3))
+    assert "More λ₂ or fewer edges" in words
+    assert "refit" not in words
