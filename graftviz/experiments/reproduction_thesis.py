@@ -7,6 +7,7 @@ from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import PAPER, REHEARSAL, SMALL, Claim, Experiment
 from graftviz.experiments.reproduction_best_choice import (
     CACHED,
+    FEWER,
     MORE_SEEDS,
     ONE_SEED,
     T_MAX,
@@ -65,6 +66,7 @@ def _on_data(
         claims=(
             _CORRELATED,
             _FASTER,
+            FEWER,
             Claim(
                 "Smaller α converge faster, at a somewhat worse objective.",
                 judged.better_with_alpha("objective"),
@@ -89,6 +91,7 @@ EXPERIMENTS = (
                 "Online edge grafting converges faster than edge grafting.",
                 judged.faster_than_edge_grafting(),
             ),
+            FEWER,
             Claim("First hit converges last.", judged.first_hit_converges_last()),
         ),
         notes=(_LOST, ONE_SEED),
@@ -120,6 +123,7 @@ EXPERIMENTS = (
         study=Curves(_SIZES, _METHODS, ("objective",)),
         claims=(
             _FASTER,
+            FEWER,
             Claim(
                 "α matters less for the objective than for recall.", judged.small_loss_by_alpha()
             ),

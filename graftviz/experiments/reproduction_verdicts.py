@@ -56,25 +56,37 @@ def faster_than_edge_grafting() -> Judge:
 
     def judge(results: Results) -> Verdict:
         times = {panel: _speedups(results, panel, "seconds") for panel in _panels(results)}
-        counts = {panel: _speedups(results, panel, "tests") for panel in times}
-        told = [
-            f"{panel.title}: edge grafting takes {_span(times[panel].values())} times as long, "
-            f"with {_span(counts[panel].values())} times as many tests"
-            for panel in times
-        ]
-        for k, ratios in enumerate(times.values()):
+        told = []
+        for panel, ratios in times.items():
             slow = [f"{alpha:g}" for alpha, ratio in ratios.items() if ratio <= 1.0]
-            if slow:
-                told[k] += f" (best-choice is not faster at α = {', '.join(slow)})"
-        sentence = "; ".join(told) + "."
-        met = [ratio > 1.0 for ratios in times.values() for ratio in ratios.values()]
+            excepted = f", best-choice not being faster at α = {', '.join(slow)}" if slow else ""
+            took = f"edge grafting takes {_span(ratios.values())} times as long"
+            told.append(f"{panel.title}: {took}{excepted}")
         return verdict(
-            met,
-            sentence,
+            [ratio > 1.0 for ratios in times.values() for ratio in ratios.values()],
+            "; ".join(told) + ".",
             time_ratios=_by_panel(times),
-            test_ratios=_by_panel(counts),
-            table_ratios=_by_panel({panel: _speedups(results, panel, "tables") for panel in times}),
         )
+
+    return judge
+
+
+def fewer_operations() -> Judge:
+    """Judge that best-choice tests fewer edges and counts fewer pair tables, at every α."""
+
+    def judge(results: Results) -> Verdict:
+        met, told, numbers = [], [], {}
+        for panel in _panels(results):
+            tests, tables = (
+                _speedups(results, panel, quantity) for quantity in ("tests", "tables")
+            )
+            met += [ratio > 1.0 for ratio in (*tests.values(), *tables.values())]
+            told.append(
+                f"{panel.title}: edge grafting scores {_span(tests.values())} times as many edges "
+                f"and counts {_span(tables.values())} times as many tables"
+            )
+            numbers[panel.title] = {"tests": _keyed(tests), "tables": _keyed(tables)}
+        return verdict(met, "; ".join(told) + ".", panels=numbers)
 
     return judge
 
@@ -105,11 +117,13 @@ def gap_grows() -> Judge:
     return judge
 
 
-def many_times_as_long(times: float) -> Judge:
-    """Judge that edge grafting takes about so many times as long in the largest panel."""
+def many_times_as_long(times: float, nodes: int) -> Judge:
+    """Judge that edge grafting takes about so many times as long with so many variables."""
 
     def judge(results: Results) -> Verdict:
-        panel = _panels(results)[-1]
+        panel = next((panel for panel in _panels(results) if panel.size.nodes == nodes), None)
+        if panel is None:
+            raise NotMeasured(f"{nodes} variables were not measured; --scale paper has them.")
         ratios = _speedups(results, panel, "seconds")
         middle = float(np.median(list(ratios.values())))
         return verdict(
@@ -454,9 +468,11 @@ def _mean_ratio(ratios: dict[float, float]) -> float:
     return math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
 
 
-def _span(values: Iterable[float], form: str = ".2g") -> str:
+def _span(values: Iterable[float], form: str = "") -> str:
+    """Return the least and the largest value, large ones without digits behind the point."""
     found = list(values)
-    return f"{min(found):{form}} to {max(found):{form}}"
+    ends = (f"{end:{form or (',.0f' if end >= 10 else '.2g')}}" for end in (min(found), max(found)))
+    return " to ".join(ends)
 
 
 def _listed(values: Sequence[float]) -> str:

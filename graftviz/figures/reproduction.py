@@ -22,7 +22,7 @@ AXES = {
 }
 # Viridis without its bright end, dark for small values; each with a dash of its own.
 _SCALE = ("#440154", "#3B528B", "#21918C", "#35B779", "#7AB52B")
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_DASHES = ("solid", "dash", "longdashdot", "dashdot", "longdash")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 
 
@@ -166,7 +166,7 @@ class Ranks(NamedTuple):
 
 
 def rank_figure(title: str, ranks: Ranks, possible: int) -> go.Figure:
-    """Draw mean, expected and extreme ranks against the size of the reservoir, both axes in logs.
+    """Draw mean, expected and extreme ranks against the size of the reservoir, which is in logs.
 
     Ranks are shares of `possible`, in percent.
     """
@@ -199,7 +199,7 @@ def rank_figure(title: str, ranks: Ranks, possible: int) -> go.Figure:
             )
         )
     figure.update_xaxes(title_text="size of the reservoir |R|", type="log", dtick=1)
-    figure.update_yaxes(title_text="rank of its best edge, % of all pairs", type="log", dtick=1)
+    figure.update_yaxes(title_text="rank of its best edge, % of all pairs", rangemode="tozero")
     return finish(figure, title, 560)
 
 
@@ -247,9 +247,11 @@ def growth_figure(title: str, groups: Mapping[str, Sequence[Growth]]) -> go.Figu
                     row=1,
                     col=column,
                 )
-    figure.update_xaxes(title_text="variables n", type="log")
-    figure.update_yaxes(title_text="counted", type="log", row=1, col=1)
-    figure.update_yaxes(type="log")
+    sizes = sorted({n for growths in groups.values() for growth in growths for n in growth.n})
+    words = [f"{n:,}" for n in sizes]
+    figure.update_xaxes(title_text="variables n", type="log", tickvals=sizes, ticktext=words)
+    figure.update_yaxes(type="log", dtick=1)
+    figure.update_yaxes(title_text="counted", row=1, col=1)
     return finish(figure, title, 560)
 
 
