@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graftviz.experiments import reproduction_counts as counts
+from graftviz.experiments import reproduction_quality as quality
 from graftviz.experiments import reproduction_ranks as ranks
 from graftviz.experiments import reproduction_tuning as tuning
 from graftviz.experiments import reproduction_verdicts as judged
@@ -31,7 +32,7 @@ STEPS = 5
 
 
 def panel(nodes=N, edges=10):
-    return Panel(Size(nodes, 100, held_out=10, seed=0), edges)
+    return Panel(Size(nodes, 100, held_out=10), edges)
 
 
 def curve(**ends):
@@ -134,7 +135,7 @@ def test_better_with_alpha_wants_quality_and_time(quantity, good, bad):
 
         return ends
 
-    judge = judged.better_with_alpha(quantity)
+    judge = quality.better_with_alpha(quantity)
     assert held(judge, results(of(good, slower=True))) is True
     assert held(judge, results(of(good, slower=False))) == "partly"
     assert held(judge, results(of(bad, slower=True))) == "partly"
@@ -142,7 +143,7 @@ def test_better_with_alpha_wants_quality_and_time(quantity, good, bad):
 
 
 def test_first_hit_is_quick_but_poor_when_it_is():
-    judge = judged.quick_but_poor("recall")
+    judge = quality.quick_but_poor("recall")
     quick = {"seconds": 0.1, "recall": 0.1}
     slow = {"seconds": 7.0, "recall": 0.9}
     for ends, wanted in ((quick, True), (slow, False), ({**quick, "seconds": 7.0}, "partly")):
@@ -171,24 +172,24 @@ def test_alpha_costs_less_objective_than_recall_or_not():
 
         return ends
 
-    assert held(judged.small_loss_by_alpha(), results(of(1.0))) is True
-    assert held(judged.small_loss_by_alpha(), results(of(40.0))) is False
-    assert held(judged.alpha_matters(), results(of(40.0))) is True
-    assert held(judged.alpha_matters(), results(of(1.0))) is False
+    assert held(quality.small_loss_by_alpha(), results(of(1.0))) is True
+    assert held(quality.small_loss_by_alpha(), results(of(40.0))) is False
+    assert held(quality.alpha_matters(), results(of(40.0))) is True
+    assert held(quality.alpha_matters(), results(of(1.0))) is False
 
 
 def test_correlation_and_overfitting_are_seen_along_the_runs():
     falling = results(lambda *_: {})
-    assert held(judged.objective_and_nlpl_fall_together(), falling) is True
-    assert held(judged.nobody_overfits(), falling) is True
+    assert held(quality.objective_and_nlpl_fall_together(), falling) is True
+    assert held(quality.nobody_overfits(), falling) is True
     for result in falling.values():
         result["points"]["nlpl"] = [100.0, 40.0, 45.0, 50.0, 55.0, 60.0]
-    assert held(judged.objective_and_nlpl_fall_together(), falling) is False
-    assert held(judged.nobody_overfits(), falling) is False
+    assert held(quality.objective_and_nlpl_fall_together(), falling) is False
+    assert held(quality.nobody_overfits(), falling) is False
     for result in falling.values():
         result["points"]["nlpl"] = [None] * (STEPS + 1)
     with pytest.raises(NotMeasured, match="held-out rows"):
-        judged.nobody_overfits()(falling)
+        quality.nobody_overfits()(falling)
 
 
 def test_edge_grafting_starts_late_when_counting_takes_long():
@@ -208,7 +209,7 @@ def test_the_hub_rule_helps_where_recall_is_higher_at_the_same_edges():
 
         return ends
 
-    judge = judged.hubs_help()
+    judge = quality.hubs_help()
     shown = {"methods": hub_methods()}
     assert held(judge, results(of((0.2,) * 5), **shown)) is True
     assert held(judge, results(of((0.0,) * 5), **shown)) is False
@@ -222,9 +223,9 @@ def test_the_hub_rule_helps_where_recall_is_higher_at_the_same_edges():
 def test_nothing_is_judged_without_results():
     judges = [
         judged.faster_than_edge_grafting(),
-        judged.better_with_alpha("recall"),
+        quality.better_with_alpha("recall"),
         judged.same_objective(),
-        judged.hubs_help(),
+        quality.hubs_help(),
         *(claim.judge for claim in (*ranks.CLAIMS, *counts.CLAIMS, *tuning.CLAIMS)),
     ]
     for judge in judges:
@@ -249,13 +250,13 @@ def test_the_expected_rank_is_the_mean_over_all_reservoirs():
 
 
 def test_counts_are_those_of_the_run():
-    size = Size(12, 300, held_out=20, seed=0)
+    size = Size(12, 300, held_out=20)
     data, where = Data(), Panel(size, 5)
     found = {}
     for method in (baselines()[0], best_choice(1.0)):
         part = LearnerPart(where, method, 0, held_out=False)
         found[part] = part.measure(data, lambda done: None)
-        run = Run(data.problem(size).train, where.learner(method))
+        run = Run(data.problem(part.size).train, where.learner(method))
         while run.advance():
             pass
         row = next(
@@ -271,11 +272,11 @@ def test_counts_are_those_of_the_run():
 
 
 def test_curves_begin_with_the_model_without_edges_and_end_where_the_run_did():
-    size = Size(10, 300, held_out=40, seed=0)
+    size = Size(10, 300, held_out=40)
     data = Data()
     part = LearnerPart(Panel(size, 8), baselines()[0], 0)
     found = part.measure(data, lambda done: None)
-    points, problem = found["points"], data.problem(size)
+    points, problem = found["points"], data.problem(part.size)
     run = Run(
         problem.train, part.panel.learner(part.method), test=problem.test, truth=problem.truth
     )

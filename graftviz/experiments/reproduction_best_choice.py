@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graftviz.experiments import reproduction_counts as counts
+from graftviz.experiments import reproduction_quality as quality
 from graftviz.experiments import reproduction_ranks as ranks
 from graftviz.experiments import reproduction_tuning as tuning
 from graftviz.experiments import reproduction_verdicts as judged
@@ -56,7 +57,12 @@ def until_converged(paper: int, small: int) -> Mapping[str, tuple[Panel, ...]]:
 _THREE_SIZES = three_n((200, 400, 600), (50, 100))
 ONE_SEED = "One sample and one seed a size, as far as the paper says; --seed draws others."
 CACHED = "Figures of the same runs share them: in one folder the second costs nothing."
-MORE_SEEDS = "Three seeds of the learners; the figure shows the first, the verdict is their mean."
+MORE_SEEDS = "Three samples of other graphs; the figure shows the first, the verdict is their mean."
+LAZY = (
+    "Edge grafting here scores a pair again only when it could be the maximum, which takes much of "
+    "the paper's cost away; its tests and tables are counted as the paper's algorithm makes them. "
+    "Times are the fastest of three runs."
+)
 T_MAX = "The paper asks for t_max ≪ n and gives no number: n / 4."
 
 _FASTER = Claim(
@@ -90,11 +96,11 @@ EXPERIMENTS = (
             FEWER,
             Claim(
                 "A larger α gives a better objective and takes longer.",
-                judged.better_with_alpha("objective"),
+                quality.better_with_alpha("objective"),
             ),
             Claim(
                 "First hit reaches the edge limit soonest, with a worse objective.",
-                judged.quick_but_poor("objective"),
+                quality.quick_but_poor("objective"),
             ),
             _GAP_GROWS,
             Claim(
@@ -102,7 +108,7 @@ EXPERIMENTS = (
                 judged.many_times_as_long(10.0, 600),
             ),
         ),
-        notes=(T_MAX, ONE_SEED, CACHED),
+        notes=(LAZY, T_MAX, ONE_SEED, CACHED),
         cost={SMALL: "15 s", PAPER: "5 min"},
     ),
     Experiment(
@@ -113,14 +119,14 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Objective and held-out NLPL are positively correlated.",
-                judged.objective_and_nlpl_fall_together(),
+                quality.objective_and_nlpl_fall_together(),
             ),
-            Claim("Also with small α the models do not overfit.", judged.nobody_overfits()),
+            Claim("Also with small α the models do not overfit.", quality.nobody_overfits()),
             Claim(
-                "A larger α predicts better, and takes longer.", judged.better_with_alpha("nlpl")
+                "A larger α predicts better, and takes longer.", quality.better_with_alpha("nlpl")
             ),
         ),
-        notes=(T_MAX, ONE_SEED, CACHED),
+        notes=(LAZY, T_MAX, ONE_SEED, CACHED),
         cost={SMALL: "15 s", PAPER: "5 min"},
     ),
     Experiment(
@@ -131,14 +137,14 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "A larger α recovers more of the true edges, and takes longer.",
-                judged.better_with_alpha("recall"),
+                quality.better_with_alpha("recall"),
             ),
             Claim(
                 "First hit reaches the edge limit soonest, with the poorest edges.",
-                judged.quick_but_poor("recall"),
+                quality.quick_but_poor("recall"),
             ),
         ),
-        notes=(T_MAX, ONE_SEED, CACHED),
+        notes=(LAZY, T_MAX, ONE_SEED, CACHED),
         cost={SMALL: "15 s", PAPER: "5 min"},
     ),
     Experiment(
@@ -160,7 +166,7 @@ EXPERIMENTS = (
                 judged.edge_grafting_starts_late(),
             ),
         ),
-        notes=(T_MAX, ONE_SEED),
+        notes=(LAZY, T_MAX, ONE_SEED),
         cost={SMALL: "20 s", PAPER: "10 min"},
     ),
     Experiment(
@@ -178,7 +184,7 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "At the same number of edges the hub heuristic finds more of the true ones.",
-                judged.hubs_help(),
+                quality.hubs_help(),
             ),
         ),
         notes=(T_MAX, MORE_SEEDS),
@@ -209,17 +215,18 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Objective and held-out NLPL are positively correlated.",
-                judged.objective_and_nlpl_fall_together(),
+                quality.objective_and_nlpl_fall_together(),
             ),
             _FASTER,
             FEWER,
             Claim(
                 "Smaller α converge faster, at a somewhat worse objective.",
-                judged.better_with_alpha("objective"),
+                quality.better_with_alpha("objective"),
             ),
             _GAP_GROWS,
         ),
         notes=(
+            LAZY,
             T_MAX,
             ONE_SEED,
             "The paper gives no edge budget here: 3n edges. Jester: users who rated all jokes, or "

@@ -62,7 +62,7 @@ class Curves(Study):
     held_out : bool
         Whether the NLPL of held-out rows is measured after every step.
     repeats : int
-        Seeds of the learners.
+        Samples, each with a seed of its own.
     axis : str
         What lies along the horizontal axis at first: a key of
         :data:`graftviz.figures.reproduction.AXES`.
@@ -107,11 +107,9 @@ class Curves(Study):
         """Draw the curves; of several seeds the first."""
         pictures = []
         for panel in panels(results):
-            here = [
-                curve
-                for curve in curves(results)
-                if curve.part.panel == panel and curve.part.seed == panel.size.seed
-            ]
+            found = [curve for curve in curves(results) if curve.part.panel == panel]
+            first = min(curve.part.seed for curve in found)
+            here = [curve for curve in found if curve.part.seed == first]
             lines = {
                 QUANTITIES[key]: [
                     _line(curve, key, self._whole(results, panel))

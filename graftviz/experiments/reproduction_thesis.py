@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from graftviz.experiments import reproduction_quality as quality
 from graftviz.experiments import reproduction_verdicts as judged
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction import PAPER, REHEARSAL, SMALL, Claim, Experiment
 from graftviz.experiments.reproduction_best_choice import (
     CACHED,
     FEWER,
+    LAZY,
     MORE_SEEDS,
     ONE_SEED,
     T_MAX,
@@ -30,10 +32,10 @@ _FASTER = Claim(
 _GAP_GROWS = Claim("The more variables, the larger the advantage.", judged.gap_grows())
 _CORRELATED = Claim(
     "Objective and held-out NLPL are positively correlated.",
-    judged.objective_and_nlpl_fall_together(),
+    quality.objective_and_nlpl_fall_together(),
 )
 _FIRST_HIT = Claim(
-    "First hit reaches its edges soonest, and fits poorly.", judged.quick_but_poor("objective")
+    "First hit reaches its edges soonest, and fits poorly.", quality.quick_but_poor("objective")
 )
 
 
@@ -69,12 +71,12 @@ def _on_data(
             FEWER,
             Claim(
                 "Smaller α converge faster, at a somewhat worse objective.",
-                judged.better_with_alpha("objective"),
+                quality.better_with_alpha("objective"),
             ),
             _FIRST_HIT,
             *more,
         ),
-        notes=(T_MAX, ONE_SEED, *notes),
+        notes=(LAZY, T_MAX, ONE_SEED, *notes),
         cost={SMALL: "15 s", PAPER: "2 min"},
     )
 
@@ -94,7 +96,7 @@ EXPERIMENTS = (
             FEWER,
             Claim("First hit converges last.", judged.first_hit_converges_last()),
         ),
-        notes=(_LOST, ONE_SEED),
+        notes=(LAZY, _LOST, ONE_SEED),
         cost={SMALL: "15 s", PAPER: "1 min"},
     ),
     Experiment(
@@ -105,15 +107,15 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "A larger α recovers more of the true edges, and takes longer.",
-                judged.better_with_alpha("recall"),
+                quality.better_with_alpha("recall"),
             ),
             _GAP_GROWS,
             Claim(
                 "First hit reaches its edges soonest, with the poorest recall.",
-                judged.quick_but_poor("recall"),
+                quality.quick_but_poor("recall"),
             ),
         ),
-        notes=(_LOST, ONE_SEED, CACHED),
+        notes=(LAZY, _LOST, ONE_SEED, CACHED),
         cost={SMALL: "20 s", PAPER: "2 min"},
     ),
     Experiment(
@@ -125,11 +127,11 @@ EXPERIMENTS = (
             _FASTER,
             FEWER,
             Claim(
-                "α matters less for the objective than for recall.", judged.small_loss_by_alpha()
+                "α matters less for the objective than for recall.", quality.small_loss_by_alpha()
             ),
             _FIRST_HIT,
         ),
-        notes=(_LOST, ONE_SEED, CACHED),
+        notes=(LAZY, _LOST, ONE_SEED, CACHED),
         cost={SMALL: "20 s", PAPER: "2 min"},
     ),
     Experiment(
@@ -139,9 +141,9 @@ EXPERIMENTS = (
         study=Curves(_SIZES, _METHODS, ("nlpl",)),
         claims=(
             _CORRELATED,
-            Claim("Also with small α the models do not overfit.", judged.nobody_overfits()),
+            Claim("Also with small α the models do not overfit.", quality.nobody_overfits()),
         ),
-        notes=(_LOST, ONE_SEED, CACHED),
+        notes=(LAZY, _LOST, ONE_SEED, CACHED),
         cost={SMALL: "20 s", PAPER: "2 min"},
     ),
     Experiment(
@@ -159,7 +161,7 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Without the structure heuristics fewer of the true edges are found.",
-                judged.hubs_help(),
+                quality.hubs_help(),
             ),
         ),
         notes=(_LOST, MORE_SEEDS),
@@ -173,7 +175,7 @@ EXPERIMENTS = (
         200,
         Claim(
             "With these data the choice of α shows in the quality: a large α is to be preferred.",
-            judged.alpha_matters(),
+            quality.alpha_matters(),
         ),
         notes=("The thesis has 68 regions; the public file has 69.",),
     ),
