@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from graftviz.experiments.reproduction_data import SOURCES
 from graftviz.experiments.reproduction_list import EXPERIMENTS, experiment
 from graftviz.experiments.reproduction_runs import LearnerPart
 
+ROOT = Path(__file__).resolve().parent.parent
 NAMES = [item.name for item in EXPERIMENTS]
 QUICK = "best-choice-fig4"
 PARTS = len(experiment(QUICK).study.parts(REHEARSAL, 0))
@@ -199,6 +201,16 @@ def test_the_list_holds_all_figures_of_paper_and_chapter():
         assert set(item.study.needs()) <= set(SOURCES)
         works = [sum(part.work for part in item.study.parts(scale, 0)) for scale in SCALES]
         assert works == sorted(works)
+
+
+def test_the_results_page_has_every_experiment_with_its_statements():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    for item in EXPERIMENTS:
+        section = re.search(
+            rf"^### `{re.escape(item.name)}`.*?(?=^##|\Z)", page, re.DOTALL | re.MULTILINE
+        )
+        assert section, item.name
+        assert [c.words for c in item.claims if c.words not in section[0]] == []
 
 
 def test_without_its_data_an_experiment_says_what_to_download(tmp_path, capsys):

@@ -215,7 +215,7 @@ def _with_nlpl(results: Results) -> list[Curve]:
     found = [
         curve
         for curve in curves(results)
-        if curve.points["nlpl"][-1] is not None and len(curve.points["nlpl"]) > 2
+        if None not in curve.points["nlpl"] and len(curve.points["nlpl"]) > 2
     ]
     if not found:
         raise NotMeasured("No run was measured on held-out rows.")

@@ -109,9 +109,12 @@ def _sentence(reproduction: Reproduction, missing: str) -> str:
     if not reproduction.results:
         return f"Not run. {missing}".strip()
     verdicts = reproduction.verdicts()
-    judged = [verdict for _, verdict, _ in verdicts if verdict is not None]
-    good = sum(verdict.held is True for verdict in judged)
+    good = sum(verdict is not None and verdict.held is True for _, verdict, _ in verdicts)
     told = [f"{good} of {len(verdicts)} statements held."]
-    told += [verdict.sentence for verdict in judged if verdict.held is not True]
-    told += [f"Not judged: {why}" for _, verdict, why in verdicts if verdict is None]
-    return " ".join(dict.fromkeys([*told, *([missing] if missing else [])]))
+    for claim, verdict, why in verdicts:
+        if verdict is None:
+            told.append(f"Not judged: {claim.words} {why}")
+        elif verdict.held is not True:
+            word = held_in_words(verdict.held).capitalize()
+            told.append(f"{word}: {claim.words} Measured: {verdict.sentence}")
+    return " ".join([*told, *([missing] if missing else [])])

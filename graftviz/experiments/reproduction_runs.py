@@ -229,7 +229,7 @@ def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
     assert final is not None
     return {
         "points": {
-            name: list(values)
+            name: [_finite(value) for value in values]
             for name, values in zip(MEASURES, zip(*points, strict=True), strict=True)
         },
         "end": {
@@ -243,8 +243,8 @@ def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
             "kkt_residual": outcome.kkt_residual,
             "recall": final.recall,
             "precision": final.precision,
-            "nlpl": final.nlpl_test,
-            "bp_restart_gap": outcome.bp_restart_gap,
+            "nlpl": _finite(final.nlpl_test),
+            "bp_restart_gap": _finite(outcome.bp_restart_gap),
             "converged": outcome.converged,
             "stop_reason": outcome.stop_reason,
             "variables": run.table.n_variables,
@@ -252,6 +252,11 @@ def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
             "rows_held_out": 0 if run.test is None else run.test.n_rows,
         },
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a value as JSON can hold it: None for what is infinite or no number."""
+    return value if value is None or math.isfinite(value) else None
 
 
 class Curve(NamedTuple):
