@@ -61,7 +61,7 @@ MORE_SEEDS = "Three samples of other graphs; the figure shows the first, the ver
 LAZY = (
     "Edge grafting here scores a pair again only when it could be the maximum, which takes much of "
     "the paper's cost away; its tests and tables are counted as the paper's algorithm makes them. "
-    "Times are the fastest of three runs."
+    "Times are processor seconds, of the fastest of three runs where these are short."
 )
 T_MAX = "The paper asks for t_max ≪ n and gives no number: n / 4."
 

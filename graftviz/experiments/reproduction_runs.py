@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,14 +20,13 @@ from graftviz.learners.first_hit import FirstHit
 from graftviz.options import option_specs
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
-from graftviz.trace import Seconds
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 EDGE_GRAFTING, FIRST_HIT = "edge grafting", "first hit"
 WITHOUT_HUBS = ", no hub rule"
 POINTS = 240  # of a curve that are kept
 MEASURES = ("seconds", "tests", "tables", "edges", "objective", "recall", "nlpl")
-# Another program on the machine can double a short time: the fastest of some repetitions counts.
+# Other programs on the machine disturb a short run: the fastest of some repetitions counts.
 _SHORT_SECONDS, _REPETITIONS = 5.0, 3
 _WORK_OF_ALL_EDGES = 12  # n times: about where λ ends a run without a budget
 
@@ -175,18 +175,18 @@ class LearnerPart(Part):
         )
         while run.advance():
             tell(run.steps[-1].edges)
-        times = [[step.seconds for step in run.steps]]
-        while times[0] and times[0][-1].total < _SHORT_SECONDS and len(times) < _REPETITIONS:
+        times = [self._timed(problem.train)]
+        while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
             times.append(self._timed(problem.train))
-        fastest = min(times, key=lambda seconds: seconds[-1].total) if times[0] else []
-        return _recorded(run, fastest)
+        return _recorded(run, min(times, key=lambda seconds: seconds[-1:]))
 
-    def _timed(self, train: DiscreteTable) -> list[Seconds]:
-        """Return the time after every step of the same run once more, with nobody looking on."""
+    def _timed(self, train: DiscreteTable) -> list[float]:
+        """Return processor time after every step of the same run, with nobody looking on."""
         run = Run(train, self.panel.learner(self.method), seed=self.seed)
+        started, times = time.process_time(), []
         while run.advance():
-            pass
-        return [step.seconds for step in run.steps]
+            times.append(time.process_time() - started)
+        return times
 
 
 def _corner(table: DiscreteTable) -> DiscreteTable:
@@ -195,14 +195,14 @@ def _corner(table: DiscreteTable) -> DiscreteTable:
     return DiscreteTable(codes, table.names[:few], table.labels[:few])
 
 
-def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
+def _recorded(run: Run, times: Sequence[float]) -> dict[str, Any]:
     """Return the curves of a finished run, thinned out, and where it ended.
 
     Parameters
     ----------
     run : Run
-    times : sequence of Seconds
-        After every step.
+    times : sequence of float
+        Seconds after every step.
     """
     outcome, steps, start = run.outcome, run.steps, run.start
     assert outcome is not None
@@ -213,7 +213,8 @@ def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
     points: list[tuple[Any, ...]] = [(0.0, 0, 0, 0, first, start.recall, start.nlpl_test)]
     if steps and steps[0].tables_counted == steps[0].tables_possible:
         # Whoever counts all pairs first stands still for so long.
-        counting = times[0].statistics
+        seconds = steps[0].seconds
+        counting = times[0] * seconds.statistics / max(seconds.total, 1e-9)
         points.append(
             (counting, 0, steps[0].tables_possible, 0, first, start.recall, start.nlpl_test)
         )
@@ -221,7 +222,7 @@ def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
         step, metrics = steps[k], run.metrics[k]
         points.append(
             (
-                *(times[k].total, step.tests_total, step.tables_counted, step.edges),
+                *(times[k], step.tests_total, step.tables_counted, step.edges),
                 *(step.objective, metrics.recall, metrics.nlpl_test),
             )
         )
@@ -235,7 +236,7 @@ def _recorded(run: Run, times: Sequence[Seconds]) -> dict[str, Any]:
         "end": {
             "steps": count,
             "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
-            "seconds": times[-1].total if steps else outcome.seconds.total,
+            "seconds": times[-1] if steps else outcome.seconds.total,
             "tests": steps[-1].tests_total if steps else outcome.tests,
             "tables": steps[-1].tables_counted if steps else outcome.tables_counted,
             "tables_possible": outcome.tables_possible,

@@ -15,7 +15,7 @@ _ROW_HEIGHT = 400
 # What can be laid along the horizontal axis, best first.
 AXES = {
     "ratio": "time (edge grafting = 1)",
-    "seconds": "seconds",
+    "seconds": "processor seconds",
     "tests": "edge tests",
     "tables": "pair tables counted",
     "edges": "active edges",
