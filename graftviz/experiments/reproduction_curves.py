@@ -100,7 +100,7 @@ class Curves(Study):
             "lam": LAM,
             "lam2": LAM2,
             "why": WHY_LAM,
-            "times": "processor seconds up to the last activation, also as multiples of edge grafting's",
+            "times": "processor seconds up to the last activation, and multiples of edge grafting's",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:

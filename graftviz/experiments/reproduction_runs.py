@@ -178,7 +178,8 @@ class LearnerPart(Part):
         times = [self._timed(problem.train)]
         while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
             times.append(self._timed(problem.train))
-        return _recorded(run, min(times, key=lambda seconds: seconds[-1:]))
+        # A run without a step has no times at all.
+        return _recorded(run, min(times, key=lambda seconds: seconds[-1] if seconds else 0.0))
 
     def _timed(self, train: DiscreteTable) -> list[float]:
         """Return processor time after every step of the same run, with nobody looking on."""
