@@ -17,7 +17,6 @@ from graftviz.experiments.reproduction import (
     SMALL,
     Experiment,
     KeptParts,
-    Part,
     Reproduction,
 )
 from graftviz.experiments.reproduction_data import Data, assigned, missing_words
@@ -122,7 +121,7 @@ def _folders(arguments: argparse.Namespace) -> tuple[Path, Path]:
 
 def _measure(reproduction: Reproduction, data: Data, kept: KeptParts) -> bool:
     """Measure all parts whose data are there; return whether Ctrl-C came before the end."""
-    parts = [part for part in reproduction.parts if _can_be_had(part, data)]
+    parts = [part for part in reproduction.parts if data.has(part.source)]
     name = reproduction.experiment.name
     try:
         with progress(sum(part.work for part in parts), name) as bar:
@@ -131,11 +130,6 @@ def _measure(reproduction: Reproduction, data: Data, kept: KeptParts) -> bool:
     except KeyboardInterrupt:
         return True
     return False
-
-
-def _can_be_had(part: Part, data: Data) -> bool:
-    panel = getattr(part, "panel", None)
-    return panel is None or data.has(panel.size)
 
 
 def _write(

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import plotly.graph_objects as go
 
 from graftviz._version import __version__
-from graftviz.experiments.reproduction_data import Data
+from graftviz.experiments.reproduction_data import GENERATED, Data
 from graftviz.formats.files import write_whole
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
@@ -45,6 +45,11 @@ class Part(ABC):
     @abstractmethod
     def work(self) -> int:
         """About how much work it is, for the progress bar: edges to be learned."""
+
+    @property
+    def source(self) -> str:
+        """Where its data come from: "generated", or the name of a data set to be given."""
+        return GENERATED
 
     @abstractmethod
     def settings(self, data: Data) -> dict[str, Any]:

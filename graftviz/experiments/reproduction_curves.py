@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from graftviz.experiments.bench_engine import LAM, LAM2
 from graftviz.experiments.reproduction import Cells, NotMeasured, Results, Study
+from graftviz.experiments.reproduction_data import GENERATED
 from graftviz.experiments.reproduction_runs import (
     ALPHAS,
     EDGE_GRAFTING,
@@ -90,7 +91,7 @@ class Curves(Study):
     def needs(self) -> tuple[str, ...]:
         """Return the sources of the panels whose data are not generated."""
         sources = [panel.size.source for panel in itertools.chain(*self.shown.values())]
-        return tuple(dict.fromkeys(source for source in sources if source != "generated"))
+        return tuple(dict.fromkeys(source for source in sources if source != GENERATED))
 
     def settings(self) -> dict[str, Any]:
         """Return λ, λ₂ and the presets."""
@@ -100,7 +101,7 @@ class Curves(Study):
             "lam": LAM,
             "lam2": LAM2,
             "why": WHY_LAM,
-            "times": "processor seconds up to the last activation, and multiples of edge grafting's",
+            "times": "processor seconds up to the last activation; ratios are to edge grafting",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:

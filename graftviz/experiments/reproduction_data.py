@@ -13,6 +13,8 @@ from graftviz.errors import InputError
 from graftviz.experiments.bench import GivenProblem, Problem, Size
 from graftviz.table import DiscreteTable, read_table
 
+GENERATED = "generated"
+
 
 class Source(NamedTuple):
     """A public data set that everybody fetches for themselves.
@@ -66,14 +68,14 @@ class Data:
         self._read: dict[str, tuple[DiscreteTable, DiscreteTable | None]] = {}
         self._problems: dict[Size, Problem] = {}
 
-    def has(self, size: Size) -> bool:
-        """Return whether data of that size can be had."""
-        return size.source == "generated" or size.source in self._given
+    def has(self, source: str) -> bool:
+        """Return whether data from there can be had."""
+        return source == GENERATED or source in self._given
 
     def problem(self, size: Size) -> Problem:
         """Return the data of a size, with their truth where they are generated."""
         if size not in self._problems:
-            if size.source == "generated":
+            if size.source == GENERATED:
                 self._problems[size] = Problem(size)
             else:
                 self._problems[size] = GivenProblem(size, *self._cut(size))
@@ -81,7 +83,7 @@ class Data:
 
     def fingerprint(self, size: Size) -> str | None:
         """Return the digest of given rows; None for generated ones, which their size decides."""
-        return None if size.source == "generated" else self.problem(size).train.fingerprint
+        return None if size.source == GENERATED else self.problem(size).train.fingerprint
 
     def _cut(self, size: Size) -> tuple[DiscreteTable, DiscreteTable]:
         """Return rows to learn from and held-out rows of a given data set, cut to its size."""

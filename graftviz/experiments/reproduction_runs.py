@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from graftviz.experiments.bench import Size
 from graftviz.experiments.bench_engine import LAM, LAM2
 from graftviz.experiments.reproduction import NotMeasured, Part, Results
-from graftviz.experiments.reproduction_data import Data
+from graftviz.experiments.reproduction_data import GENERATED, Data
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.edge_grafting import EdgeGrafting
@@ -92,7 +92,7 @@ class Panel(NamedTuple):
     def title(self) -> str:
         """Its title, in the papers' words."""
         nodes = f"{self.size.nodes:,} nodes"
-        if self.size.source != "generated":
+        if self.size.source != GENERATED:
             nodes = f"{self.size.source.capitalize()}, {self.size.nodes:,} variables"
         return f"{nodes}, {self.edges:,} edges" if self.edges else f"{nodes}, to convergence"
 
@@ -135,6 +135,11 @@ class LearnerPart(Part):
     def work(self) -> int:
         """About how many edges will be learned."""
         return self.panel.edges or _WORK_OF_ALL_EDGES * self.panel.size.nodes
+
+    @property
+    def source(self) -> str:
+        """Where its data come from."""
+        return self.panel.size.source
 
     @property
     def size(self) -> Size:
