@@ -108,6 +108,7 @@ def listed() -> str:
         wanted = f"needs --data: {', '.join(needs)}" if needs else "needs nothing"
         cost = ", ".join(f"{scale} about {item.cost[scale]}" for scale in (SMALL, PAPER))
         lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {wanted}; {cost}")
+    lines.append("The first run on a machine compiles the engine, which takes a minute more.")
     return "\n".join(lines)
 
 

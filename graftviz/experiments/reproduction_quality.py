@@ -143,9 +143,11 @@ def objective_and_nlpl_fall_together() -> Judge:
             for curve in _with_nlpl(results)
         }
         lowest = min(found, key=lambda title: found[title])
+        weak = [f"{value:.2f} for {title}" for title, value in found.items() if value < _STRONG]
+        least = f"{found[lowest]:.3f} or more ({lowest})"
         return verdict(
             [value >= _STRONG for value in found.values()],
-            f"The rank correlation along a run is at least {found[lowest]:.3f} ({lowest}).",
+            f"The rank correlation along a run is {'; '.join(weak) if weak else least}.",
             rank_correlations=found,
         )
 

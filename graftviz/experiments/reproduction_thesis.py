@@ -77,7 +77,7 @@ def _on_data(
             *more,
         ),
         notes=(LAZY, T_MAX, ONE_SEED, *notes),
-        cost={SMALL: "15 s", PAPER: "2 min"},
+        cost={SMALL: "5 s", PAPER: "20 s"},
     )
 
 
@@ -97,7 +97,7 @@ EXPERIMENTS = (
             Claim("First hit converges last.", judged.first_hit_converges_last()),
         ),
         notes=(LAZY, _LOST, ONE_SEED),
-        cost={SMALL: "15 s", PAPER: "1 min"},
+        cost={SMALL: "5 s", PAPER: "10 s"},
     ),
     Experiment(
         name="thesis-fig3.4",
@@ -116,7 +116,7 @@ EXPERIMENTS = (
             ),
         ),
         notes=(LAZY, _LOST, ONE_SEED, CACHED),
-        cost={SMALL: "20 s", PAPER: "2 min"},
+        cost={SMALL: "10 s", PAPER: "35 s"},
     ),
     Experiment(
         name="thesis-fig3.5",
@@ -132,7 +132,7 @@ EXPERIMENTS = (
             _FIRST_HIT,
         ),
         notes=(LAZY, _LOST, ONE_SEED, CACHED),
-        cost={SMALL: "20 s", PAPER: "2 min"},
+        cost={SMALL: "10 s", PAPER: "35 s"},
     ),
     Experiment(
         name="thesis-fig3.6",
@@ -144,7 +144,7 @@ EXPERIMENTS = (
             Claim("Also with small α the models do not overfit.", quality.nobody_overfits()),
         ),
         notes=(LAZY, _LOST, ONE_SEED, CACHED),
-        cost={SMALL: "20 s", PAPER: "2 min"},
+        cost={SMALL: "10 s", PAPER: "35 s"},
     ),
     Experiment(
         name="thesis-fig3.7",
@@ -165,7 +165,7 @@ EXPERIMENTS = (
             ),
         ),
         notes=(_LOST, MORE_SEEDS),
-        cost={SMALL: "20 s", PAPER: "1 min"},
+        cost={SMALL: "20 s", PAPER: "45 s"},
     ),
     _on_data(
         "8",
