@@ -96,7 +96,7 @@ def gap_grows() -> Judge:
         }
         grows = [after > before for before, after in pairwise(found["seconds"])]
         told = ", ".join(
-            f"{time:.2f} ({tests:.1f}) at {panel.title}"
+            f"{time:.2f} ({tests:,.0f}) at {panel.title}"
             for panel, time, tests in zip(shown, *found.values(), strict=True)
         )
         return verdict(
