@@ -236,10 +236,10 @@ def _small_lam_is_spurious(results: Results) -> Verdict:
     means = {lam: float(np.mean(found[lam])) for lam in sorted(found)}
     least, largest = min(means), max(means)
     edges = {lam: max(p["edges"] for p in (*papers, *useful) if p["lam"] == lam) for lam in means}
+    told = ", ".join(f"{mean:.3f} at λ = {lam:g} ({edges[lam]:,})" for lam, mean in means.items())
     return verdict(
         [means[least] < means[largest]],
-        f"Mean precision is {means[least]:.3f} at λ = {least:g} (up to {edges[least]:,} edges) and "
-        f"{means[largest]:.3f} at λ = {largest:g} (up to {edges[largest]:,} edges).",
+        f"Mean precision (and most edges) is {told}; 3n edges are the budget.",
         mean_precision={f"{lam:g}": value for lam, value in means.items()},
     )
 
