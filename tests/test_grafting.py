@@ -139,7 +139,7 @@ def test_edge_grafting_is_not_led_astray_by_the_scores_it_does_not_compute(nodes
 # Options.
 
 
-PRESETS = ("best", "paper", "authors")
+PRESETS = ("best", "paper", "thesis", "authors")
 
 
 @pytest.mark.parametrize("n", [5, 30, 101])
@@ -153,16 +153,19 @@ def test_presets_fill_in_what_was_left_open(n):
         "best": 2 * n,
         "without screening": math.ceil(n / 2),
         "paper": math.ceil(n / 4),
+        "thesis": math.ceil(n / 4),
         "authors": math.isqrt(n),
     }
     budgets = {name: learner.edge_budget(n) for name, learner in learners.items()}
     assert budgets["best"] == budgets["without screening"] == pairs
-    assert budgets["paper"] == budgets["authors"] == min(3 * n, pairs)
+    assert {budgets[name] for name in ("paper", "thesis", "authors")} == {min(3 * n, pairs)}
     assert {plan.capacity for plan in plans.values()} == {min(n, pairs)}
     for name, plan in plans.items():
         assert plan.screening == (name == "best")
-        assert plan.hubs == (name in ("paper", "authors"))
-        assert plan.first_limit == (pairs if name == "best" else 2 * min(n, pairs))
+        assert plan.hubs == (name in ("paper", "thesis", "authors"))
+        uncapped = name in ("best", "thesis")
+        assert plan.first_limit == (pairs if uncapped else 2 * min(n, pairs))
+        assert plan.full_queue == (name == "thesis")
         assert (plan.hubs_once, plan.hubs_after) == (
             (True, 15) if name == "authors" else (False, 0)
         )
@@ -175,6 +178,18 @@ def test_screening_is_for_as_many_pairs_as_are_quickly_counted():
     assert BestChoice(preset="best", screening=True).plan(1001).screening
     assert not BestChoice(preset="best", screening=True, full_queue=True).plan(10).screening
     assert BestChoice(preset="best", hubs=True).plan(10).hubs
+
+
+def test_the_thesis_queues_all_pairs_and_fills_the_reservoir_before_it_starts():
+    data = scale_free_table(20, 5, 2000)
+    first = drain(data, BestChoice(preset="thesis", reservoir=12, lam=3e-3)).steps[0]
+    assert first.unseen == 0
+    assert len(first.reservoir.scores) == first.reservoir.capacity == 12
+    assert first.tests > 2 * 12
+    assert first.queue == 190 - first.tests
+    screened = BestChoice(preset="thesis", screening=True).plan(10)
+    assert (screened.screening, screened.full_queue) == (True, False)
+    assert not BestChoice(preset="thesis", full_queue=False).plan(10).full_queue
 
 
 def test_screening_changes_the_order_of_tests_and_not_where_the_run_ends():

@@ -10,5 +10,6 @@ put right.
 COMMANDS = {
     "generate": "make a random Markov network and sample a table from it",
     "learn": "learn a Markov network from a table",
+    "reproduce": "measure the figures and tables of the papers again, beside what they state",
     "bench": "measure this package beside plain NumPy, pandas and scikit-learn",
 }

@@ -22,16 +22,19 @@ class _Preset(NamedTuple):
 
     t_max: int
     max_edges: int | None
-    hubs_once: bool
-    hubs_after: int
+    hubs_once: bool = False
+    hubs_after: int = 0
+    full_queue: bool = False
 
 
 def _preset(name: str, n: int, *, screening: bool = False) -> _Preset:
     if name == "paper":
-        return _Preset(math.ceil(n / 4), 3 * n, False, 0)
+        return _Preset(math.ceil(n / 4), 3 * n)
+    if name == "thesis":
+        return _Preset(math.ceil(n / 4), 3 * n, full_queue=True)
     if name == "authors":
-        return _Preset(max(1, math.isqrt(n)), 3 * n, True, 15)
-    return _Preset(2 * n if screening else math.ceil(n / 2), None, False, 0)
+        return _Preset(max(1, math.isqrt(n)), 3 * n, hubs_once=True, hubs_after=15)
+    return _Preset(2 * n if screening else math.ceil(n / 2), None)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class BestChoice(GraftingOptions):
         label="Tests per step",
         minimum=1,
         maximum=100_000_000,
-        none_means="2n with screening, else n/2; paper n/4, authors √n",
+        none_means="2n with screening, else n/2; paper and thesis n/4, authors √n",
     )
     hubs: bool | None = option(
         None,
@@ -113,13 +116,15 @@ class BestChoice(GraftingOptions):
         label="First tests",
         minimum=1,
         maximum=100_000_000,
-        none_means="2 |R|; with screening all pairs, which costs little before there are edges",
+        none_means="2 |R|; in preset thesis until R is full; with screening all pairs, which "
+        "costs little before there are edges",
         advanced=True,
     )
-    full_queue: bool = option(
-        False,
+    full_queue: bool | None = option(
+        None,
         "start with all pairs stored in the queue (the paper's appendix B), to see what it costs",
         label="Full queue",
+        none_means="no; yes in preset thesis",
         advanced=True,
     )
     screening: bool | None = option(
@@ -133,10 +138,11 @@ class BestChoice(GraftingOptions):
     preset: str = option(
         "best",
         "what options left open mean. best: the pseudo-likelihood and κ, then pruning; paper: the "
-        "paper's method to the letter, n/4 tests, 3n edges; authors: as their code has it, √n "
-        "tests, 3n edges, hubs moved up once",
+        "paper's method to the letter, n/4 tests, 3n edges; thesis: online edge grafting, as paper "
+        "but with all pairs in the queue from the start and a first filling that goes on until R "
+        "is full; authors: as their code has it, √n tests, 3n edges, hubs moved up once",
         label="Preset",
-        choices=("best", "paper", "authors"),
+        choices=("best", "paper", "thesis", "authors"),
     )
 
     def edge_budget(self, n: int) -> int:
@@ -152,9 +158,11 @@ class BestChoice(GraftingOptions):
         preset = _preset(self.preset, n, screening=screening)
         possible = n * (n - 1) // 2
         capacity = min(self.reservoir or n, possible)
+        uncapped = screening or self.preset == "thesis"
+        by_preset = preset.full_queue and not screening
         return StreamPlan(
             capacity=capacity,
-            first_limit=self.first_tests or (possible if screening else 2 * capacity),
+            first_limit=self.first_tests or (possible if uncapped else 2 * capacity),
             limit=self.t_max or preset.t_max,
             alpha=self.alpha,
             hubs=self.preset != "best" if self.hubs is None else self.hubs,
@@ -162,7 +170,7 @@ class BestChoice(GraftingOptions):
             hubs_once=preset.hubs_once,
             hubs_after=preset.hubs_after,
             by_history=True,
-            full_queue=self.full_queue,
+            full_queue=by_preset if self.full_queue is None else self.full_queue,
             screening=screening,
         )
 

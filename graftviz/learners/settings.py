@@ -43,6 +43,7 @@ class Preset(NamedTuple):
 PRESETS = {
     "best": Preset("pseudo-likelihood", PSEUDO_LIKELIHOOD, 3.0, True),
     "paper": Preset("belief", BETHE, 0.0, False),
+    "thesis": Preset("belief", BETHE, 0.0, False),
     "authors": Preset("belief", BETHE, 0.0, False),
 }
 # Where the rows stay in a file there are only counts to learn from.

@@ -20,7 +20,7 @@ FINGERPRINT_DIGITS = 16
 # Several edges a step make a run that can be told in class.
 _TAUGHT = {"alpha": 0.75}
 PAGE_PRESET = "paper"
-_LIKE_THE_PAPER = (PAGE_PRESET, "authors")
+_LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
 
 
 @dataclass(frozen=True, eq=False)

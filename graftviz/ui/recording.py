@@ -149,7 +149,12 @@ def start_run(
 
 def preset_title(learner: Learner) -> str:
     """Return what people call a learner by its preset: "the paper's method"."""
-    titles = {"paper": "the paper's method", "authors": "the authors' code", "best": "best"}
+    titles = {
+        "paper": "the paper's method",
+        "thesis": "the thesis' method",
+        "authors": "the authors' code",
+        "best": "best",
+    }
     return titles.get(getattr(learner, "preset", ""), learner.title)
 
 

@@ -9,6 +9,7 @@ WHEN_TO_USE: Mapping[str, Mapping[str, str]] = {
     "preset": {
         "paper": "To see the algorithm, to the letter: ranks raw correlation.",
         "best": "For the best graph: explains away, measures in noise, prunes.",
+        "thesis": "Online edge grafting: as paper, but all pairs queue up at the start.",
         "authors": "To see what the authors' own code did: fewer tests, static hubs.",
     },
     "score": {

@@ -1,0 +1,302 @@
+"""Figures of the papers drawn again: curves of learners, ranks, counted work, a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from graftviz.figures.style import BLACK, BLUE, GREY, ORANGE, VERMILION, finish
+
+_ROW_HEIGHT = 400
+# What can be laid along the horizontal axis, best first.
+AXES = {
+    "ratio": "time (edge grafting = 1)",
+    "seconds": "processor seconds",
+    "tests": "edge tests",
+    "tables": "pair tables counted",
+    "edges": "active edges",
+}
+# Viridis without its bright end, dark for small values; each with a dash of its own.
+_SCALE = ("#440154", "#3B528B", "#21918C", "#35B779", "#7AB52B")
+_DASHES = ("solid", "dash", "longdashdot", "dashdot", "longdash")
+_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
+
+
+class Look(NamedTuple):
+    """How a line is drawn."""
+
+    color: str
+    dash: str
+    symbol: str
+
+
+BASELINE_LOOKS = (Look(BLACK, "solid", "x"), Look(VERMILION, "dot", "star"))
+
+
+class Line(NamedTuple):
+    """One curve.
+
+    Attributes
+    ----------
+    name : str
+    x : dict
+        Values by a key of :data:`AXES`; those missing cannot be chosen.
+    y : list of float or None
+    look : Look
+    """
+
+    name: str
+    x: Mapping[str, Sequence[float]]
+    y: Sequence[float | None]
+    look: Look
+
+
+class Picture(NamedTuple):
+    """A panel's title and, for every quantity (by its title), its lines."""
+
+    title: str
+    lines: Mapping[str, Sequence[Line]]
+
+
+def scale_look(k: int, *, faint: bool = False) -> Look:
+    """Return the look of value number `k` of an ordered series; `faint` for its counterpart."""
+    look = Look(_SCALE[k % len(_SCALE)], _DASHES[k % len(_DASHES)], _SYMBOLS[k % len(_SYMBOLS)])
+    return look._replace(symbol=f"{look.symbol}-open", dash="dot") if faint else look
+
+
+def learning_curves(title: str, pictures: Sequence[Picture], *, axis: str = "ratio") -> go.Figure:
+    """Draw a row of panels for every quantity; a menu changes what lies along the horizontal axis.
+
+    Parameters
+    ----------
+    axis : str
+        The key of :data:`AXES` to begin with, if all lines have it.
+    """
+    quantities = list(dict.fromkeys(name for picture in pictures for name in picture.lines))
+    figure = make_subplots(
+        rows=max(len(quantities), 1),
+        cols=max(len(pictures), 1),
+        subplot_titles=[picture.title for picture in pictures] if pictures else None,
+        horizontal_spacing=0.07,
+        vertical_spacing=0.1,
+    )
+    drawn: list[Line] = []
+    for row, quantity in enumerate(quantities, start=1):
+        figure.update_yaxes(title_text=quantity, row=row, col=1)
+        for column, picture in enumerate(pictures, start=1):
+            for line in picture.lines.get(quantity, ()):
+                named_before = any(line.name == other.name for other in drawn)
+                figure.add_trace(_trace(line, shown=not named_before), row=row, col=column)
+                drawn.append(line)
+    axes = [key for key in AXES if all(key in line.x for line in drawn)]
+    if drawn and axes:
+        first = axis if axis in axes else axes[0]
+        order = [first, *(key for key in axes if key != first)]
+        for trace, line in zip(figure.data, drawn, strict=True):
+            trace.x = list(line.x[first])
+        figure.update_xaxes(title_text=AXES[first], row=len(quantities))
+        if len(order) > 1:
+            _offer_axes(figure, order, drawn, len(quantities), len(pictures))
+    finished = finish(figure, title, 160 + _ROW_HEIGHT * max(len(quantities), 1))
+    # Under the panels: above them are their titles and the menu.
+    return finished.update_layout(
+        legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
+        margin={"b": 130, "t": 130},
+    )
+
+
+def _trace(line: Line, *, shown: bool) -> go.Scatter:
+    count = len(line.y)
+    # A mark now and then, so that lines can be told apart without their colours.
+    marks = [9 if k % max(count // 8, 1) == 0 else 0 for k in range(count)]
+    return go.Scatter(
+        y=list(line.y),
+        name=line.name,
+        legendgroup=line.name,
+        showlegend=shown,
+        mode="lines+markers",
+        line={"color": line.look.color, "dash": line.look.dash, "width": 2},
+        marker={"symbol": line.look.symbol, "size": marks, "color": line.look.color},
+        hovertemplate=f"{line.name}<br>%{{x:.4g}}, %{{y:.5g}}<extra></extra>",
+    )
+
+
+def _offer_axes(
+    figure: go.Figure, order: Sequence[str], drawn: Sequence[Line], rows: int, columns: int
+) -> None:
+    """Add the menu that lays something else along the horizontal axis."""
+    last_row = range((rows - 1) * columns + 1, rows * columns + 1)
+    buttons = []
+    for key in order:
+        titles = {f"xaxis{'' if k == 1 else k}.title.text": AXES[key] for k in last_row}
+        buttons.append(
+            {
+                "label": AXES[key],
+                "method": "update",
+                "args": [{"x": [list(line.x[key]) for line in drawn]}, titles],
+            }
+        )
+    figure.update_layout(
+        updatemenus=[
+            {
+                "buttons": buttons,
+                "x": 1.0,
+                "xanchor": "right",
+                "y": 1.0,
+                "yanchor": "bottom",
+                "pad": {"b": 35},
+                "font": {"size": 14},
+            }
+        ]
+    )
+
+
+class Ranks(NamedTuple):
+    """Simulated ranks of the best of a reservoir, by its size; arrays of one length."""
+
+    sizes: np.ndarray
+    mean: np.ndarray
+    expected: np.ndarray
+    least: np.ndarray
+    largest: np.ndarray
+
+
+def rank_figure(title: str, ranks: Ranks, possible: int) -> go.Figure:
+    """Draw mean, expected and extreme ranks against the size of the reservoir, which is in logs.
+
+    Ranks are shares of `possible`, in percent.
+    """
+    sizes = ranks.sizes.tolist()
+    figure = go.Figure()
+    band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "x": sizes}
+    shares = [100.0 * values / possible for values in (ranks.largest, ranks.least)]
+    figure.add_trace(go.Scatter(y=shares[0].tolist(), showlegend=False, **band))
+    figure.add_trace(
+        go.Scatter(
+            y=shares[1].tolist(),
+            name="range of all trials",
+            fill="tonexty",
+            fillcolor="rgba(0, 114, 178, 0.2)",
+            **band,
+        )
+    )
+    for name, values, color, dash in (
+        ("mean of the trials", ranks.mean, BLUE, "solid"),
+        ("expected, 1 / (|R| + 1)", ranks.expected, ORANGE, "dash"),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=sizes,
+                y=(100.0 * values / possible).tolist(),
+                name=name,
+                mode="lines",
+                line={"color": color, "dash": dash, "width": 3},
+                hovertemplate=f"{name}<br>|R| = %{{x}}: %{{y:.3g}} %<extra></extra>",
+            )
+        )
+    figure.update_xaxes(title_text="size of the reservoir |R|", type="log", dtick=1)
+    figure.update_yaxes(title_text="rank of its best edge, % of all pairs", rangemode="tozero")
+    return finish(figure, title, 560)
+
+
+class Growth(NamedTuple):
+    """Counted work against n, with the power law that fits it best."""
+
+    name: str
+    n: Sequence[int]
+    counts: Sequence[float]
+    power: float | None
+    look: Look
+
+
+def growth_figure(title: str, groups: Mapping[str, Sequence[Growth]]) -> go.Figure:
+    """Draw counted work against n, both in logs, one panel a kind of work."""
+    figure = make_subplots(rows=1, cols=max(len(groups), 1), subplot_titles=list(groups) or None)
+    names: set[str] = set()
+    for column, growths in enumerate(groups.values(), start=1):
+        for growth in growths:
+            figure.add_trace(
+                go.Scatter(
+                    x=list(growth.n),
+                    y=list(growth.counts),
+                    name=growth.name,
+                    legendgroup=growth.name,
+                    showlegend=growth.name not in names,
+                    mode="lines+markers",
+                    line={"color": growth.look.color, "dash": growth.look.dash},
+                    marker={"symbol": growth.look.symbol, "size": 10},
+                    hovertemplate="n = %{x}: %{y:,.0f}<extra></extra>",
+                ),
+                row=1,
+                col=column,
+            )
+            names.add(growth.name)
+            if growth.power is not None:
+                figure.add_annotation(
+                    x=float(np.log10(growth.n[-1])),
+                    y=float(np.log10(max(growth.counts[-1], 1.0))),
+                    text=f"∝ n^{growth.power:.2f}",
+                    showarrow=False,
+                    xanchor="right",
+                    yanchor="bottom",
+                    font={"color": growth.look.color, "size": 15},
+                    row=1,
+                    col=column,
+                )
+    sizes = sorted({n for growths in groups.values() for growth in growths for n in growth.n})
+    words = [f"{n:,}" for n in sizes]
+    figure.update_xaxes(title_text="variables n", type="log", tickvals=sizes, ticktext=words)
+    figure.update_yaxes(type="log", dtick=1)
+    figure.update_yaxes(title_text="counted", row=1, col=1)
+    return finish(figure, title, 560)
+
+
+class Grid(NamedTuple):
+    """Values of one quantity on a grid of two options."""
+
+    title: str
+    rows: Sequence[float]
+    columns: Sequence[float]
+    values: Sequence[Sequence[float | None]]
+    lower_is_better: bool
+
+
+def grid_figure(title: str, grids: Sequence[Grid], row_name: str, column_name: str) -> go.Figure:
+    """Draw grids side by side; every cell says its value, and darker is better."""
+    figure = make_subplots(
+        rows=1, cols=max(len(grids), 1), subplot_titles=[grid.title for grid in grids] or None
+    )
+    for column, grid in enumerate(grids, start=1):
+        figure.add_trace(
+            go.Heatmap(
+                x=[f"{value:g}" for value in grid.columns],
+                y=[f"{value:g}" for value in grid.rows],
+                z=[list(row) for row in grid.values],
+                colorscale="viridis" if grid.lower_is_better else "viridis_r",
+                showscale=False,
+                texttemplate="%{z:.4g}",
+                textfont={"size": 14},
+                hovertemplate=f"{row_name} = %{{y}}, {column_name} = %{{x}}: %{{z:.6g}}"
+                "<extra></extra>",
+            ),
+            row=1,
+            col=column,
+        )
+    figure.update_xaxes(title_text=column_name, type="category")
+    figure.update_yaxes(type="category")
+    figure.update_yaxes(title_text=row_name, row=1, col=1)
+    return finish(figure, title, 520)
+
+
+def empty_figure(title: str, sentence: str) -> go.Figure:
+    """Return a figure that says why there is nothing to be seen."""
+    figure = go.Figure()
+    position: dict[str, Any] = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5}
+    figure.add_annotation(
+        text=sentence, showarrow=False, font={"size": 16, "color": GREY}, **position
+    )
+    return finish(figure, title, 360)

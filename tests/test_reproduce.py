@@ -1,0 +1,281 @@
+"""``reproduce``: every experiment runs, says what it found, and never measures a part twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graftviz.__main__ import main
+from graftviz.commands import reproduce as command
+from graftviz.experiments.reproduction import PAPER, REHEARSAL, SCALES, SMALL, KeptParts
+from graftviz.experiments.reproduction_data import SOURCES
+from graftviz.experiments.reproduction_list import EXPERIMENTS, experiment
+from graftviz.experiments.reproduction_runs import LearnerPart
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [item.name for item in EXPERIMENTS]
+QUICK = "best-choice-fig4"
+PARTS = len(experiment(QUICK).study.parts(REHEARSAL, 0))
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """Small tables that stand for the public data sets: chains of dependent variables."""
+    folder = tmp_path_factory.mktemp("given")
+    rng = np.random.default_rng(5)
+    paths = {}
+    for name, states in (("jester", 5), ("yummly", 2), ("plants", 2)):
+        steps = rng.random((300, 9)) < 0.3
+        codes = np.cumsum(steps, axis=1) % states
+        paths[name] = folder / f"{name}.csv"
+        header = ",".join(f"v{i}" for i in range(9))
+        np.savetxt(paths[name], codes, fmt="%d", delimiter=",", header=header, comments="")
+    return paths
+
+
+def run(name, folder, *more, scale=REHEARSAL, given=None):
+    paths = [f"{need}={given[need]}" for need in experiment(name).study.needs()] if given else []
+    data = ["--data", *paths] if paths else []
+    return main(["reproduce", name, "--scale", scale, "--out", str(folder), *data, *more])
+
+
+def measured(folder):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    text = (folder / "measured.json").read_text(encoding="utf-8")
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A folder in which figures of the same runs share them."""
+    return tmp_path_factory.mktemp("shared")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_writes_figure_data_and_verdict(name, shared, given, capsys):
+    assert run(name, shared, "--seed", "3", given=given) == 0
+    check_results(name, shared, seed=3)
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert all(claim.words in told.out for claim in experiment(name).claims)
+
+
+def check_results(name, folder, *, seed=0, scale=REHEARSAL):
+    item, found = experiment(name), measured(folder)
+    parts = item.study.parts(scale, seed)
+    assert (found["experiment"], found["scale"], found["seed"]) == (name, scale, seed)
+    assert found["status"] == "run"
+    assert found["parts"] == found["parts_measured"] == len(parts)
+    assert found["held"] in (True, False, "partly")
+    assert len(found["claims"]) == len(item.claims)
+    for claim in found["claims"]:
+        assert claim["held"] in (True, False, "partly", None)
+        assert claim["measured"].endswith(".")
+        assert (claim["numbers"] == {}) == (claim["held"] is None)
+    judged = [claim["held"] for claim in found["claims"] if claim["held"] is not None]
+    assert (found["held"] is True) == all(held is True for held in judged)
+    assert (found["held"] is False) == all(held is False for held in judged)
+    assert found["sentence"].startswith(f"{judged.count(True)} of {len(item.claims)} statements")
+    assert found["measured"]
+    assert found["settings"]
+    assert {"graftviz", "numpy", "python"} <= set(found["versions"])
+    assert name in found["command"]
+    page = (folder / f"{name}.html").read_text(encoding="utf-8")
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert rows
+    assert {len(row) for row in rows} == {len(header)}
+    assert all((folder / file).exists() for file in found["files"])
+
+
+def test_finished_parts_are_not_measured_again(tmp_path, monkeypatch):
+    counts = counting(monkeypatch)
+    assert run(QUICK, tmp_path) == 0
+    first = measured(tmp_path)
+    assert len(counts) == PARTS
+    assert run(QUICK, tmp_path) == 0
+    again = measured(tmp_path)
+    assert len(counts) == PARTS
+    assert again["parts_kept_from_earlier"] == PARTS
+    for found in (first, again):
+        del found["parts_kept_from_earlier"], found["date"]
+    assert first == again
+    # Other figures of the same runs share them; other seeds are other runs.
+    assert run("best-choice-fig2", tmp_path) == 0
+    assert len(counts) == PARTS
+    assert run(QUICK, tmp_path, "--fresh") == 0
+    assert run(QUICK, tmp_path, "--seed", "1") == 0
+    assert len(counts) == 3 * PARTS
+
+
+def test_an_interrupt_keeps_what_was_measured_and_the_next_call_goes_on(
+    tmp_path, monkeypatch, capsys
+):
+    counts = counting(monkeypatch, interrupt_at=5)
+    assert run(QUICK, tmp_path) == 130
+    assert "4 of 14 parts" in capsys.readouterr().err
+    found = measured(tmp_path)
+    assert (found["status"], found["parts_measured"]) == ("interrupted", 4)
+    assert (tmp_path / f"{QUICK}.html").exists()
+    assert len(counts) == 5
+    assert run(QUICK, tmp_path) == 0
+    assert len(counts) == 5 + PARTS - 4
+    assert measured(tmp_path)["parts_kept_from_earlier"] == 4
+    check_results(QUICK, tmp_path)
+
+
+def test_an_interrupt_before_the_first_part_still_says_so(tmp_path, monkeypatch):
+    counting(monkeypatch, interrupt_at=1)
+    assert run(QUICK, tmp_path) == 130
+    found = measured(tmp_path)
+    assert (found["status"], found["held"], found["parts_measured"]) == ("interrupted", None, 0)
+
+
+def counting(monkeypatch, *, interrupt_at=None):
+    """Note every part that is measured; interrupt at the one of that number."""
+    counts = []
+    measure = LearnerPart.measure
+
+    def counted(part, *arguments):
+        counts.append(part)
+        if len(counts) == interrupt_at:
+            raise KeyboardInterrupt
+        return measure(part, *arguments)
+
+    monkeypatch.setattr(LearnerPart, "measure", counted)
+    return counts
+
+
+def test_the_same_seed_gives_the_same_curves(tmp_path):
+    for folder in ("a", "b"):
+        assert run(QUICK, tmp_path / folder) == 0
+    tables = []
+    for folder in ("a", "b"):
+        with (tmp_path / folder / f"{QUICK}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            del row["seconds"], row["time_to_edge_grafting"]
+        tables.append(rows)
+    assert tables[0] == tables[1]
+
+
+def test_a_damaged_or_foreign_kept_part_is_measured_again(tmp_path):
+    kept = KeptParts(tmp_path)
+    kept.put({"a": 1}, {"b": 2.5})
+    assert kept.get({"a": 1}) == {"b": 2.5}
+    assert kept.get({"a": 2}) is None
+    assert KeptParts(tmp_path, fresh=True).get({"a": 1}) is None
+    (file,) = tmp_path.iterdir()
+    file.write_text(json.dumps({"settings": {"a": 2}, "result": {}}))
+    assert kept.get({"a": 1}) is None
+    file.write_text('{"settings": {"a"')
+    assert kept.get({"a": 1}) is None
+
+
+def test_the_list_names_everything_with_what_it_needs_and_costs(capsys):
+    assert main(["reproduce", "list"]) == 0
+    told = capsys.readouterr().out
+    for item in EXPERIMENTS:
+        assert re.search(rf"^{re.escape(item.name)}$", told, re.MULTILINE)
+        assert item.title in told
+        assert item.place in told
+        assert f"small about {item.cost[SMALL]}, paper about {item.cost[PAPER]}" in told
+    assert "needs --data: jester, yummly" in told
+
+
+def test_the_list_holds_all_figures_of_paper_and_chapter():
+    assert len(set(NAMES)) == len(NAMES)
+    wanted = {f"best-choice-fig{k}" for k in range(1, 8)}
+    wanted |= {"best-choice-table1", "best-choice-tuning"}
+    wanted |= {f"thesis-fig3.{k}" for k in range(3, 11)}
+    assert wanted <= set(NAMES)
+    for item in EXPERIMENTS:
+        assert set(item.study.needs()) <= set(SOURCES)
+        works = [sum(part.work for part in item.study.parts(scale, 0)) for scale in SCALES]
+        assert works == sorted(works)
+
+
+def test_the_results_page_has_every_experiment_with_its_statements():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    for item in EXPERIMENTS:
+        section = re.search(
+            rf"^### `{re.escape(item.name)}`.*?(?=^##|\Z)", page, re.DOTALL | re.MULTILINE
+        )
+        assert section, item.name
+        told = section[0].replace("\\|", "|")
+        assert [claim.words for claim in item.claims if claim.words not in told] == []
+
+
+def test_without_its_data_an_experiment_says_what_to_download(tmp_path, capsys):
+    assert run("best-choice-fig7", tmp_path) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "best-choice-fig7 was not run" in told.err
+    assert "--data jester=FILE yummly=FILE" in told.err
+    found = measured(tmp_path)
+    assert (found["status"], found["held"]) == ("not run", None)
+    assert found["sentence"].startswith("Not run. Data are missing")
+
+
+def test_with_one_of_two_data_sets_half_is_measured(tmp_path, given, capsys):
+    assert run("best-choice-fig7", tmp_path, "--data", str(given["jester"])) == 0
+    assert "--data yummly=FILE" in capsys.readouterr().out
+    found = measured(tmp_path)
+    assert found["status"] == "partly run"
+    assert {run["panel"] for run in found["measured"]} == {"Jester, 8 variables, 8 edges"}
+    assert found["claims"][-1]["held"] is None
+
+
+def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", QUICK, "--scale", REHEARSAL]) == 0
+    assert measured(tmp_path / command.DEFAULT_FOLDER / QUICK)["experiment"] == QUICK
+    assert len(list((tmp_path / command.DEFAULT_FOLDER / command.CACHE).iterdir())) == PARTS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["best-choice-fig99"], "There is no experiment 'best-choice-fig99'; did you mean"),
+        (["thesis-fig3.8", "--data", "nowhere.csv"], "There is no file or folder nowhere.csv."),
+        ([QUICK, "--data", "."], "it needs no data"),
+        (["thesis-fig3.8", "--data", "jester=."], "does not use jester"),
+        (["thesis-fig3.8", "--data", ".", "."], "one path too many"),
+        ([QUICK, "--seed", "-1"], "The seed must be at least 0"),
+    ],
+)
+def test_bad_requests_get_one_sentence(arguments, complaint, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", *arguments]) == 2
+    told = capsys.readouterr()
+    assert complaint in told.err
+    assert told.err.count("\n") == 1
+    assert "Traceback" not in told.err
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory):
+    """The same kind of stand-ins, large enough for the small scale."""
+    folder = tmp_path_factory.mktemp("larger")
+    rng = np.random.default_rng(7)
+    paths = {}
+    for name, states in (("jester", 5), ("yummly", 2), ("plants", 2)):
+        paths[name] = folder / f"{name}.npz"
+        codes = np.cumsum(rng.random((4500, 150)) < 0.2, axis=1) % states
+        np.savez_compressed(paths[name], X=codes.astype(np.uint8))
+    return paths
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_at_the_small_scale(name, shared, larger):
+    assert run(name, shared, scale=SMALL, given=larger) == 0
+    check_results(name, shared, scale=SMALL)

@@ -1,0 +1,125 @@
+"""Data given to an experiment: which path is which, what can be read, and how it is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.experiments.bench import Size
+from graftviz.experiments.reproduction_data import (
+    GENERATED,
+    SOURCES,
+    Data,
+    assigned,
+    missing_words,
+    most_frequent_columns,
+    read_given,
+)
+from graftviz.table import DiscreteTable
+
+CODES = np.random.default_rng(1).integers(0, 3, (60, 4))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    np.savez(tmp_path / "one.npz", X=CODES + 1, codes=np.array(["a", "b", "c", "d"]))
+    np.savez(tmp_path / "two.npz", train=CODES[:40], valid=CODES[:5], test=CODES[40:])
+    np.savetxt(
+        tmp_path / "three.csv", CODES, fmt="%d", delimiter=",", header="a,b,c,d", comments=""
+    )
+    return tmp_path
+
+
+def test_packed_arrays_and_tables_give_the_same_codes(folder: Path) -> None:
+    packed, nothing = read_given(folder / "one.npz")
+    assert nothing is None
+    assert packed.names == ("a", "b", "c", "d")
+    assert np.array_equal(packed.codes, CODES.T)
+    train, test = read_given(folder / "two.npz")
+    assert test is not None
+    assert np.array_equal(np.hstack([train.codes, test.codes]), CODES.T)
+    assert train.labels == test.labels
+    table, _ = read_given(folder / "three.csv")
+    assert np.array_equal(table.codes, CODES.T)
+
+
+def test_of_a_folder_the_dense_file_is_taken(folder: Path) -> None:
+    assert np.array_equal(read_given(folder)[0].codes, CODES.T)
+    np.savez(folder / "z_dense.npz", X=1 - CODES.clip(0, 1))
+    assert read_given(folder)[0].cardinalities.tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "complaint"),
+    [
+        ({"Y": CODES}, "it should hold the array X"),
+        ({"X": CODES[0]}, "are not rows of whole numbers"),
+        ({"X": CODES / 2}, "are not rows of whole numbers"),
+        ({"X": CODES - 1}, "do not hold states of the same variables"),
+        ({"train": CODES, "test": CODES[:, :3]}, "do not hold states of the same variables"),
+    ],
+)
+def test_other_arrays_are_refused(arrays, complaint: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(InputError, match=complaint):
+        read_given(tmp_path / "bad.npz")
+
+
+def test_files_that_are_no_arrays_and_empty_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no table"):
+        read_given(tmp_path)
+    (tmp_path / "broken.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="No table can be read"):
+        read_given(tmp_path / "broken.npz")
+
+
+def test_a_path_is_known_by_its_word_its_name_or_its_place(tmp_path: Path) -> None:
+    paths = {name: tmp_path / name for name in ("first.csv", "second.csv", "jester-1.csv")}
+    for path in paths.values():
+        path.touch()
+    first, second, jester = map(str, paths.values())
+    needs = ("jester", "yummly")
+    assert assigned([first, second], needs) == {
+        "jester": paths["first.csv"],
+        "yummly": paths["second.csv"],
+    }
+    assert assigned([first, jester], needs)["yummly"] == paths["first.csv"]
+    assert assigned([f"yummly={first}"], needs) == {"yummly": paths["first.csv"]}
+    assert assigned([], needs) == {}
+
+
+def test_what_is_missing_is_said_with_its_source() -> None:
+    told = missing_words(["plants"])
+    assert SOURCES["plants"].where in told
+    assert "--data plants=FILE" in told
+    assert missing_words([]) == ""
+
+
+def test_the_commonest_columns_are_kept_in_their_order() -> None:
+    shares = [0.1, 0.9, 0.5, 0.7]
+    codes = (np.random.default_rng(2).random((2000, 4)) < shares).astype(int)
+    table = DiscreteTable.from_codes(codes, names=["w", "x", "y", "z"])
+    kept, nothing = most_frequent_columns(table, None, 2)
+    assert nothing is None
+    assert kept.names == ("x", "z")
+    assert np.array_equal(kept.codes, codes.T[[1, 3]])
+    assert most_frequent_columns(table, table, 4) == (table, table)
+
+
+def test_data_are_cut_to_the_size_asked_for(folder: Path) -> None:
+    data = Data({"plants": folder / "three.csv", "jester": folder / "two.npz"})
+    size = Size(3, 30, held_out=10, source="plants")
+    problem = data.problem(size)
+    assert (problem.train.n_variables, problem.train.n_rows, problem.test.n_rows) == (3, 30, 10)
+    assert problem.truth is None
+    assert data.problem(size) is problem
+    assert data.fingerprint(size) == problem.train.fingerprint
+    other = data.problem(Size(3, 30, held_out=10, source="plants", seed=2))
+    assert other.train.fingerprint != problem.train.fingerprint
+    # Rows that were published apart stay apart.
+    apart = data.problem(Size(4, 25, held_out=10, source="jester"))
+    assert (apart.train.n_rows, apart.test.n_rows) == (25, 20)
+    assert [data.has(name) for name in ("plants", "yummly", GENERATED)] == [True, False, True]
