@@ -26,7 +26,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("learners",),
     ("metrics", "forecasting"),
     ("runs",),
-    ("selection", "tuning"),
+    ("selection", "tuning", "racing"),
     ("narrative",),
     ("player",),
     ("formats", "figures"),

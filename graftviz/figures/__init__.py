@@ -1,7 +1,8 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
 from graftviz.figures.path import path_figure
+from graftviz.figures.race import race_figure
 from graftviz.figures.stability import stability_figure
 from graftviz.figures.style import figure_html
 
-__all__ = ["figure_html", "path_figure", "stability_figure"]
+__all__ = ["figure_html", "path_figure", "race_figure", "stability_figure"]
