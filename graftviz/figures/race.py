@@ -17,16 +17,16 @@ _LOOKS = (
     (VERMILION, "dash", "square"),
     (GREEN, "dot", "triangle-up"),
     (PURPLE, "dashdot", "diamond"),
-    (GREY, "solid", "x"),
+    (GREY, "longdashdot", "x"),
     (ORANGE, "longdash", "star"),
 )
 _PLOTS = (
-    ("objective", "Objective (nats per row)", 1, 1),
-    ("nlpl_test", "Held-out NLPL (nats per row)", 1, 2),
-    ("recall", "Recall", 2, 1),
-    ("precision", "Precision", 2, 2),
+    ("recall", "Recall"),
+    ("precision", "Precision"),
+    ("nlpl_test", "Held-out NLPL (nats per row)"),
+    ("objective", "Objective (nats per row)"),
 )
-_WIDE = 200.0  # a cost this many times the smallest one asks for a logarithmic axis
+_WIDE = 20.0  # a cost this many times the smallest one asks for a logarithmic axis
 
 
 def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
@@ -40,16 +40,20 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
     InputError
         When there is no such axis.
     """
+    plots = [plot for plot in _PLOTS if _is_known(race, plot[0])]
+    rows = (len(plots) + 1) // 2
+    table_share = 0.32 if rows == 2 else 0.4
     figure = make_subplots(
-        rows=3,
+        rows=rows + 1,
         cols=2,
-        specs=[[{}, {}], [{}, {}], [{"type": "table", "colspan": 2}, None]],
-        row_heights=[0.34, 0.34, 0.32],
-        vertical_spacing=0.1,
-        subplot_titles=[text for _, text, _, _ in _PLOTS],
+        specs=[*([[{}, {}]] * rows), [{"type": "table", "colspan": 2}, None]],
+        row_heights=[*[(1 - table_share) / rows] * rows, table_share],
+        vertical_spacing=0.13,
+        subplot_titles=[text for _, text in plots],
     )
     drawn: list[int] = []
-    for name, _, row, column in _PLOTS:
+    for place, (name, _) in enumerate(plots):
+        row, column = place // 2 + 1, place % 2 + 1
         for number, course in enumerate(race.courses):
             if name == "objective" and course.yardstick != race.courses[0].yardstick:
                 continue
@@ -62,7 +66,7 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
                     y=values,
                     name=escaped(course.name),
                     legendgroup=str(number),
-                    showlegend=name == "recall",
+                    showlegend=name == plots[0][0],
                     mode="lines+markers",
                     line={"color": color, "dash": dash, "width": 2.2, "shape": "hv"},
                     marker={
@@ -76,27 +80,28 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
                 row=row,
                 col=column,
             )
-    figure.add_trace(_table(race), row=3, col=1)
+    figure.add_trace(_table(race), row=rows + 1, col=1)
     finish(figure, f"Race on {title}", _HEIGHT)
     figure.update_layout(
         margin={"l": 70, "r": 30, "t": 150, "b": 30},
         legend={"x": 0.0, "xanchor": "left", "y": 0.94, "font": {"size": 13}},
-        updatemenus=[_axis_buttons(race, drawn, axis)],
+        updatemenus=[_axis_buttons(race, drawn, len(plots), axis)],
     )
     figure.update_xaxes(title_text=AXES[axis], type=_scale(race, axis), title_standoff=4)
-    for row, column in ((2, 1), (2, 2)):
-        figure.update_yaxes(range=[0, 1.05], row=row, col=column)
+    for place, (name, _) in enumerate(plots):
+        if name in ("recall", "precision"):
+            figure.update_yaxes(range=[0, 1.05], row=place // 2 + 1, col=place % 2 + 1)
     return figure
 
 
-def _axis_buttons(race: Race, drawn: list[int], axis: str) -> dict[str, Any]:
+def _axis_buttons(race: Race, drawn: list[int], plots: int, axis: str) -> dict[str, Any]:
     # The last trace is the table, which has no axis.
     traces = list(range(len(drawn)))
     buttons = []
     for name, words in AXES.items():
         across = [race.courses[number].costs(name) for number in drawn]
         layout: dict[str, Any] = {}
-        for k in range(1, len(_PLOTS) + 1):
+        for k in range(1, plots + 1):
             key = "xaxis" if k == 1 else f"xaxis{k}"
             layout |= {f"{key}.title.text": words, f"{key}.type": _scale(race, name)}
             layout[f"{key}.autorange"] = True
@@ -116,11 +121,16 @@ def _axis_buttons(race: Race, drawn: list[int], axis: str) -> dict[str, Any]:
     }
 
 
+def _is_known(race: Race, name: str) -> bool:
+    moments = (moment for course in race.courses for moment in course.moments)
+    return any(getattr(moment, name) is not None for moment in moments)
+
+
 def _scale(race: Race, axis: str) -> str:
     """Return "log" where racers differ so much that some would vanish on a linear axis."""
     ends = [course.costs(axis)[-1] for course in race.courses]
     smallest = min((end for end in ends if end > 0), default=1.0)
-    return "log" if axis != "edges" and max(ends) > _WIDE / 10 * smallest else "linear"
+    return "log" if axis != "edges" and max(ends) > _WIDE * smallest else "linear"
 
 
 def _table(race: Race) -> go.Table:

@@ -92,6 +92,7 @@ def racer_outcome(run: Run, course: Course) -> dict[str, Any]:
     return {
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
+        "objective_name": outcome.objective_name,
         "yardstick": course.yardstick,
         "dropped": outcome.dropped_at_the_end.tolist(),
         **_moment(course.moments[-1]),

@@ -80,7 +80,7 @@ class RaceRecorder:
         """Return the objective's name, and what decides whether two of them can be compared."""
         settings = settings_of(self.run.learner, self.material)
         if settings is None:
-            return f"that of {self.run.learner.title}", repr(self.run.learner)
+            return "one of its own", repr(self.run.learner)
         return OBJECTIVE_NAMES[settings.objective], str(tuple(settings.penalty))
 
 

@@ -96,7 +96,7 @@ def write_race(settings: RaceSettings, vocabulary: Vocabulary) -> dict[str, str]
     if settings.axis != DEFAULT_AXIS:
         query["axis"] = settings.axis
     if settings.at > 0:
-        query["at"] = f"{settings.at:.6g}"
+        query["at"] = _position_text(settings.at)
     return query
 
 
@@ -120,6 +120,12 @@ def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary)
     )
     complaints += [f"A race knows no setting {_shown(name)}; it was left out." for name in left]
     return ParsedRace(settings, tuple(complaints))
+
+
+def _position_text(at: float) -> str:
+    """Write a position in six digits and without a plus sign, which addresses read as a space."""
+    text = f"{at:.6g}"
+    return f"{float(text):.0f}" if "e+" in text else text
 
 
 def _racer_text(racer: Racer, vocabulary: Vocabulary) -> str:

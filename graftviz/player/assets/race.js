@@ -3,6 +3,7 @@
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
 const RACE_PATIENCE = 4000; // ms without any reply before asking again
 const RACE_STILL_SECONDS = 0.5; // between pictures for who asked for less motion
+const RACE_TELLING = 120; // ms between changes of words and numbers while playing
 
 class RacePlayer {
   constructor(host, callbacks) {
@@ -52,6 +53,7 @@ class RacePlayer {
 
   load(header, place) {
     const kept = this.log !== null;
+    const left = kept && this.over ? Infinity : this.value;
     this.log = new RaceLog(header);
     this.asked = null;
     this.pause = 150;
@@ -59,7 +61,7 @@ class RacePlayer {
     if (!kept && place) {
       if (RACE_AXES[place.axis]) this.axis = place.axis;
       this.goal = place.at;
-    } else this.goal = this.value;
+    } else this.goal = left;
     this.value = 0;
     this.told = JSON.stringify([this.axis, this.goal]);
     this.title.textContent = header.title;
@@ -141,9 +143,9 @@ class RacePlayer {
 
   axisTicks() {
     if (this.scale === "linear") return ticks(0, this.extent, 4);
-    const low = Math.floor(Math.log10(this.log.least(this.axis)));
-    const high = Math.ceil(Math.log10(this.extent));
-    return [0, ...Array.from({ length: high - low + 1 }, (_, k) => 10 ** (low + k))].filter((value) => value <= this.extent);
+    const marks = [0];
+    for (let power = Math.floor(Math.log10(this.log.least(this.axis))); 10 ** power <= this.extent; power++) marks.push(10 ** power);
+    return marks;
   }
 
   setAxis(axis) {
@@ -262,6 +264,9 @@ class RacePlayer {
     if (value === this.value && !(log.complete && value >= finish)) return;
     this.value = value;
     if (log.complete && value >= finish) this.playing = false;
+    const now = performance.now();
+    if (this.playing && !this.starved && now - (this.toldAt ?? 0) < RACE_TELLING) return;
+    this.toldAt = now;
     this.changed();
   }
 

@@ -13,6 +13,7 @@ class RaceGraphs {
   setRace(log) {
     this.destroy();
     this.hover = -1;
+    this.shown = "";
     this.box = this.boxOf(log.header.positions);
     this.tiles = log.racers.map((racer) => this.buildTile(racer));
     this.grid.dataset.racers = log.racers.length;
@@ -71,6 +72,10 @@ class RaceGraphs {
 
   draw() {
     const { log, palette, places } = this.app;
+    const sizes = this.tiles.map(({ surface }) => `${surface.width}x${surface.height}x${surface.ratio}`);
+    const shown = JSON.stringify([places, log.running.length, this.hover, palette, sizes, window.devicePixelRatio]);
+    if (shown === this.shown) return;
+    this.shown = shown;
     this.agreed = log.running.length > 1 ? log.agreed(places) : new Set();
     this.agreedCount.textContent = integer(this.agreed.size);
     for (const tile of this.tiles) {

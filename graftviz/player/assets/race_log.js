@@ -58,6 +58,7 @@ class RacerLog {
     if (head && !this.head) {
       this.head = head;
       this.yardstick = head.yardstick;
+      this.objective = head.objective;
       this.push(head.start);
     }
     if (!this.head) return false;
@@ -68,6 +69,7 @@ class RacerLog {
     if (outcome && !this.ended && this.ready >= outcome.steps) {
       this.ended = true;
       this.yardstick = outcome.yardstick;
+      this.objective = outcome.objective_name;
       for (const [i, j] of outcome.dropped) this.remove(i, j, this.moments.length);
       this.push(outcome);
     }

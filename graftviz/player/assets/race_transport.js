@@ -47,6 +47,8 @@ class RaceTransport {
     this.onKey = (event) => this.key(event);
     document.addEventListener("keydown", this.onKey);
     app.root.addEventListener("pointerdown", () => { this.byKeyboard = false; });
+    app.root.addEventListener("pointerenter", () => { this.over = true; });
+    app.root.addEventListener("pointerleave", () => { this.over = false; });
   }
 
   /** Whether a key press is meant for the race. */
@@ -55,7 +57,8 @@ class RaceTransport {
     const [target] = event.composedPath();
     if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName || "")) return false;
     if (event.composedPath().includes(this.app.root)) return true;
-    return target === document.body || target === document.documentElement || Boolean(target.matches?.(".stMain"));
+    if (target === document.body || target === document.documentElement || target.matches?.(".stMain")) return true;
+    return this.over && !target.closest?.("button, a, [role=slider], [role=tab], [role=option], [role=combobox]");
   }
 
   key(event) {
