@@ -178,6 +178,8 @@ def test_the_sentence_says_who_leads_by_what_and_when() -> None:
     assert race.sentence("seconds", 0.5) == "Nobody has an edge yet after 0.5 s."
     assert race.sentence("seconds", 1.3) == "b wins: recall 0.62 after 1.3 s."
     assert lanes(half, half).sentence("edges", 2.0).startswith("All are level: recall 0.50")
+    level = lanes(half, half, half, half, half._replace(recall=0.1)).sentence("seconds", 2)
+    assert level == "4 of 5 racers win: recall 0.50 after 2 s."
     third = lanes(half, half, half._replace(recall=0.1)).sentence("tests", 4000)
     assert third == "a and b win: recall 0.50 after 4,000 edge tests."
 

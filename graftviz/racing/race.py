@@ -19,6 +19,7 @@ _MEASURES: tuple[tuple[str, str, bool], ...] = (
     ("edges", "edges", True),
 )
 _DIGITS = 3  # what differs less is told as equal
+_MOST_NAMED = 3
 
 
 class Standing(NamedTuple):
@@ -128,7 +129,10 @@ class Race:
         if len(first) == len(standings) > 1:
             return f"All are level: {number}."
         names = [self.courses[standing.racer].name for standing in first]
-        who = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+        if len(names) > _MOST_NAMED:
+            who = f"{len(names)} of {len(standings)} racers"
+        else:
+            who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         verb = ("win" if is_over else "lead") + ("" if len(names) > 1 else "s")
         return f"{who} {verb}: {number}."
 

@@ -221,7 +221,8 @@ class RaceLog {
     const scores = moments.map((moment) => sign * Number((moment[name] ?? -sign * Infinity).toFixed(3)));
     const best = Math.max(...scores);
     const first = running.filter((_, k) => scores[k] === best);
-    const number = `${words} ${name === "edges" ? integer(sign * best) : (sign * best).toFixed(2)} ${after}`;
+    const shown = moments[scores.indexOf(best)][name];
+    const number = `${words} ${name === "edges" ? integer(shown) : shown.toFixed(2)} ${after}`;
     if (first.length === running.length && running.length > 1) return `All are level: ${number}.`;
     const names = first.map((racer) => racer.name);
     const who = names.length > 3 ? `${integer(names.length)} of ${integer(running.length)} racers`
