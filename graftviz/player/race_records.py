@@ -25,6 +25,7 @@ def race_header(
     places: np.ndarray,
     truth: np.ndarray | None,
     racers: Sequence[dict[str, Any]],
+    given: bool = False,
     facts: Sequence[str] = (),
     note: str = "",
 ) -> dict[str, Any]:
@@ -43,6 +44,8 @@ def race_header(
     truth : int array, shape (k, 2), or None
     racers : sequence of dict
         ``{run, name, problem}``: a racer that could not start has a sentence and no run.
+    given : bool
+        Whether the places are known ones, whose shape means something, such as a map's.
     facts : sequence of str
         What holds for all, e.g. "seed 0".
     note : str
@@ -53,6 +56,7 @@ def race_header(
         "title": title,
         "names": list(names),
         "positions": [[_plain(x), _plain(y)] for x, y in np.asarray(places).tolist()],
+        "given": given,
         "truth": None if truth is None else truth.tolist(),
         "racers": [dict(racer) for racer in racers],
         "facts": list(facts),

@@ -7,7 +7,8 @@ import streamlit as st
 _AXIS = """
 Everything is shown **at the same cost**: at 0.2 engine seconds every racer shows the last step it
 had made after 0.2 seconds of its own clock. The cost is up to you: **engine seconds** (measured on
-this machine; they differ by some percent from race to race), **edge tests**, or **edges**.
+this machine, so they differ from race to race, and more so while it is busy), **edge tests**, or
+**edges**.
 """
 _GRAPHS = """
 A variable has the same place in every graph. Edges that **all racers have** are underlaid. Where

@@ -403,6 +403,7 @@ class RaceState:
             title=material.title,
             names=material.train.names,
             places=_places(material),
+            given=material.positions is not None,
             truth=material.truth,
             racers=[
                 {

@@ -29,7 +29,7 @@ class RaceGraphs {
 
   buildTile(racer) {
     const numbers = h("span");
-    const badge = h("span", { class: "gv-badge gv-good", hidden: true }, "✓ done");
+    const badge = h("span", { class: "gv-badge gv-good", hidden: true }, "✓", h("span", { class: "gv-race-done" }, " done"));
     const holder = h("div", { class: "gv-race-stage" });
     const tip = h("div", { class: "gv-tip", hidden: true });
     const trouble = h("p", { class: "gv-message", dir: "auto", hidden: true });
@@ -60,9 +60,10 @@ class RaceGraphs {
     const { box } = this;
     const margin = 10;
     let [sx, sy] = [(width - 2 * margin) / box.w, (height - 2 * margin) / box.h];
-    // Maps and grids keep their shape within reason; wide tiles may be filled.
-    sx = Math.min(sx, 1.7 * sy);
-    sy = Math.min(sy, 1.7 * sx);
+    // Maps and grids keep their shape within reason; other layouts may fill a wide tile.
+    const stretch = this.app.log.header.given ? 1.2 : 2.2;
+    sx = Math.min(sx, stretch * sy);
+    sy = Math.min(sy, stretch * sx);
     const [left, top] = [(width - sx * box.w) / 2, (height - sy * box.h) / 2];
     const places = this.app.log.header.positions;
     return (i) => [left + (places[i][0] - box.x) * sx, top + (places[i][1] - box.y) * sy];
