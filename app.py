@@ -13,10 +13,9 @@ st.set_page_config(
     initial_sidebar_state=300,
 )
 st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
-st.navigation(
-    [
-        st.Page("pages/grow.py", title="Grow", default=True),
-        st.Page("pages/reservoir.py", title="Reservoir"),
-    ],
-    position="top",
-).run()
+pages = [
+    st.Page("pages/grow.py", title="Grow", default=True),
+    st.Page("pages/race.py", title="Race", url_path="race"),
+    st.Page("pages/reservoir.py", title="Reservoir", url_path="reservoir"),
+]
+st.navigation(pages, position="top").run()

@@ -17,16 +17,15 @@ from graftviz.ui.grow_panels import (
 from graftviz.ui.live import live_player
 from graftviz.ui.path_panel import show_path
 from graftviz.ui.player_component import load_player
-from graftviz.ui.services import grow_state, warm_up
+from graftviz.ui.services import comes_from_another_page, grow_state, warm_up
 from graftviz.ui.stability_panel import show_stability
 
 engine = warm_up()
 state = grow_state()
 context = get_script_run_ctx()
-state.follow(
-    st.query_params.to_dict(),
-    is_history=bool(context is not None and context.is_history_navigation),
-)
+query = st.query_params.to_dict()
+if query or not comes_from_another_page("grow"):
+    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
 
 # Places first: what appears above the player must not move it, or the browser starts it anew.
 toolbar, above = st.sidebar.container(), st.container()

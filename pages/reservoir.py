@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from graftviz.ui.direct_entry import enter_through_app
+from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.grow_panels import engine_is_ready
 from graftviz.ui.reservoir_panels import (
     reservoir_state,

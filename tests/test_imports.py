@@ -26,7 +26,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("learners",),
     ("metrics", "forecasting"),
     ("runs",),
-    ("selection", "tuning", "ranks"),
+    ("selection", "tuning", "ranks", "racing"),
     ("narrative",),
     ("player",),
     ("formats", "figures"),

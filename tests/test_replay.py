@@ -175,7 +175,9 @@ def test_no_template_spans_lines_because_lines_are_trimmed() -> None:
 
 
 def test_every_asset_is_used() -> None:
-    everything = "".join([assets.player_javascript(), assets.player_css(), *assets.replay_parts()])
+    race = [assets.race_javascript(), assets.race_css()]
+    player = [assets.player_javascript(), assets.player_css(), *assets.replay_parts()]
+    everything = "".join([*player, *race])
     for path in ASSETS.iterdir():
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
@@ -187,7 +189,7 @@ def test_the_player_stays_small_enough_to_travel() -> None:
 
 
 def test_styles_do_not_leak_out_of_the_player() -> None:
-    css = re.sub(r"@(?:container|media)[^{]*\{", "", assets.player_css())
+    css = re.sub(r"@(?:container|media)[^{]*\{", "", assets.race_css())  # the player's and more
     for selectors in re.findall(r"([^{}]+)\{", css):
         for selector in re.split(r",(?![^(]*\))", selectors):
             assert ".gv-" in selector or selector.strip().startswith("[data-charts"), selector

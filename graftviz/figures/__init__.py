@@ -1,6 +1,7 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
 from graftviz.figures.path import path_figure
+from graftviz.figures.race import race_figure
 from graftviz.figures.reservoir import activation_figure, rank_figure, run_rank_figure
 from graftviz.figures.stability import stability_figure
 from graftviz.figures.style import figure_html
@@ -9,6 +10,7 @@ __all__ = [
     "activation_figure",
     "figure_html",
     "path_figure",
+    "race_figure",
     "rank_figure",
     "run_rank_figure",
     "stability_figure",

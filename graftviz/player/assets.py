@@ -22,6 +22,16 @@ _PARTS = (
     "transport.js",
     "player.js",
 )
+_RACE_PARTS = (
+    "core.js",
+    "race_log.js",
+    "race_looks.js",
+    "race_graphs.js",
+    "race_curves.js",
+    "race_table.js",
+    "race_transport.js",
+    "race.js",
+)
 _COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
@@ -58,8 +68,29 @@ def player_javascript() -> str:
 @cache
 def player_css() -> str:
     """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
-    lines = (line.strip() for line in _CSS_COMMENT.sub("", _read("player.css")).splitlines())
+    return _slim_css(_read("player.css"))
+
+
+def _slim_css(text: str) -> str:
+    lines = (line.strip() for line in _CSS_COMMENT.sub("", text).splitlines())
     return "\n".join(line for line in lines if line) + "\n"
+
+
+@cache
+def race_javascript() -> str:
+    """Return a script that defines ``GraftvizRace`` on ``globalThis``; its value is the same."""
+    library = _slim("\n".join(_read(part) for part in _RACE_PARTS))
+    return (
+        "globalThis.GraftvizRace = (() => {\n"
+        f'"use strict";\n{library}return {{ mount }};\n'
+        "})();\n"
+    )
+
+
+@cache
+def race_css() -> str:
+    """Return the style sheet of the race: that of the player and what it adds."""
+    return player_css() + _slim_css(_read("race.css"))
 
 
 @cache

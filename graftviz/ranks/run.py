@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.history import flat_positions
 from graftviz.learners.best_choice import BestChoice
 from graftviz.table import DiscreteTable
-from graftviz.trace import ReservoirView, Step, flat_positions
+from graftviz.trace import ReservoirView, Step
 
 PRESET = "paper"  # plain belief scores: all pairs can be scored beside the run
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from graftviz.forecasting import forecast
+from graftviz.forecasting import duration_text, forecast
 from graftviz.learners.base import Learner
 from graftviz.memory import free_bytes, resident_bytes, size_text
 from graftviz.table import DiscreteTable
@@ -39,17 +40,38 @@ def judge(table: DiscreteTable, learner: Learner) -> Verdict:
     """
     known = forecast(table, learner)
     told = " ".join([known.sentence, *known.assumptions])
+    return _verdict(told, known.seconds, known.added_bytes, known.peak_bytes)
+
+
+def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
+    """Say the same of several runs at once, whose records all stay in memory.
+
+    Raises
+    ------
+    InputError
+        When table and learners do not go together.
+    """
+    known = [forecast(table, learner) for learner in learners]
+    seconds, added = sum(each.seconds for each in known), sum(each.added_bytes for each in known)
+    told = (
+        f"These {len(known)} runs will take about {size_text(added)} of memory together and "
+        f"{duration_text(seconds)} of engine time."
+    )
+    return _verdict(told, seconds, added, added + (resident_bytes() or 0))
+
+
+def _verdict(told: str, seconds: float, added_bytes: int, peak_bytes: int) -> Verdict:
     free, held = free_bytes(), resident_bytes() or 0
-    if free is not None and known.peak_bytes > held + free:
+    if free is not None and peak_bytes > held + free:
         return Verdict(
             refusal=f"{told} There are {size_text(held + free)} on this machine, so it was not "
             "started. Set an edge budget, take fewer variables, or a learner that counts only the "
             "pairs it tests, such as best-choice."
         )
     beyond = []
-    if known.seconds > ASK_SECONDS:
+    if seconds > ASK_SECONDS:
         beyond.append(f"{ASK_SECONDS:g} s")
-    if known.added_bytes > ASK_BYTES:
+    if added_bytes > ASK_BYTES:
         beyond.append(f"{size_text(ASK_BYTES)} more than now")
     if not beyond:
         return Verdict()

@@ -10,13 +10,15 @@ from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.ui.grow_state import GrowState
 from graftviz.ui.material import Material, prepare
+from graftviz.ui.race_state import RaceState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Vocabulary
-from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
+from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
 _STATE_KEY = "grow"
+_RACE_KEY = "race"
 
 
 @st.cache_resource(show_spinner=False)
@@ -49,7 +51,7 @@ class _Session:
     """Stops the computing of a session that has gone; its runs stay, in case it returns."""
 
     def __init__(self) -> None:
-        self.states: WeakSet[GrowState] = WeakSet()
+        self.states: WeakSet[GrowState | RaceState] = WeakSet()
 
     def revoke(self) -> None:
         for state in self.states:
@@ -68,3 +70,24 @@ def grow_state() -> GrowState:
     state: GrowState = st.session_state[_STATE_KEY]
     _session().states.add(state)
     return state
+
+
+def race_state() -> RaceState:
+    """Return the Race page's state of this session."""
+    if _RACE_KEY not in st.session_state:
+        st.session_state[_RACE_KEY] = RaceState(
+            vocabulary(), material, scheduler(), rehearse_learner
+        )
+    state: RaceState = st.session_state[_RACE_KEY]
+    _session().states.add(state)
+    return state
+
+
+def comes_from_another_page(name: str) -> bool:
+    """Whether this is the first script run since the visitor came from another page.
+
+    Going there has emptied the address, which must not undo what was set here before.
+    """
+    before = st.session_state.get("page")
+    st.session_state["page"] = name
+    return before not in (None, name)

@@ -12,7 +12,7 @@ from graftviz.errors import InputError
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import Background
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Task
 
 EVERYTHING = 1 << 60
 # A message to the browser stays well under the server's limit; the player asks for the rest.
@@ -41,6 +41,16 @@ class Recorder(Protocol):
         """Return what has been learned so far."""
 
 
+class Turns(Protocol):
+    """Who gives tasks their turns: the scheduler, or a queue within it."""
+
+    def submit(self, task: Task) -> None:
+        """Give `task` a turn soon; harmless when it already waits for one."""
+
+    def withdraw(self, task: Task) -> None:
+        """Take `task` out of the queue."""
+
+
 class SessionRun:
     """A run with an append-only log of records, advanced by the scheduler while it has credit.
 
@@ -52,7 +62,7 @@ class SessionRun:
     recorder : Recorder
     token : str
         What header and feeds call this run.
-    scheduler : Scheduler
+    scheduler : Turns
 
     Attributes
     ----------
@@ -66,7 +76,7 @@ class SessionRun:
         How often its edges are found in parts of the rows, once somebody has asked.
     """
 
-    def __init__(self, recorder: Recorder, token: str, scheduler: Scheduler) -> None:
+    def __init__(self, recorder: Recorder, token: str, scheduler: Turns) -> None:
         self.recorder = recorder
         self.token = token
         self.header_json: str | None = None

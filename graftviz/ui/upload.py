@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, Protocol
 
 import streamlit as st
 
@@ -20,7 +20,6 @@ from graftviz.options import option_specs
 from graftviz.table import read_table
 from graftviz.table.reading import MAX_BYTES
 from graftviz.ui.controls import show_options
-from graftviz.ui.grow_state import GrowState
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
 from graftviz.ui.url_state import UPLOAD, UploadOptions
@@ -96,7 +95,35 @@ def read_upload(
     return Upload(data, fingerprint)
 
 
-def show_upload(state: GrowState) -> None:
+class _Reading(Protocol):
+    """What a page's settings say about uploaded data."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the table a link was made with."""
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """How it is read, where that differs from the defaults."""
+
+
+class TakesUploads(Protocol):
+    """What the state of a page with uploads offers."""
+
+    uploaded: Callable[[int], Material] | None
+
+    @property
+    def settings(self) -> _Reading:
+        """What the controls show."""
+
+    def choose_reading(self, name: str, value: Any) -> None:
+        """Read the upload in another way."""
+
+    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
+        """Take a file that was brought as the data of the page."""
+
+
+def show_upload(state: TakesUploads) -> None:
     """Show where to bring a file and what is wrong with it; the run on show goes on meanwhile."""
     expected = "" if state.uploaded else state.settings.fingerprint
     if expected:
@@ -138,7 +165,7 @@ def show_upload(state: GrowState) -> None:
     try:
         upload = _read_cached(file, truth, places, reading, "" if anyway else expected)
     except InputError as error:
-        kept = " The run below is the one from before." if state.run is not None else ""
+        kept = " The table from before stays." if state.uploaded is not None else ""
         st.error(plain(reworded(str(error), _control) + kept))
         return
     state.accept(upload, upload.fingerprint)

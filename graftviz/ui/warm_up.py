@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -20,6 +22,7 @@ from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
+from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.material import PAGE_PRESET, prepare
@@ -28,7 +31,7 @@ from graftviz.ui.recording import Plan, new_recorder
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)
 _NOT_ON_THE_PAGE = ("graftviz.sampling", "graftviz.inference.exact")
-Job = Callable[[], None]
+Job = Callable[[], Any]
 
 
 class WarmUp:
@@ -80,6 +83,15 @@ def _attempt(job: Job) -> None:
     except Exception:
         # Compiling ahead is a courtesy; if it fails, the first run meets the error and says so.
         log.exception("Compiling ahead failed.")
+
+
+@lru_cache(maxsize=64)
+def rehearse_learner(learner: Learner) -> None:
+    """Let `learner` learn from a few rows, so that nothing has to be compiled when it is timed."""
+    names = {spec.name for spec in option_specs(learner)}
+    unlimited: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
+    table = prepare(_small_data(knows_truth=False), seed=0).train
+    _attempt(lambda: learn(table, replace(learner, **unlimited)))
 
 
 def first_jobs() -> list[Job]:

@@ -1,0 +1,163 @@
+"""A race as curves over what it cost, with the winners below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.racing import AXES, Race, Verdict, verdicts
+
+_HEIGHT = 940
+PURPLE = "#B0588E"  # Okabe and Ito's, darkened to be seen as a thin line
+_LOOKS = (
+    (BLUE, "solid", "circle"),
+    (VERMILION, "dash", "square"),
+    (GREEN, "dot", "triangle-up"),
+    (PURPLE, "dashdot", "diamond"),
+    (GREY, "longdashdot", "x"),
+    (ORANGE, "longdash", "star"),
+)
+_PLOTS = (
+    ("recall", "Recall"),
+    ("precision", "Precision"),
+    ("nlpl_test", "Held-out NLPL (nats per row)"),
+    ("objective", "Objective (nats per row)"),
+)
+_WIDE = 20.0  # a cost this many times the smallest one asks for a logarithmic axis
+
+
+def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
+    """Draw all curves of `race` over `axis`; buttons switch to the other axes.
+
+    At every cost a racer stands where its last step left it, so curves are stairs. Objectives are
+    drawn only for the racers that minimise the same one as the first.
+
+    Raises
+    ------
+    InputError
+        When there is no such axis.
+    """
+    plots = [plot for plot in _PLOTS if _is_known(race, plot[0])]
+    rows = (len(plots) + 1) // 2
+    table_share = 0.32 if rows == 2 else 0.4
+    figure = make_subplots(
+        rows=rows + 1,
+        cols=2,
+        specs=[*([[{}, {}]] * rows), [{"type": "table", "colspan": 2}, None]],
+        row_heights=[*[(1 - table_share) / rows] * rows, table_share],
+        vertical_spacing=0.13,
+        subplot_titles=[text for _, text in plots],
+    )
+    drawn: list[int] = []
+    for place, (name, _) in enumerate(plots):
+        row, column = place // 2 + 1, place % 2 + 1
+        for number, course in enumerate(race.courses):
+            if name == "objective" and course.yardstick != race.courses[0].yardstick:
+                continue
+            drawn.append(number)
+            color, dash, symbol = _LOOKS[number % len(_LOOKS)]
+            values = [getattr(moment, name) for moment in course.moments]
+            figure.add_trace(
+                go.Scatter(
+                    x=course.costs(axis),
+                    y=values,
+                    name=escaped(course.name),
+                    legendgroup=str(number),
+                    showlegend=name == plots[0][0],
+                    mode="lines+markers",
+                    line={"color": color, "dash": dash, "width": 2.2, "shape": "hv"},
+                    marker={
+                        "symbol": symbol,
+                        "size": [0] * (len(values) - 1) + [10],
+                        "color": color,
+                    },
+                    hovertemplate=f"{escaped(course.name)}<br>%{{y:.4g}} at %{{x:.4g}}"
+                    "<extra></extra>",
+                ),
+                row=row,
+                col=column,
+            )
+    figure.add_trace(_table(race), row=rows + 1, col=1)
+    finish(figure, f"Race on {title}", _HEIGHT)
+    figure.update_layout(
+        margin={"l": 70, "r": 30, "t": 150, "b": 30},
+        legend={"x": 0.0, "xanchor": "left", "y": 0.94, "font": {"size": 13}},
+        updatemenus=[_axis_buttons(race, drawn, len(plots), axis)],
+    )
+    figure.update_xaxes(title_text=AXES[axis], type=_scale(race, axis), title_standoff=4)
+    for place, (name, _) in enumerate(plots):
+        if name in ("recall", "precision"):
+            figure.update_yaxes(range=[0, 1.05], row=place // 2 + 1, col=place % 2 + 1)
+    return figure
+
+
+def _axis_buttons(race: Race, drawn: list[int], plots: int, axis: str) -> dict[str, Any]:
+    # The last trace is the table, which has no axis.
+    traces = list(range(len(drawn)))
+    buttons = []
+    for name, words in AXES.items():
+        across = [race.courses[number].costs(name) for number in drawn]
+        layout: dict[str, Any] = {}
+        for k in range(1, plots + 1):
+            key = "xaxis" if k == 1 else f"xaxis{k}"
+            layout |= {f"{key}.title.text": words, f"{key}.type": _scale(race, name)}
+            layout[f"{key}.autorange"] = True
+        buttons.append(
+            {"label": words, "method": "update", "args": [{"x": across}, layout, traces]}
+        )
+    return {
+        "buttons": buttons,
+        "active": list(AXES).index(axis),
+        "type": "buttons",
+        "direction": "right",
+        "x": 1.0,
+        "xanchor": "right",
+        "y": 1.14,
+        "yanchor": "top",
+        "showactive": True,
+    }
+
+
+def _is_known(race: Race, name: str) -> bool:
+    moments = (moment for course in race.courses for moment in course.moments)
+    return any(getattr(moment, name) is not None for moment in moments)
+
+
+def _scale(race: Race, axis: str) -> str:
+    """Return "log" where racers differ so much that some would vanish on a linear axis."""
+    ends = [course.costs(axis)[-1] for course in race.courses]
+    smallest = min((end for end in ends if end > 0), default=1.0)
+    return "log" if axis != "edges" and max(ends) > _WIDE * smallest else "linear"
+
+
+def _table(race: Race) -> go.Table:
+    told = verdicts(race)
+    names = [escaped(course.name) for course in race.courses]
+    columns = [names, *([_cell(v, racer) for racer in range(len(names))] for v in told)]
+    return go.Table(
+        columnwidth=[2.6, *[1.0] * len(told)],
+        header={
+            "values": ["★ best of its column", *(v.column.title for v in told)],
+            "align": ["left", *["right"] * len(told)],
+            "font": {"size": 13, "color": BLACK},
+            "fill_color": "rgba(127, 127, 127, 0.2)",
+        },
+        cells={
+            "values": columns,
+            "align": ["left", *["right"] * len(told)],
+            "font": {"size": 13},
+            "height": 26,
+            "fill_color": "rgba(127, 127, 127, 0.06)",
+        },
+    )
+
+
+def _cell(verdict: Verdict, racer: int) -> str:
+    value = verdict.values[racer]
+    if value is None:
+        return "–"
+    text = f"{value:,.{verdict.column.decimals}f}"
+    return f"★ <b>{text}</b>" if racer in verdict.winners else text

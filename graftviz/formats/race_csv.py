@@ -1,0 +1,38 @@
+"""race.csv: every moment of every racer, in the order of what it cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from graftviz.racing import Race
+
+RACE_COLUMNS = (
+    *("racer", "step", "end", "seconds", "tests", "tables_counted", "edges"),
+    *("objective", "recall", "precision", "nlpl_test"),
+)
+
+
+def race_csv(race: Race, axis: str = "seconds") -> str:
+    """Return one line per moment, sorted by its cost on `axis`; racers share one timeline.
+
+    ``step`` 0 is the model without edges; ``end`` is 1 for the end of a racer, after its last fit.
+    A cell is empty where a value does not apply; floats read back unchanged.
+
+    Raises
+    ------
+    InputError
+        When there is no such axis.
+    """
+    rows = []
+    for number, course in enumerate(race.courses):
+        last = len(course.moments) - 1
+        for k, (cost, moment) in enumerate(zip(course.costs(axis), course.moments, strict=True)):
+            is_end = int(course.ended and k == last)
+            step, *values = moment
+            rows.append((cost, number, k, (course.name, step, is_end, *values)))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(RACE_COLUMNS)
+    writer.writerows(row for *_, row in sorted(rows, key=lambda entry: entry[:3]))
+    return text.getvalue()

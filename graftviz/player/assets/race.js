@@ -1,0 +1,326 @@
+// The race: which place of which axis is shown, what moves it, and who is told about it.
+
+const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
+const RACE_PATIENCE = 4000; // ms without any reply before asking again
+const RACE_STILL_SECONDS = 0.5; // between pictures for who asked for less motion
+const RACE_TELLING = 120; // ms between changes of words and numbers while playing
+
+class RacePlayer {
+  constructor(host, callbacks) {
+    this.callbacks = callbacks;
+    this.log = null;
+    this.axis = "seconds";
+    this.value = 0;
+    this.goal = null; // a place asked for that has not been learned yet
+    this.playing = false;
+    this.places = []; // the shown moment of every racer
+    this.timers = {};
+    this.pause = 150; // ms between requests; grows while replies bring nothing
+    const duration = remembered.get("race.duration", 20);
+    this.duration = RACE_DURATIONS.includes(duration) ? duration : 20;
+    this.scales = { seconds: "linear", tests: "log", edges: "linear", ...remembered.get("race.scales", {}) };
+    this.root = h("section", { class: "gv-player gv-race", "aria-label": "Race of learning runs", tabindex: "-1" });
+    host.append(this.root);
+    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
+    this.refresh();
+    this.build();
+    this.onVisible = () => { if (!document.hidden) this.wake(); };
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.schemes = matchMedia("(prefers-color-scheme: dark)");
+    this.onScheme = () => this.refresh();
+    this.schemes.addEventListener("change", this.onScheme);
+  }
+
+  build() {
+    this.graphs = new RaceGraphs(this);
+    this.curves = new RaceCurves(this);
+    this.table = new RaceTable(this);
+    this.transport = new RaceTransport(this);
+    this.panels = [this.graphs, this.curves, this.table, this.transport];
+    this.title = h("h2", { dir: "auto" });
+    this.subtitle = h("p", { class: "gv-muted" });
+    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.leader = h("p", { class: "gv-race-leader", dir: "auto" });
+    this.live = h("p", { class: "gv-live", "aria-live": "polite" });
+    this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the race…");
+    this.stage = h("div", { class: "gv-race-body", hidden: true },
+      h("div", { class: "gv-head" }, this.title, this.subtitle, this.note), this.leader,
+      this.graphs.element, this.curves.element, this.table.element, this.transport.element);
+    this.root.append(this.loading, this.stage, this.live);
+  }
+
+  // --------------------------------------------------------------------------- race and records
+
+  load(header, place) {
+    const kept = this.log !== null;
+    const left = kept && this.over ? Infinity : this.value;
+    this.log = new RaceLog(header);
+    this.asked = null;
+    this.pause = 150;
+    this.playing = false;
+    if (!kept && place) {
+      if (RACE_AXES[place.axis]) this.axis = place.axis;
+      this.goal = place.at;
+    } else this.goal = left;
+    this.value = 0;
+    this.told = JSON.stringify([this.axis, this.goal]);
+    this.title.textContent = header.title;
+    this.subtitle.textContent = header.facts.join(" · ");
+    this.note.textContent = header.note;
+    this.note.hidden = !header.note;
+    this.loading.hidden = true;
+    this.stage.hidden = false;
+    for (const panel of [this.graphs, this.curves, this.table]) panel.setRace(this.log);
+    this.changed();
+  }
+
+  feed({ feeds, failures, replies }) {
+    const { log } = this;
+    if (!log) return;
+    let news = false;
+    for (const one of feeds) news = log.feed(one) || news;
+    for (const racer of log.racers) {
+      if (failures[racer.run] && !racer.trouble) {
+        racer.trouble = failures[racer.run];
+        news = true;
+      }
+    }
+    if (replies) {
+      this.asked = null;
+      this.pause = news ? 150 : Math.min(this.pause * 1.6, RACE_PATIENCE);
+      this.notBefore = performance.now() + this.pause;
+    }
+    this.reachGoal();
+    this.changed();
+  }
+
+  /** Ask for what is missing ahead of the shown place; while enough is here, for nothing. */
+  demand() {
+    const { log } = this;
+    if (!this.callbacks.need || log.complete || document.hidden) return;
+    const wants = [];
+    for (const racer of log.racers) {
+      if (racer.complete || wants.some(([run]) => run === racer.run)) continue;
+      const far = this.goal === null ? (this.places[racer.index] ?? 0) + RACE_AHEAD : racer.ready + RACE_AHEAD;
+      if (racer.ready < far) wants.push([racer.run, racer.ready + 1, far - racer.ready]);
+    }
+    if (wants.length === 0) return;
+    const now = performance.now();
+    const due = this.asked === null ? this.notBefore ?? 0 : this.asked + RACE_PATIENCE;
+    if (now < due) {
+      clearTimeout(this.timers.demand);
+      this.timers.demand = setTimeout(() => this.wake(), due - now + 5);
+      return;
+    }
+    this.asked = now;
+    clearTimeout(this.timers.demand);
+    this.timers.demand = setTimeout(() => this.wake(), RACE_PATIENCE + 5);
+    this.callbacks.need(wants);
+  }
+
+  // ------------------------------------------------------------------------------- axis, places
+
+  get scale() {
+    return this.scales[this.axis];
+  }
+
+  /** What the axis spans: all of the race, or a little more than is known so far. */
+  get extent() {
+    return (this.log.finish(this.axis) || 1) * (this.log.complete ? 1 : 1.12);
+  }
+
+  share(value) {
+    if (this.scale === "linear") return value / this.extent;
+    const unit = this.log.least(this.axis);
+    return Math.log1p(value / unit) / Math.log1p(this.extent / unit);
+  }
+
+  valueAt(share) {
+    if (this.scale === "linear") return share * this.extent;
+    const unit = this.log.least(this.axis);
+    return unit * Math.expm1(share * Math.log1p(this.extent / unit));
+  }
+
+  axisTicks() {
+    if (this.scale === "linear") return ticks(0, this.extent, 4);
+    const marks = [0];
+    for (let power = Math.floor(Math.log10(this.log.least(this.axis))); 10 ** power <= this.extent; power++) marks.push(10 ** power);
+    return marks;
+  }
+
+  setAxis(axis) {
+    const share = clamp(this.share(this.value), 0, 1);
+    const { over } = this;
+    this.axis = axis;
+    this.goal = null;
+    this.show(over ? this.log.finish(axis) : this.valueAt(share));
+  }
+
+  setScale(scale) {
+    this.scales[this.axis] = scale;
+    remembered.set("race.scales", this.scales);
+    this.changed();
+  }
+
+  setDuration(seconds) {
+    this.duration = seconds;
+    remembered.set("race.duration", seconds);
+    if (!this.transport.byKeyboard) this.transport.duration.blur();
+  }
+
+  // ---------------------------------------------------------------------------------- transport
+
+  /** Whether every racer is shown at its end. */
+  get over() {
+    return this.log.ended && this.log.running.every((racer) => racer.isAtEnd(this.places[racer.index]));
+  }
+
+  get waiting() {
+    return !this.log.complete && (this.goal !== null || (this.playing && this.value >= this.log.frontier(this.axis)));
+  }
+
+  toggle() {
+    if (!this.log) return;
+    if (!this.playing && this.over) this.show(0);
+    this.playing = !this.playing;
+    this.goal = null;
+    this.changed();
+  }
+
+  step(direction) {
+    this.playing = false;
+    this.seek(this.log.next(this.axis, this.value, direction));
+  }
+
+  seekShare(share) {
+    this.seek(share >= 1 ? Infinity : this.valueAt(share));
+  }
+
+  /** Show a place, now or as soon as all racers are known up to it; Infinity is the end. */
+  seek(value) {
+    if (!this.log) return;
+    if (value === Infinity) this.playing = false;
+    this.goal = value;
+    this.reachGoal();
+    this.changed();
+  }
+
+  reachGoal() {
+    if (this.goal === null) return;
+    const { log, axis } = this;
+    const wanted = Math.min(this.goal, log.finish(axis));
+    const there = Math.min(wanted, log.frontier(axis));
+    if (log.complete || this.goal <= log.frontier(axis)) this.goal = null;
+    this.value = Math.max(0, there);
+  }
+
+  show(value) {
+    this.value = clamp(value, 0, Math.min(this.log.finish(this.axis), this.log.frontier(this.axis)));
+    this.changed();
+  }
+
+  // ----------------------------------------------------------------------------------- movement
+
+  wake() {
+    if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));
+  }
+
+  frame(now) {
+    this.raf = 0;
+    if (!this.log || this.gone) return;
+    // A frame's time may lie before the last one's, and a sleeping tab wakes to a huge gap.
+    const seconds = this.before === undefined ? 0 : clamp((now - this.before) / 1000, 0, 0.1);
+    if (this.playing) this.roll(seconds);
+    this.place();
+    for (const panel of [this.graphs, this.curves, this.transport]) {
+      try {
+        panel.draw();
+      } catch (error) {
+        // One broken picture must not stop the others, nor fill the console at 60 lines a second.
+        if (!this.complained) console.error(error);
+        this.complained = true;
+      }
+    }
+    this.demand();
+    this.before = this.playing ? now : undefined;
+    if (this.playing && !this.starved) this.wake();
+  }
+
+  roll(seconds) {
+    const { log, axis } = this;
+    let passed = seconds;
+    if (this.motion.matches) {
+      this.carry = (this.carry ?? 0) + seconds;
+      if (this.carry < RACE_STILL_SECONDS) return;
+      passed = this.carry;
+      this.carry = 0;
+    }
+    const finish = log.finish(axis);
+    const reach = Math.min(finish, log.frontier(axis));
+    const wanted = this.valueAt(clamp(this.share(this.value), 0, 1) + passed / this.duration);
+    const value = Math.max(this.value, Math.min(wanted, reach));
+    // Whoever waits for records sleeps until they come.
+    this.starved = value >= reach && !log.complete;
+    if (value === this.value && !(log.complete && value >= finish)) return;
+    this.value = value;
+    if (log.complete && value >= finish) this.playing = false;
+    const now = performance.now();
+    if (this.playing && !this.starved && now - (this.toldAt ?? 0) < RACE_TELLING) return;
+    this.toldAt = now;
+    this.changed();
+  }
+
+  place() {
+    this.places = this.log.racers.map((racer) => racer.at(this.axis, this.value));
+  }
+
+  // ----------------------------------------------------------------------------- telling others
+
+  /** Something is to be shown differently. */
+  changed() {
+    if (!this.log) return;
+    this.place();
+    if (!this.playing || this.value < this.log.frontier(this.axis)) this.starved = false;
+    const sentence = this.log.sentence(this.axis, this.value, this.places);
+    this.leader.textContent = sentence;
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (!this.playing && this.goal === null) this.timers.moved = setTimeout(() => this.tellPlace(), 400);
+    if (!this.timers.live) {
+      this.timers.live = setTimeout(() => {
+        this.timers.live = 0;
+        if (this.live.textContent !== this.leader.textContent) this.live.textContent = this.leader.textContent;
+      }, this.playing ? 4000 : 350);
+    }
+    this.wake();
+  }
+
+  tellPlace() {
+    const place = { axis: this.axis, at: Number(this.value.toPrecision(6)) };
+    const text = JSON.stringify([place.axis, place.at]);
+    if (text === this.told || !this.callbacks.moved) return;
+    this.told = text;
+    this.callbacks.moved(place);
+  }
+
+  /** Read the theme again, e.g. after it was switched. */
+  refresh() {
+    this.palette = readPalette(this.root);
+    racerColours(this.palette).forEach((colour, k) => this.root.style.setProperty(`--gv-racer-${k}`, css(colour)));
+    this.wake();
+  }
+
+  destroy() {
+    this.gone = true;
+    cancelAnimationFrame(this.raf);
+    for (const timer of Object.values(this.timers)) clearTimeout(timer);
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.schemes.removeEventListener("change", this.onScheme);
+    this.transport.destroy();
+    this.graphs.destroy();
+    this.curves.destroy();
+    this.root.remove();
+  }
+}
+
+const mount = (host, callbacks = {}) => new RacePlayer(host, callbacks);

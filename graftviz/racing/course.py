@@ -1,0 +1,190 @@
+"""One run as a racer: what it had come to at every cost.
+
+A cost is what a race is measured in: engine seconds, edge tests, or edges. Costs never fall along a
+course. Edges may leave a run, so there the cost of a moment is the largest number of edges so far.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.metrics import StepMetrics
+from graftviz.runs import Run
+from graftviz.trace import NO_PAIRS, History, Step
+
+# What a race can be run along, and what people call it.
+AXES: Mapping[str, str] = MappingProxyType(
+    {"seconds": "engine seconds", "tests": "edge tests", "edges": "edges"}
+)
+
+
+class Moment(NamedTuple):
+    """What a racer had come to, and at what cost.
+
+    Attributes
+    ----------
+    step : int
+        0: the model without edges; the end of a run has the number of its last step.
+    seconds : float
+        Engine time on the run's own clock, so that it does not matter when it was given a turn.
+    tests, tables : int
+        Edge tests made and pair tables counted so far.
+    edges : int
+    objective : float
+    recall, precision, nlpl_test : float or None
+        See :class:`graftviz.metrics.StepMetrics`.
+    """
+
+    step: int
+    seconds: float
+    tests: int
+    tables: int
+    edges: int
+    objective: float
+    recall: float | None
+    precision: float | None
+    nlpl_test: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The way of one racer, as far as it has come.
+
+    Attributes
+    ----------
+    name : str
+        What people call the racer.
+    moments : tuple of Moment
+        The model without edges, every step, and, once the run has ended, its end; never empty.
+    ended : bool
+    yardstick : str
+        What the objective is; only objectives with the same yardstick can be compared.
+    history : History or None
+        None for a run that has not made a step.
+    """
+
+    name: str
+    moments: tuple[Moment, ...]
+    ended: bool
+    yardstick: str = ""
+    history: History | None = None
+
+    @cached_property
+    def _costs(self) -> dict[str, list[float]]:
+        return {
+            axis: np.maximum.accumulate([getattr(m, axis) for m in self.moments]).tolist()
+            for axis in AXES
+        }
+
+    def costs(self, axis: str) -> list[float]:
+        """Return the cost of every moment; it never falls.
+
+        Raises
+        ------
+        InputError
+            When there is no such axis.
+        """
+        if axis not in AXES:
+            raise InputError(f"A race can be run along {', '.join(AXES)}, not {axis!r}.")
+        return self._costs[axis]
+
+    def at(self, axis: str, value: float) -> int:
+        """Return the last moment with cost ≤ `value`; the first one where that is too little."""
+        return max(0, bisect_right(self.costs(axis), value) - 1)
+
+    def edges_at(self, moment: int) -> np.ndarray:
+        """Return the active edges of a moment, i < j, int64, shape (m, 2)."""
+        if self.history is None:
+            return NO_PAIRS.astype(np.int64)
+        is_end = self.ended and moment == len(self.moments) - 1
+        recorded = len(self.history.counts) if is_end else self.moments[moment].step
+        return self.history.edges_at(recorded)
+
+
+def course_of(run: Run, name: str = "", yardstick: str = "") -> Course:
+    """Return the course of `run` so far, which another thread may be advancing meanwhile.
+
+    Raises
+    ------
+    ValueError
+        Before the first step: what the model without edges is worth is only known then.
+    """
+    # In this order: what is set last by the run is read first.
+    outcome = run.outcome
+    steps = run.steps[: len(run.steps)]
+    if run.start is None:
+        raise ValueError("a run has no course before its first step")
+    objective = steps[0].previous_objective if steps else _start_objective(run)
+    moments = [_moment(run.start, step=0, objective=objective)]
+    moments += [
+        step_moment(step, metrics) for step, metrics in zip(steps, run.metrics, strict=False)
+    ]
+    history = steps[-1].history if steps else None
+    if outcome is not None:
+        assert run.final is not None  # set before the outcome is
+        history = outcome.history
+        moments.append(
+            _moment(
+                run.final,
+                step=len(steps),
+                seconds=outcome.seconds.total,
+                tests=outcome.tests,
+                tables=outcome.tables_counted,
+                edges=len(history.ids_at(len(history.counts))),
+                objective=outcome.objective,
+            )
+        )
+        # A run with a last refit changes its objective there; its end is what is compared.
+        yardstick = f"{outcome.objective_name} {yardstick}".strip()
+    return Course(
+        name or run.learner.title, tuple(moments), outcome is not None, yardstick, history
+    )
+
+
+def step_moment(step: Step, metrics: StepMetrics) -> Moment:
+    """Return what a racer had come to after one step."""
+    return _moment(
+        metrics,
+        step=step.index,
+        seconds=step.seconds.total,
+        tests=step.tests_total,
+        tables=step.tables_counted,
+        edges=step.edges,
+        objective=step.objective,
+    )
+
+
+def _start_objective(run: Run) -> float:
+    assert run.outcome is not None  # a run that knows its start has made a step or ended
+    return run.outcome.objective
+
+
+def _moment(
+    metrics: StepMetrics,
+    *,
+    step: int,
+    objective: float,
+    seconds: float = 0.0,
+    tests: int = 0,
+    tables: int = 0,
+    edges: int = 0,
+) -> Moment:
+    return Moment(
+        step,
+        float(seconds),
+        int(tests),
+        int(tables),
+        int(edges),
+        float(objective),
+        metrics.recall,
+        metrics.precision,
+        metrics.nlpl_test,
+    )

@@ -1,0 +1,45 @@
+"""One place for every variable, the same in all pictures of a race."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graftviz.layout import static_layout
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.runs import learn
+from graftviz.table import DiscreteTable
+
+MOST_COUNTED = 500_000  # pairs that are counted to find places; beyond, nodes are spread evenly
+
+
+def common_places(
+    table: DiscreteTable,
+    positions: np.ndarray | None = None,
+    truth: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return places that no racer has had a say in.
+
+    Known places stay; a known graph is laid out; else it is the tree of the strongest pairs
+    (Chow and Liu's), which lies in the data and belongs to nobody.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows to learn from.
+    positions : array, shape (n, 2), optional
+        Known places, 0 … 10000.
+    truth : int array, shape (k, 2), optional
+
+    Returns
+    -------
+    array, shape (n, 2)
+        0 … 10000, y downwards.
+    """
+    if positions is not None:
+        return positions
+    n = table.n_variables
+    if truth is not None and len(truth):
+        return static_layout(n, truth)
+    if n * (n - 1) // 2 > MOST_COUNTED or n < 2 or table.n_rows < 2:
+        return static_layout(n, np.zeros((0, 2), dtype=np.int64))
+    return static_layout(n, learn(table, ChowLiu()).model.edges)

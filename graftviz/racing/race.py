@@ -1,0 +1,181 @@
+"""Several courses on one axis: at every cost each racer shows what it had for that much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.racing.course import AXES, Course, Moment
+
+# What a race is led by: the first of these that is known. Whether more is better stands beside it.
+_MEASURES: tuple[tuple[str, str, bool], ...] = (
+    ("recall", "recall", True),
+    ("nlpl_test", "held-out NLPL", False),
+    ("objective", "objective", False),
+    ("edges", "edges", True),
+)
+_DIGITS = 3  # what differs less is told as equal
+_MOST_NAMED = 3
+
+
+class Standing(NamedTuple):
+    """How one racer stands at one cost.
+
+    Attributes
+    ----------
+    racer : int
+        Position among the courses.
+    rank : int
+        From 1; equal racers share one.
+    moment : Moment
+    ended : bool
+        Whether the racer is at its end.
+    value : float or None
+        Of the measure the race is led by.
+    """
+
+    racer: int
+    rank: int
+    moment: Moment
+    ended: bool
+    value: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Runs on the same data, aligned on an axis.
+
+    Parameters
+    ----------
+    courses : tuple of Course
+        At least one.
+
+    Raises
+    ------
+    InputError
+        When nobody takes part.
+    """
+
+    courses: tuple[Course, ...]
+
+    def __post_init__(self) -> None:
+        if not self.courses:
+            raise InputError("Nobody takes part in this race; add a racer.")
+
+    @property
+    def ended(self) -> bool:
+        """Whether every racer is known to its end."""
+        return all(course.ended for course in self.courses)
+
+    def timeline(self, axis: str) -> tuple[float, ...]:
+        """Return every cost at which some racer moves, ascending, each once."""
+        return tuple(sorted({cost for course in self.courses for cost in course.costs(axis)}))
+
+    def finish(self, axis: str) -> float:
+        """Return the cost at which the last racer is where it has come to so far."""
+        return max(course.costs(axis)[-1] for course in self.courses)
+
+    def at(self, axis: str, value: float) -> tuple[int, ...]:
+        """Return for each racer its last moment with cost ≤ `value`."""
+        return tuple(course.at(axis, value) for course in self.courses)
+
+    def agreed_edges(self, axis: str, value: float) -> np.ndarray:
+        """Return the edges that every racer has at that cost, i < j, sorted, shape (k, 2)."""
+        found = [
+            {(i, j) for i, j in course.edges_at(moment).tolist()}
+            for course, moment in zip(self.courses, self.at(axis, value), strict=True)
+        ]
+        agreed = set.intersection(*found)
+        return np.array(sorted(agreed), dtype=np.int64).reshape(-1, 2)
+
+    @property
+    def measure(self) -> str:
+        """What the race is led by: recall, held-out NLPL, objective, or edges, as far as known."""
+        return self._measure()[0]
+
+    def standings(self, axis: str, value: float) -> tuple[Standing, ...]:
+        """Return how the racers stand at that cost, best first; equal ones in their own order."""
+        name, _, more_is_better = self._measure()
+        places = self.at(axis, value)
+        moments = [c.moments[k] for c, k in zip(self.courses, places, strict=True)]
+        values = [getattr(moment, name) for moment in moments]
+        keys = [_key(number, more_is_better=more_is_better) for number in values]
+        order = sorted(range(len(keys)), key=lambda racer: (keys[racer], racer))
+        return tuple(
+            Standing(
+                racer,
+                1 + sum(other < keys[racer] for other in keys),
+                moments[racer],
+                self.courses[racer].ended and places[racer] == len(self.courses[racer].moments) - 1,
+                values[racer],
+            )
+            for racer in order
+        )
+
+    def sentence(self, axis: str, value: float) -> str:
+        """Say in a sentence who leads, e.g. "Edge grafting leads: recall 0.62 after 1.3 s"."""
+        standings = self.standings(axis, value)
+        after = f"after {cost_text(axis, value)}"
+        if all(standing.moment.edges == 0 for standing in standings):
+            return f"Nobody has an edge yet {after}."
+        is_over = self.ended and all(standing.ended for standing in standings)
+        _, words, _ = self._measure()
+        first = [standing for standing in standings if standing.rank == 1]
+        number = f"{words} {_told(first[0].value)} {after}"
+        if len(first) == len(standings) > 1:
+            return f"All are level: {number}."
+        names = [self.courses[standing.racer].name for standing in first]
+        if len(names) > _MOST_NAMED:
+            who = f"{len(names)} of {len(standings)} racers"
+        else:
+            who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        verb = ("win" if is_over else "lead") + ("" if len(names) > 1 else "s")
+        return f"{who} {verb}: {number}."
+
+    def _measure(self) -> tuple[str, str, bool]:
+        def known(name: str) -> bool:
+            if name == "objective":
+                return len({course.yardstick for course in self.courses}) == 1
+            values = (getattr(moment, name) for c in self.courses for moment in c.moments[-1:])
+            return all(value is not None for value in values)
+
+        return next(measure for measure in _MEASURES if known(measure[0]))
+
+
+def cost_text(axis: str, value: float) -> str:
+    """Write a cost for people: "1.3 s", "58,706 edge tests", "120 edges"."""
+    texts: dict[str, Callable[[float], str]] = {
+        "seconds": lambda cost: f"{cost:.3g} s",
+        "tests": lambda cost: f"{cost:,.0f} edge tests",
+        "edges": lambda cost: f"{cost:,.0f} edges",
+    }
+    if axis not in texts:
+        raise InputError(f"A race can be run along {', '.join(AXES)}, not {axis!r}.")
+    return texts[axis](value)
+
+
+def _key(value: float | None, *, more_is_better: bool) -> float:
+    """Return what sorts better values first; what is not known comes last."""
+    if value is None:
+        return float("inf")
+    rounded = round(float(value), _DIGITS)
+    return -rounded if more_is_better else rounded
+
+
+def _told(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return the names, those that occur again with a number: "First hit", "First hit (2)"."""
+    told: list[str] = []
+    for k, name in enumerate(names):
+        before = list(names[:k]).count(name)
+        told.append(f"{name} ({before + 1})" if before else name)
+    return told

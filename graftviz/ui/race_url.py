@@ -1,0 +1,222 @@
+"""The address of a race: one key per racer, so that a pasted link runs the same race again.
+
+``?data=karate&seed=3&edges=80&r1=best-choice:alpha=0.5&r2=first-hit&axis=tests&at=4000``. What is
+shared with other pages (data, seed, how an upload is read) is read by :mod:`graftviz.ui.url_state`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graftviz.options import option_specs
+from graftviz.racing import AXES
+from graftviz.ui import url_state
+from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
+
+MOST_RACERS = 6
+MOST_EDGES = 10**9
+DEFAULT_AXIS = "seconds"
+_LONGEST_RACER = 600
+_LONGEST_SHOWN = 60
+_NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?(e-?\d{1,2})?", re.ASCII)
+_SHARED = ("data", "seed", "fingerprint", *(spec.name for spec in option_specs(UploadOptions)))
+
+
+@dataclass(frozen=True)
+class Racer:
+    """One that takes part: a learner and the options chosen for it."""
+
+    learner: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+LINE_UP = (
+    *(Racer("best-choice", {"alpha": alpha}) for alpha in (0.25, 0.5, 0.75, 1.0)),
+    Racer("edge-grafting"),
+    Racer("first-hit"),
+)
+
+
+@dataclass(frozen=True)
+class RaceSettings:
+    """Everything that decides what the page shows.
+
+    Attributes
+    ----------
+    data : str
+        Key of a data set, or ``"upload"``.
+    racers : tuple of Racer
+    seed : int
+    edges : int or None
+        How many edges each racer may take that has no budget of its own; None: 2n.
+    axis : str
+        Key of :data:`graftviz.racing.AXES`.
+    at : float
+        Position on that axis.
+    fingerprint, reading
+        Of uploaded data, see :class:`graftviz.ui.url_state.Settings`.
+    """
+
+    data: str
+    racers: tuple[Racer, ...] = LINE_UP
+    seed: int = 0
+    edges: int | None = None
+    axis: str = DEFAULT_AXIS
+    at: float = 0.0
+    fingerprint: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ParsedRace:
+    """What was understood of a link, and one sentence for each thing that was not."""
+
+    settings: RaceSettings
+    complaints: tuple[str, ...]
+
+
+def write_race(settings: RaceSettings, vocabulary: Vocabulary) -> dict[str, str]:
+    """Return the query parameters of `settings`; :func:`parse_race` reads them back."""
+    shared = Settings(
+        settings.data,
+        vocabulary.default_learner,
+        seed=settings.seed,
+        fingerprint=settings.fingerprint,
+        reading=settings.reading,
+    )
+    query = url_state.write(shared, vocabulary)
+    if settings.edges is not None:
+        query["edges"] = str(settings.edges)
+    if settings.racers != LINE_UP:
+        for k, racer in enumerate(settings.racers, start=1):
+            query[f"r{k}"] = _racer_text(racer, vocabulary)
+    if settings.axis != DEFAULT_AXIS:
+        query["axis"] = settings.axis
+    if settings.at > 0:
+        query["at"] = _position_text(settings.at)
+    return query
+
+
+def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> ParsedRace:
+    """Read query parameters. Never raises: what cannot be used is complained about and left out."""
+    complaints: list[str] = []
+    own = {name: value for name, value in query.items() if name not in _SHARED}
+    shared = url_state.parse({k: v for k, v in query.items() if k in _SHARED}, vocabulary)
+    complaints += shared.complaints
+    left = {name: _single(name, value, complaints) for name, value in own.items()}
+    common = shared.settings
+    settings = RaceSettings(
+        data=common.data,
+        seed=common.seed,
+        fingerprint=common.fingerprint,
+        reading=common.reading,
+        edges=_edges(left.pop("edges", ""), complaints),
+        axis=_axis(left.pop("axis", ""), complaints),
+        at=_position(left.pop("at", ""), complaints),
+        racers=_racers(left, vocabulary, complaints),
+    )
+    complaints += [f"A race knows no setting {_shown(name)}; it was left out." for name in left]
+    return ParsedRace(settings, tuple(complaints))
+
+
+def _position_text(at: float) -> str:
+    """Write a position in six digits and without a plus sign, which addresses read as a space."""
+    text = f"{at:.6g}"
+    return f"{float(text):.0f}" if "e+" in text else text
+
+
+def _racer_text(racer: Racer, vocabulary: Vocabulary) -> str:
+    texts = url_state.write(
+        Settings(vocabulary.default_data, vocabulary.default_learner, racer.options), vocabulary
+    )
+    changes = ",".join(f"{name}={text}" for name, text in texts.items())
+    return f"{racer.learner}:{changes}" if changes else racer.learner
+
+
+def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
+    values = [value] if isinstance(value, str) else list(value)
+    if len(values) > 1:
+        complaints.append(f"{_shown(name)} stands in the link twice; the last value is used.")
+    return values[-1].strip() if values else ""
+
+
+def _edges(text: str, complaints: list[str]) -> int | None:
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,10}", text, re.ASCII) and 1 <= int(text) <= MOST_EDGES:
+        return int(text)
+    complaints.append(
+        f"The edges each racer may take must be a whole number from 1 on, not {_shown(text)}; "
+        "two a variable are used."
+    )
+    return None
+
+
+def _axis(text: str, complaints: list[str]) -> str:
+    if not text or text in AXES:
+        return text or DEFAULT_AXIS
+    complaints.append(
+        f"A race can be run along {', '.join(AXES)}, not {_shown(text)}; {DEFAULT_AXIS} is used."
+    )
+    return DEFAULT_AXIS
+
+
+def _position(text: str, complaints: list[str]) -> float:
+    if not text:
+        return 0.0
+    if len(text) <= _LONGEST_SHOWN and _NUMBER.fullmatch(text):
+        return float(text)
+    complaints.append(
+        f"The position must be a number from 0 on, not {_shown(text)}; the race is shown at its "
+        "start."
+    )
+    return 0.0
+
+
+def _racers(
+    left: dict[str, str], vocabulary: Vocabulary, complaints: list[str]
+) -> tuple[Racer, ...]:
+    names = sorted((n for n in left if re.fullmatch(r"r[1-9]\d?", n)), key=lambda n: int(n[1:]))
+    texts = {name: left.pop(name) for name in names}
+    if len(texts) > MOST_RACERS:
+        complaints.append(
+            f"At most {MOST_RACERS} can race; {', '.join(names[MOST_RACERS:])} were left out."
+        )
+    found = [
+        racer
+        for name in names[:MOST_RACERS]
+        if (racer := _racer(name, texts[name], vocabulary, complaints)) is not None
+    ]
+    return tuple(found) if found else LINE_UP
+
+
+def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) -> Racer | None:
+    learner, _, changes = text.partition(":")
+    learner = learner.strip()
+    if len(text) > _LONGEST_RACER or learner not in vocabulary.learners:
+        complaints.append(
+            f"{name}: a racer is written as learner:option=value, for example "
+            f"{vocabulary.default_learner}:alpha=0.5, where the learner is one of "
+            f"{', '.join(vocabulary.learners)}, not {_shown(text)}; it was left out."
+        )
+        return None
+    known = {spec.name for spec in option_specs(vocabulary.learners[learner])}
+    wanted: dict[str, str] = {}
+    for change in filter(None, changes.split(",")):
+        option, _, value = (part.strip() for part in change.partition("="))
+        if option in known:
+            wanted[option] = value
+        else:
+            complaints.append(f"{name}: {learner} has no option {_shown(option)}; it was left out.")
+    # The default learner is left out of its own links, so it is named here.
+    parsed = url_state.parse({"learner": learner, **wanted}, vocabulary)
+    complaints += [f"{name}: {sentence}" for sentence in parsed.complaints]
+    return Racer(learner, parsed.settings.options)
+
+
+def _shown(text: str) -> str:
+    """Return text from a link, quoted and cut to a length that fits a sentence."""
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")

@@ -1,0 +1,44 @@
+"""Race: learners run against each other on the same data, in front of the class."""
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.grow_panels import engine_is_ready
+from graftviz.ui.race_component import load_race
+from graftviz.ui.race_live import live_race
+from graftviz.ui.race_panels import (
+    show_race_choices,
+    show_race_data,
+    show_race_engine,
+    show_race_messages,
+    show_race_toolbar,
+)
+from graftviz.ui.services import comes_from_another_page, race_state, warm_up
+
+enter_through_app()
+engine = warm_up()
+state = race_state()
+context = get_script_run_ctx()
+query = st.query_params.to_dict()
+if query or not comes_from_another_page("race"):
+    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+
+# Places first: what appears above the race must not move it, or the browser starts it anew.
+toolbar, above = st.sidebar.container(), st.container()
+with above:
+    show_race_data(state)
+with st.sidebar:
+    show_race_choices(state, is_ready=engine.ready.is_set())
+
+if engine_is_ready(engine):
+    is_new_race = state.refresh()
+    with above:
+        show_race_messages(state)
+    live_race(state, new_race=is_new_race)
+    load_race()
+    with toolbar:
+        show_race_toolbar(state)
+        show_race_engine(engine)
+    if (link := state.link()) != st.query_params.to_dict():
+        st.query_params.from_dict(link)

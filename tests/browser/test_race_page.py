@@ -1,0 +1,229 @@
+"""The Race page in a real browser: it races, pauses, scrubs, and says what Python says."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+from graftviz.datasets import load_dataset
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.racing import COLUMNS, Race, verdicts
+from graftviz.ui.material import prepare
+from graftviz.ui.race_state import RaceState
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import EVERYTHING
+from graftviz.ui.url_state import Vocabulary
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+KARATE = "race?data=karate"
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
+
+COUNT_MESSAGES = (
+    "(() => { const send = WebSocket.prototype.send; globalThis.sent = 0;"
+    " WebSocket.prototype.send = function (data) { sent += 1; return send.call(this, data); }; })()"
+)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def race(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page with a query and wait until it shows a race whose racers have all ended."""
+
+    def open_race(query: str = KARATE, **page_options: Any) -> Any:
+        page = open_page(**page_options)
+        page.goto(address + query)
+        page.locator(".gv-race-body:not([hidden])").wait_for(timeout=COMPILING)
+        eventually(page, lambda: "…" not in position(page), 60)
+        return page
+
+    yield open_race
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+
+
+@lru_cache(maxsize=1)
+def same_race_in_python() -> Race:
+    """Run what the page runs on the karate club."""
+    learners = {name: learner_class(name) for name in learner_names()}
+    vocabulary = Vocabulary(("karate",), learners, "karate", "best-choice")
+    pool = Scheduler(threads=1)
+    state = RaceState(
+        vocabulary, lambda key, seed: prepare(load_dataset(key), seed), pool, lambda learner: None
+    )
+    state.refresh()
+    for entry in state.entries:
+        assert entry.run is not None
+        entry.run.grant()
+        assert entry.run.wait(EVERYTHING, 60)
+    pool.close()
+    found = state.race()
+    assert found is not None
+    return found
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 15) -> Any:
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator(".gv-race").inner_text()
+        page.wait_for_timeout(40)
+    return value
+
+
+def position(page: Any) -> str:
+    return " ".join(page.locator(".gv-race-position").inner_text().split())
+
+
+def share(page: Any) -> int:
+    track = page.get_by_role("slider", name="Position in the race", exact=True)
+    return int(track.get_attribute("aria-valuenow"))
+
+
+def leader(page: Any) -> str:
+    return str(page.locator(".gv-race-leader").inner_text()).replace("\u00a0", " ")
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def table(page: Any) -> dict[str, list[str]]:
+    """Return heading → cells of the table of standings."""
+    heads = page.locator(".gv-race-table thead th").all_inner_texts()
+    rows = [row.locator("th, td").all_inner_texts() for row in page.locator("tbody tr").all()]
+    return {head: [row[k].strip() for row in rows] for k, head in enumerate(heads)}
+
+
+def to_the_end(page: Any) -> None:
+    press(page, "To the end")
+    eventually(page, lambda: "all have arrived" in position(page))
+
+
+def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
+    page = race()
+    assert page.locator(".gv-race-tile").count() == 6
+    assert share(page) == 0
+    assert leader(page) == "Nobody has an edge yet after 0 s."
+    press(page, "Play")
+    eventually(page, lambda: share(page) >= 10)
+    press(page, "Pause")
+    there, told = share(page), leader(page)
+    assert re.search(r"(lead|leads|level): recall 0\.\d\d after", told)
+    eventually(page, lambda: "at=" in page.evaluate("location.search"))
+    eventually(page, lambda: page.locator(".gv-live").inner_text().replace("\u00a0", " ") == told)
+    eventually(page, lambda: page.get_by_text("still being compiled").count() == 0, 120)
+    page.wait_for_timeout(500)
+    page.evaluate(COUNT_MESSAGES)
+    page.wait_for_timeout(1500)
+    assert page.evaluate("sent") == 0, "a paused race sends nothing"
+    assert (share(page), leader(page)) == (there, told)
+    page.keyboard.press("Home")
+    eventually(page, lambda: share(page) == 0)
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: leader(page) != "Nobody has an edge yet after 0 s.")
+
+
+@pytest.mark.parametrize(("axis", "at"), [("edges", 40.0), ("tests", 700.0)])
+def test_it_says_what_python_says(race: Callable[..., Any], axis: str, at: float) -> None:
+    page = race(f"{KARATE}&axis={axis}&at={at:g}")
+    known = same_race_in_python()
+    assert leader(page) == known.sentence(axis, at)
+    moments = [c.moments[k] for c, k in zip(known.courses, known.at(axis, at), strict=True)]
+    told = table(page)
+    assert told["Edges"] == [f"{moment.edges:,}" for moment in moments]
+    assert told["Edge tests"] == [f"{moment.tests:,}" for moment in moments]
+    assert told["Recall"] == [f"{moment.recall:.3f}" for moment in moments]
+    agreed = page.locator(".gv-race-keys b").inner_text()
+    assert agreed == str(len(known.agreed_edges(axis, at)))
+
+
+def test_the_winners_are_those_python_finds(race: Callable[..., Any]) -> None:
+    page = race()
+    to_the_end(page)
+    known = {verdict.column.title: verdict for verdict in verdicts(same_race_in_python())}
+    told = table(page)
+    starred = 0
+    for column in COLUMNS:
+        cells = told[column.title]
+        winners = tuple(k for k, cell in enumerate(cells) if cell.startswith("★"))
+        if column.name == "seconds":
+            best = min(float(cell.removeprefix("★ ")) for cell in cells)
+            assert winners == tuple(
+                k for k, cell in enumerate(cells) if float(cell.removeprefix("★ ")) == best
+            )
+            continue
+        assert winners == known[column.title].winners, column.title
+        starred += len(winners)
+    assert starred > 0
+
+
+def test_the_axis_changes_what_is_raced_by_and_the_link_opens_it_again(
+    race: Callable[..., Any],
+) -> None:
+    page = race()
+    press(page, "edges")
+    track = page.get_by_role("slider", name="Position in the race", exact=True)
+    box = track.bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
+    eventually(page, lambda: "axis=edges" in page.evaluate("location.search"))
+    eventually(page, lambda: "at=" in page.evaluate("location.search"))
+    here, told = leader(page), table(page)
+    link = KARATE.split("?", maxsplit=1)[0] + page.evaluate("location.search")
+    again = race(link)
+    eventually(again, lambda: leader(again) == here)
+    clockless = [
+        {k: v for k, v in t.items() if k != "Engine seconds"} for t in (told, table(again))
+    ]
+    assert clockless[0] == clockless[1]
+
+
+@pytest.mark.slow
+def test_a_refused_racer_has_a_sentence_and_the_others_race(race: Callable[..., Any]) -> None:
+    refused = "best-choice:score=linear-response,objective=pseudo-likelihood"
+    page = race(f"{KARATE}&r1=first-hit&r2={refused}&r3=edge-grafting")
+    press(page, "Play")
+    eventually(page, lambda: share(page) >= 5)
+    assert "belief propagation" in page.locator(".gv-race-tile").nth(1).inner_text()
+    to_the_end(page)
+
+
+@pytest.mark.slow
+def test_the_file_opens_without_the_app(
+    race: Callable[..., Any], open_page: Any, tmp_path: Path
+) -> None:
+    page = race(f"{KARATE}&r1=first-hit&r2=chow-liu")
+    press(page, "Download")
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("^Curves and winners")).click()
+    path = tmp_path / "race.html"
+    download.value.save_as(path)
+    offline = open_page()
+    offline.context.set_offline(True)
+    offline.goto(path.as_uri())
+    offline.locator(".main-svg").first.wait_for()
+    assert "Karate club" in offline.locator("body").inner_text()
+
+
+def test_it_fits_a_phone_and_moves_little_for_who_asks_for_it(race: Callable[..., Any]) -> None:
+    page = race(width=390, height=844, dark=True, touch=True, reduced_motion=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    press(page, "Play")
+    eventually(page, lambda: share(page) >= 3)
+    press(page, "Pause")
+    stage = page.locator(".gv-race-stage").first.bounding_box()
+    assert stage["width"] > 130

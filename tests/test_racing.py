@@ -1,0 +1,252 @@
+"""Races: the same cost for all, ends that are the runs' own, agreement, standings, winners."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+from race_cases import course, finished_race, finished_runs, karate, racers, run_of
+
+from graftviz.errors import InputError
+from graftviz.figures import figure_html, race_figure
+from graftviz.formats.race_csv import race_csv
+from graftviz.layout import static_layout
+from graftviz.learners.best_choice import BestChoice
+from graftviz.racing import (
+    AXES,
+    COLUMNS,
+    Course,
+    Moment,
+    Race,
+    common_places,
+    course_of,
+    distinct_names,
+    verdicts,
+)
+
+MOMENT = Moment(0, 0.0, 0, 0, 0, 1.0, None, None, None)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_everybody_shows_the_last_moment_that_is_paid_for(axis: str) -> None:
+    race = finished_race()
+    for value in (0.0, *race.timeline(axis)[::7], race.finish(axis)):
+        for lane, k in zip(race.courses, race.at(axis, value), strict=True):
+            costs = lane.costs(axis)
+            assert costs[k] <= value
+            assert k + 1 == len(costs) or costs[k + 1] > value
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_nobody_goes_back_as_the_cost_grows(axis: str) -> None:
+    race = finished_race()
+    timeline = race.timeline(axis)
+    assert list(timeline) == sorted(set(timeline))
+    for lane in race.courses:
+        assert (np.diff(lane.costs(axis)) >= 0).all()
+        assert set(lane.costs(axis)) <= set(timeline)
+    places = np.array([race.at(axis, value) for value in timeline])
+    assert (np.diff(places, axis=0) >= 0).all()
+    assert places[-1].tolist() == [len(lane.moments) - 1 for lane in race.courses]
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_the_last_standings_are_what_the_runs_came_to(axis: str) -> None:
+    race = finished_race()
+    standings = race.standings(axis, math.inf)
+    assert {standing.racer for standing in standings} == set(range(len(race.courses)))
+    for standing in standings:
+        outcome, result = (run := finished_runs()[standing.racer]).outcome, run.result()
+        moment = standing.moment
+        assert standing.ended
+        assert outcome is not None
+        assert moment.seconds == outcome.seconds.total
+        assert (moment.tests, moment.tables) == (outcome.tests, outcome.tables_counted)
+        assert moment.edges == result.edges
+        assert moment.objective == outcome.objective
+        assert (moment.recall, moment.precision) == (result.recall, result.precision)
+        assert moment.nlpl_test == result.nlpl_test
+    values = [standing.value for standing in standings]
+    assert values == sorted(values, reverse=True)  # led by recall
+    assert standings[0].rank == 1
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.6, 1.0])
+def test_agreed_edges_are_those_of_everybody(share: float) -> None:
+    race = finished_race()
+    value = share * race.finish("edges")
+    found = []
+    for run, lane, k in zip(finished_runs(), race.courses, race.at("edges", value), strict=True):
+        found.append(set(map(tuple, lane.edges_at(k).tolist())))
+        if 0 < k <= len(run.steps):
+            assert found[-1] == set(map(tuple, run.steps[k - 1].active_edges().tolist()))
+    agreed = race.agreed_edges("edges", value)
+    assert set(map(tuple, agreed.tolist())) == set.intersection(*found)
+    assert (len(agreed) > 10) == (share == 1.0) or 0.0 < share < 1.0
+
+
+def test_the_edges_of_an_end_are_those_of_the_final_model() -> None:
+    # The preset best takes edges out after its last step.
+    pruned = run_of(BestChoice(alpha=0.0, significance=1.0))
+    assert pruned.outcome is not None
+    for run in (pruned, *finished_runs()):
+        lane = course_of(run)
+        found = set(map(tuple, lane.edges_at(len(lane.moments) - 1).tolist()))
+        assert found == set(map(tuple, run.result().model.edges.tolist()))
+
+
+def test_a_run_under_way_has_a_course_that_has_not_ended() -> None:
+    run = run_of(racers()[1], steps=5)
+    lane = course_of(run, "early", "paper")
+    assert not lane.ended
+    assert [moment.step for moment in lane.moments] == [0, 1, 2, 3, 4, 5]
+    whole = Race((lane, course(1)))
+    assert not whole.ended
+    early = next(s for s in whole.standings("edges", math.inf) if s.racer == 0)
+    assert not early.ended
+    assert all(verdict.values[0] is None for verdict in verdicts(whole))
+    assert "wins" not in whole.sentence("seconds", math.inf)
+
+
+def test_costs_do_not_fall_where_edges_leave() -> None:
+    edges = [0, 2, 4, 3, 5]
+    lane = Course("a", tuple(MOMENT._replace(step=t, edges=m) for t, m in enumerate(edges)), False)
+    assert lane.costs("edges") == [0, 2, 4, 4, 5]
+    assert [lane.at("edges", value) for value in (0, 1, 2, 3, 4, 4.5, 5)] == [0, 0, 1, 1, 3, 3, 4]
+
+
+def test_a_race_before_its_first_step_or_without_racers_is_refused() -> None:
+    with pytest.raises(ValueError, match="first step"):
+        course_of(run_of(racers()[0], steps=0))
+    with pytest.raises(InputError, match="Nobody"):
+        Race(())
+    with pytest.raises(InputError, match="seconds, tests, edges"):
+        finished_race().timeline("miles")
+
+
+def lanes(*ends: Moment, yardsticks: tuple[str, ...] = ()) -> Race:
+    kinds = yardsticks or ("same",) * len(ends)
+    return Race(
+        tuple(
+            Course(name, (MOMENT, end), True, kind)
+            for name, end, kind in zip("abcdef", ends, kinds, strict=False)
+        )
+    )
+
+
+def test_winners_are_the_best_of_each_column_and_ties_share() -> None:
+    better = MOMENT._replace(seconds=1.0, recall=0.9, objective=5.0, edges=4, tests=7)
+    equal = better._replace(seconds=2.0, recall=0.90004, edges=4)
+    worse = better._replace(seconds=3.0, recall=0.5, objective=6.0, edges=4)
+    told = {verdict.column.name: verdict for verdict in verdicts(lanes(better, equal, worse))}
+    assert set(told) == {column.name for column in COLUMNS}
+    assert told["seconds"].winners == (0,)
+    assert told["recall"].winners == (0, 1), "what is written alike is equal"
+    assert told["objective"].winners == (0, 1)
+    assert told["tests"].winners == ()
+    assert "equal" in told["tests"].remark
+    assert told["nlpl_test"].winners == ()
+
+
+def test_different_objectives_have_no_winner() -> None:
+    first = MOMENT._replace(objective=1.0, edges=1)
+    race = lanes(first, first._replace(objective=0.5), yardsticks=("bethe", "pseudo"))
+    told = next(verdict for verdict in verdicts(race) if verdict.column.name == "objective")
+    assert told.winners == ()
+    assert "different" in told.remark
+    assert race.measure == "edges", "neither recall nor NLPL nor comparable objectives are known"
+
+
+def test_winners_of_a_real_race_are_optimal() -> None:
+    race = finished_race()
+    for verdict in verdicts(race):
+        known = [value for value in verdict.values if value is not None]
+        best = max(known) if verdict.column.more_is_better else min(known)
+        if verdict.winners:
+            assert {verdict.values[racer] for racer in verdict.winners} == {best}
+            assert len(verdict.winners) < len(known)
+        else:
+            assert verdict.remark
+
+
+def test_the_sentence_says_who_leads_by_what_and_when() -> None:
+    half = MOMENT._replace(recall=0.5, edges=2, seconds=1.0)
+    race = lanes(half, half._replace(recall=0.62))
+    assert race.sentence("seconds", 0.5) == "Nobody has an edge yet after 0.5 s."
+    assert race.sentence("seconds", 1.3) == "b wins: recall 0.62 after 1.3 s."
+    assert lanes(half, half).sentence("edges", 2.0).startswith("All are level: recall 0.50")
+    level = lanes(half, half, half, half, half._replace(recall=0.1)).sentence("seconds", 2)
+    assert level == "4 of 5 racers win: recall 0.50 after 2 s."
+    third = lanes(half, half, half._replace(recall=0.1)).sentence("tests", 4000)
+    assert third == "a and b win: recall 0.50 after 4,000 edge tests."
+
+
+def test_without_truth_the_race_is_led_by_held_out_rows() -> None:
+    learners = racers()
+    race = Race(tuple(course_of(run_of(learners[k], with_truth=False)) for k in (1, 3)))
+    assert race.measure == "nlpl_test"
+    values = [standing.value for standing in race.standings("edges", math.inf)]
+    assert values == sorted(values)
+
+
+def test_names_are_told_apart() -> None:
+    assert distinct_names(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
+
+
+def test_places_are_given_laid_out_from_the_truth_or_from_the_data() -> None:
+    material = karate()
+    n = material.train.n_variables
+    given = np.arange(2 * n).reshape(n, 2)
+    assert common_places(material.train, given, material.truth) is given
+    assert material.truth is not None
+    laid_out = common_places(material.train, None, material.truth)
+    assert (laid_out == static_layout(n, material.truth)).all()
+    unknown = common_places(material.train)
+    assert unknown.shape == (n, 2)
+    assert (unknown == common_places(material.train)).all()
+    # Neighbours in the tree of the strongest pairs lie closer together than other pairs do.
+    tree = finished_runs()[-1].result().model.edges
+    near = np.linalg.norm(unknown[tree[:, 0]] - unknown[tree[:, 1]], axis=1).mean()
+    every = np.linalg.norm(unknown[:, None] - unknown[None, :], axis=2).mean()
+    assert near < 0.6 * every
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_the_csv_is_one_timeline_of_all_moments(axis: str) -> None:
+    race = finished_race()
+    rows = list(csv.DictReader(io.StringIO(race_csv(race, axis))))
+    assert len(rows) == sum(len(lane.moments) for lane in race.courses)
+    if axis != "edges":  # the cost itself is a column
+        costs = [float(row[axis]) for row in rows]
+        assert costs == sorted(costs)
+    for lane in race.courses:
+        own = [row for row in rows if row["racer"] == lane.name]
+        assert [int(row["step"]) for row in own] == [moment.step for moment in lane.moments]
+        assert [float(row["seconds"]) for row in own] == [m.seconds for m in lane.moments]
+        assert [row["end"] for row in own][-1] == "1"
+
+
+def test_the_figure_shows_every_curve_and_stands_alone() -> None:
+    race = finished_race()
+    figure = race_figure(race, "<b>karate</b>", "tests")
+    lines = [trace for trace in figure.data if trace.type == "scatter"]
+    # All measures of all racers, and of objectives only those of the first racer's kind.
+    assert len(lines) == 3 * len(race.courses) + len(race.courses) - 1
+    assert all(line.line.shape == "hv" for line in lines)
+    looks = {(line.line.color, line.line.dash) for line in lines}
+    assert len({dash for _, dash in looks}) == len(race.courses), "never by colour alone"
+    buttons = figure.layout.updatemenus[0].buttons
+    assert [button.label for button in buttons] == list(AXES.values())
+    assert [len(button.args[0]["x"]) for button in buttons] == [len(lines)] * len(AXES)
+    page = figure_html(figure)
+    assert "&lt;b&gt;karate" in figure.layout.title.text
+    assert 'src="http' not in page
+
+
+def test_the_figure_leaves_out_what_nobody_knows() -> None:
+    lane = course_of(run_of(racers()[1], with_truth=False), "one", "paper")
+    figure = race_figure(Race((lane,)), "data")
+    assert len([trace for trace in figure.data if trace.type == "scatter"]) == 2

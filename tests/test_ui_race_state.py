@@ -1,0 +1,248 @@
+"""The Race page's own record: who takes part, what is refused, and runs that take turns."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from graftviz.datasets import DataSet
+from graftviz.learners.base import Learner
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.table import DiscreteTable
+from graftviz.ui import budget
+from graftviz.ui.material import Material, prepare
+from graftviz.ui.one_at_a_time import OneAtATime
+from graftviz.ui.race_state import EDGES_A_VARIABLE, RaceState
+from graftviz.ui.race_url import LINE_UP, MOST_RACERS
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import EVERYTHING
+from graftviz.ui.url_state import Vocabulary
+
+LEARNERS = {name: learner_class(name) for name in learner_names()}
+VOCABULARY = Vocabulary(("first", "second"), LEARNERS, "first", "best-choice")
+REFUSED = "best-choice:score=linear-response,objective=pseudo-likelihood"
+
+
+def load(key: str, seed: int) -> Material:
+    rng = np.random.default_rng(len(key))
+    codes = rng.integers(0, 2, size=(300, 8))
+    for i in (1, 3, 5):
+        codes[:, i] = codes[:, i - 1] ^ (rng.random(300) < 0.1)
+    table = DiscreteTable.from_codes(codes)
+    truth = np.array([(0, 1), (2, 3), (4, 5)])
+    return prepare(DataSet(key, key, table, truth, None, "", {"lam": 0.01}, 0.2), seed)
+
+
+@pytest.fixture
+def warmed() -> list[Learner]:
+    return []
+
+
+@pytest.fixture
+def state(warmed: list[Learner]) -> Iterator[RaceState]:
+    pool = Scheduler(threads=2)
+    yield RaceState(VOCABULARY, load, pool, warmed.append)
+    pool.close()
+
+
+def finish(state: RaceState) -> None:
+    for entry in state.entries:
+        if entry.run is not None:
+            entry.run.grant()
+            assert entry.run.wait(EVERYTHING, 60)
+
+
+def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learner]) -> None:
+    assert state.refresh()
+    assert [entry.problem for entry in state.entries] == [""] * MOST_RACERS
+    finish(state)
+    race = state.race()
+    assert race is not None
+    assert race.ended
+    assert [course.name for course in race.courses] == state.names()
+    assert len({course.yardstick for course in race.courses}) == 1
+    assert all(course.moments[-1].edges <= EDGES_A_VARIABLE * 8 for course in race.courses)
+    assert sorted(map(repr, warmed)) == sorted(
+        repr(entry.run.recorder.run.learner) for entry in state.entries if entry.run
+    ), "each is warmed once, before its clock starts"
+    header = json.loads(state.header_json)
+    assert [racer["name"] for racer in header["racers"]] == state.names()
+    assert len(header["positions"]) == 8
+    assert not state.refresh(), "nothing has changed"
+
+
+def test_one_that_is_refused_has_a_sentence_and_the_others_race(state: RaceState) -> None:
+    state.follow({"r1": "first-hit", "r2": REFUSED, "r3": "edge-grafting"})
+    assert state.refresh()
+    assert state.problem == ""
+    assert [bool(entry.trouble) for entry in state.entries] == [False, True, False]
+    assert "belief propagation" in state.entries[1].trouble
+    finish(state)
+    race = state.race()
+    assert race is not None
+    assert [course.name for course in race.courses] == ["First hit", "Edge grafting"]
+
+
+def test_when_all_are_refused_the_race_on_show_stays(state: RaceState) -> None:
+    assert state.refresh()
+    before = state.token
+    state.follow({"r1": REFUSED})
+    assert not state.refresh()
+    assert "belief propagation" in state.problem
+    assert state.token == before
+    assert len(state.entries) == MOST_RACERS
+    assert "r1" not in state.link(), "the address says what is shown"
+
+
+def test_only_what_changed_is_run_again(state: RaceState) -> None:
+    state.refresh()
+    before = [entry.run for entry in state.entries]
+    state.edit(5)
+    state.choose_option("lam", 0.02)
+    assert state.refresh()
+    after = [entry.run for entry in state.entries]
+    assert after[:5] == before[:5]
+    assert after[5] is not before[5]
+    state.race_again()
+    assert state.refresh()
+    assert not {entry.run for entry in state.entries} & {*before, *after}
+
+
+def test_racers_come_and_go(state: RaceState) -> None:
+    assert len(state.settings.racers) == MOST_RACERS
+    state.add()
+    assert len(state.settings.racers) == MOST_RACERS, "no seventh"
+    state.edit(4)
+    state.remove()
+    state.choose_learner("chow-liu")
+    assert [racer.learner for racer in state.settings.racers][-1] == "chow-liu"
+    state.add()
+    assert state.chosen == 5
+    assert state.names()[-2:] == ["Chow–Liu tree", "Chow–Liu tree (2)"]
+    state.refresh()
+    assert state.entries[-1].run is state.entries[-2].run, "the same run serves both"
+    for _ in range(10):
+        state.remove()
+    assert len(state.settings.racers) == 1
+    state.line_up()
+    assert state.settings.racers == LINE_UP
+
+
+def test_the_link_reproduces_the_race(state: RaceState) -> None:
+    state.follow({"data": "second", "seed": "3", "edges": "7", "r1": "first-hit", "r2": "chow-liu"})
+    state.refresh()
+    state.look_at("tests", 12.0)
+    link = state.link()
+    finish(state)
+    first = state.race()
+    other = RaceState(VOCABULARY, load, Scheduler(threads=1), lambda learner: None)
+    other.follow(link)
+    assert other.complaints == []
+    other.refresh()
+    finish(other)
+    second = other.race()
+    assert first is not None
+    assert second is not None
+    assert other.settings.axis == "tests"
+    assert other.settings.at == 12.0
+    for mine, theirs in zip(first.courses, second.courses, strict=True):
+        clockless = [
+            [moment._replace(seconds=0.0) for moment in course.moments] for course in (mine, theirs)
+        ]
+        assert clockless[0] == clockless[1]
+        last = len(mine.moments) - 1
+        assert (mine.edges_at(last) == theirs.edges_at(last)).all()
+
+
+def test_our_own_addresses_do_not_undo_what_changed_meanwhile(state: RaceState) -> None:
+    state.refresh()
+    link = state.link()
+    state.look_at("edges", 5.0)
+    state.follow({**link, "at": "1", "axis": "tests"})
+    assert (state.settings.axis, state.settings.at) == ("edges", 5.0)
+    state.follow({"at": "2", "seed": "5"})
+    assert (state.settings.seed, state.settings.at) == (5, 2.0)
+
+
+def test_what_takes_long_is_asked_first_for_all_together(
+    state: RaceState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = budget.forecast(load("first", 0).train, LEARNERS["first-hit"](preset="paper")).seconds
+    monkeypatch.setattr(budget, "ASK_SECONDS", 2.5 * one)
+    state.follow({"r1": "first-hit"})
+    assert state.refresh(), "one alone is within the budget"
+    state.line_up()
+    assert not state.refresh()
+    assert "6 runs" in state.question or "5 runs" in state.question
+    assert len(state.entries) == 1, "the race on show goes on"
+    state.agree()
+    assert state.refresh()
+    assert state.question == ""
+    assert len(state.entries) == MOST_RACERS
+
+
+def test_racers_never_work_at_the_same_time() -> None:
+    class Worker:
+        def __init__(self) -> None:
+            self.left = 30
+
+        def work(self, until: float) -> bool:
+            assert until > 0
+            with lock:
+                at_once.append(1 + sum(busy))
+                busy.append(1)
+            time.sleep(0.001)
+            self.left -= 1
+            with lock:
+                busy.pop()
+            return self.left > 0
+
+        def fail(self, reference: str) -> None:
+            raise AssertionError(reference)
+
+    lock = threading.Lock()
+    busy: list[int] = []
+    at_once: list[int] = []
+    pool = Scheduler(threads=2)
+    turns = OneAtATime(pool)
+    workers = [Worker() for _ in range(4)]
+    for worker in workers:
+        turns.submit(worker)
+    give_up = time.monotonic() + 20
+    while any(worker.left > 0 for worker in workers) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    pool.close()
+    assert [worker.left for worker in workers] == [0] * 4
+    assert set(at_once) == {1}
+
+
+def test_an_error_ends_one_racer_and_the_others_go_on() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            self.failed = threading.Event()
+
+        def work(self, until: float) -> bool:
+            raise RuntimeError("broken on purpose")
+
+        def fail(self, reference: str) -> None:
+            assert reference
+            self.failed.set()
+
+    class Sound(Broken):
+        def work(self, until: float) -> bool:
+            self.failed.set()
+            return False
+
+    pool = Scheduler(threads=1)
+    turns = OneAtATime(pool)
+    broken, sound = Broken(), Sound()
+    turns.submit(broken)
+    turns.submit(sound)
+    assert broken.failed.wait(10)
+    assert sound.failed.wait(10)
+    pool.close()
