@@ -16,6 +16,7 @@ from typing import NoReturn
 from graftviz._version import __version__
 from graftviz.commands import COMMANDS
 from graftviz.errors import InputError
+from graftviz.wording import reworded
 
 DONE, REFUSED, INTERRUPTED = 0, 2, 130
 
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where a closed pipe can still be met
         return code
     except InputError as error:
-        print(error, file=sys.stderr)
+        print(reworded(str(error), "--{} {}".format), file=sys.stderr)
         return REFUSED
     except BrokenPipeError:
         # Whoever read the output has seen enough. Python would stumble over the pipe once more

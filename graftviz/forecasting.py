@@ -21,10 +21,12 @@ from graftviz.counts import (
     planes_bytes,
 )
 from graftviz.learners.base import Learner
+from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.learners.settings import methods
 from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent
 
-_PROGRAM = 280_000_000  # Python, its libraries, and the engine read from its cache
+PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the engine read from its cache
 _SLOT = 77  # bytes of a pair in its map and in the search, without hash table and cells
 _SCANNED_SLOT = 143  # the same in edge grafting, with what its certificate lists
 _HASH_ENTRY = 16
@@ -36,6 +38,7 @@ _READ_CELL = 11  # bytes of a cell while a parquet file is read at once; more if
 _WIDE_CELL = 13
 _TEXT_BYTE = 12  # the same for a byte of delimited text
 _HIT_EVERY = 0.05  # tests from one hit to the next, for each variable there is
+_LAST_ROUNDS = 8  # of tests of all pairs, where edges are taken out again at the end
 _TYPICAL_EDGES = 3  # edges a variable where no budget is given
 
 # Seconds.
@@ -46,7 +49,7 @@ _PAIR = 0.5e-6  # a pair, besides its words
 _FETCH = 0.07e-9  # a byte of planes that are not in a near cache
 _NEAR_CACHE = 8_000_000
 _TEST = 2.5e-6  # an edge test, besides counting
-_SCAN = 10e-9  # a pair edge grafting looks at again
+_SCAN = 1e-9  # a pair edge grafting looks at again
 _CHANGED = 0.02  # share of pairs whose score edge grafting has to take again
 _SCORE_CELL = 4e-9
 _HUBS = 35e-9  # a stored pair in a step with the hub rule
@@ -151,8 +154,10 @@ def forecast(
         When the table cannot be counted within its ``max_memory``.
     """
     size = _size_of(table)
-    held = resident_bytes() or _PROGRAM
-    start = [Part("program", max(held - (size.code_bytes if size.loaded else 0), _PROGRAM), 0.0)]
+    held = resident_bytes() or PROGRAM_BYTES
+    start = [
+        Part("program", max(held - (size.code_bytes if size.loaded else 0), PROGRAM_BYTES), 0.0)
+    ]
     start.append(Part("table", size.code_bytes, 0.0))
     known = _WORK.get(learner.name)
     notes: list[str] = []
@@ -264,7 +269,9 @@ def _best_choice(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) 
     tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
     counted = min(size.possible, tests)
     if _open_ended(learner, size) or plan.full_queue:
-        counted, tests = size.possible, max(tests, size.possible)
+        # Towards the end all pairs are tested for one that still violates, again and again.
+        rounds = _LAST_ROUNDS if _methods(size, learner)[2] else 1
+        counted, tests = size.possible, max(tests, rounds * size.possible)
     elif counted < size.possible:
         notes.append("Where hardly a pair violates, more of them are tested, at most all.")
     score = _methods(size, learner)[0]
@@ -321,17 +328,10 @@ def _edges(size: _Size, learner: Any, notes: list[str]) -> int:
 
 def _methods(size: _Size, learner: Any) -> tuple[str, str, bool]:
     """Return score, objective, and whether a pseudo-likelihood refit follows."""
-    best = getattr(learner, "preset", "") == "best"
-    usual = ("belief", "bethe", False)
-    if best:
-        pseudo = ("pseudo-likelihood", "pseudo-likelihood", True)
-        usual = pseudo if size.has_rows else ("linear-response", "bethe", False)
-    objective = getattr(learner, "objective", None) or usual[1]
-    score = getattr(learner, "score", None)
-    if score is None and getattr(learner, "objective", None) is not None:
-        score = "belief" if objective == "bethe" else "pseudo-likelihood"
-    refit = getattr(learner, "refit", None)
-    return score or usual[0], objective, usual[2] if refit is None else bool(refit)
+    if not isinstance(learner, GraftingOptions):
+        return "belief", "bethe", False
+    found = methods(learner, has_rows=size.has_rows)
+    return found.score, found.objective, found.refit
 
 
 def _score_seconds(size: _Size, score: str, edges: float) -> float:

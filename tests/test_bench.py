@@ -192,7 +192,7 @@ def test_repetitions_end_when_the_time_is_used_up():
 
 
 @pytest.mark.parametrize(
-    ("value", "verdict"), [(3.0, "tried for"), (2.5, "reached"), (1.0, "missed")]
+    ("value", "verdict"), [(3.0, "surpassed"), (2.5, "reached"), (1.0, "missed")]
 )
 def test_verdicts_know_which_way_is_better(value, verdict):
     assert Goal("F1", 2.0, 3.0).verdict(value) == verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from dataclasses import replace
 
 import naive
@@ -435,3 +436,14 @@ def test_the_same_objective_at_full_convergence_for_a_hundred_variables(n):
     for run in runs:
         assert run.outcome.converged
         assert run.outcome.objective == pytest.approx(runs[0].outcome.objective, rel=1e-10)
+
+
+def test_a_score_just_below_its_limit_is_told_apart_from_it():
+    """However near λ is to the largest remaining score, the two do not read the same."""
+    table = scale_free_table(12, 3, 400, seed=3)
+    worst = drain(table, EdgeGrafting(lam=4e-3)).outcome.certificate.worst_score
+    lam = worst * (1 + 1e-7)
+    run = drain(table, EdgeGrafting(lam=lam))
+    told = re.search(r"the worst, ([\d.e-]+) \(", run.outcome.stop_reason)
+    assert told
+    assert 0.999 * lam < float(told[1]) < lam

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # same list. "graftviz" is the public face, graftviz/__init__.py.
 RANKS: tuple[tuple[str, ...], ...] = (
     (
-        *("errors", "options", "model", "table", "pairs", "layout", "parallel"),
+        *("errors", "wording", "options", "model", "table", "pairs", "layout", "parallel"),
         *("memory", "_version", "_numba_cache"),
     ),
     ("counts", "sampling", "inference", "scores"),

@@ -228,7 +228,7 @@ def test_same_input_same_picture_in_every_process() -> None:
 def test_layouts_are_affordable() -> None:
     edges = scale_free(600)
     static_layout(600, edges)
-    started = time.perf_counter()
+    started = time.process_time()
     static_layout(600, edges)
     # Measured 0.11 s; the bound leaves room for a busy machine.
-    assert time.perf_counter() - started < 1.5
+    assert time.process_time() - started < 1.5

@@ -361,7 +361,11 @@ def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatc
 
 ASKED = {
     "seconds": (["--max-seconds", "1e-9"], "more than --max-seconds 1e-09", "--yes"),
-    "memory": (["--max-memory", "10M"], "more than the 10.0 MB --max-memory allows", "fewer edges"),
+    "memory": (
+        ["--max-memory", "10M"],
+        "more than the 10.0 MB --max-memory allows",
+        "program alone",
+    ),
 }
 
 
@@ -427,3 +431,33 @@ def test_the_memory_given_bounds_the_cache(tmp_path, table, monkeypatch):
 def test_budgets_that_mean_nothing_are_refused(tmp_path, table, capsys, arguments, sentence):
     assert learn(table, "--out", tmp_path / "o", *arguments) == 2
     assert capsys.readouterr().err == f"{sentence}.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--jobs", 2], "--jobs changes nothing without --choose-lam or --stability"),
+        (["--lam-values", 5], "--lam-values changes nothing without --choose-lam"),
+        (["--stability-method", "stars"], "--stability-method changes nothing without --stability"),
+    ],
+)
+def test_options_without_their_company_are_refused(tmp_path, table, capsys, arguments, told):
+    assert learn(table, *arguments, "--out", tmp_path / "o") == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):
+    assert learn("karat", "--out", tmp_path / "o") == 2
+    assert "did you mean karate?" in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path, table, capsys):
+    assert learn(table, "--max-edges", 2, "--out", table) == 2
+    assert "there is a file of that name; give a folder" in capsys.readouterr().err
+
+
+def test_rows_left_in_their_file_change_the_methods_and_it_says_so(tmp_path, table, capsys):
+    assert learn(table, "--max-edges", 2, "--chunked", "--out", tmp_path / "o") == 0
+    out, err = capsys.readouterr()
+    assert "preset best means score linear-response and objective bethe here, and no refit" in err
+    assert "method      score linear-response, fitted to the Bethe likelihood" in out

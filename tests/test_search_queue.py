@@ -13,7 +13,7 @@ from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts, pack_table
 from graftviz.search.queue import random_below, random_word
-from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch
+from graftviz.search.reservoir import ReservoirSearch
 from graftviz.search.state import (
     ACTIVE,
     FROZEN,
@@ -23,6 +23,7 @@ from graftviz.search.state import (
     RESERVED,
     new_search_state,
 )
+from graftviz.search.testing import EXHAUSTED, LIMIT, REACHED
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
 VERDICTS = {

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts
-from graftviz.search.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch
+from graftviz.search.reservoir import ReservoirSearch
 from graftviz.search.scoring import COUNT, NOISE, ROOT, score_slots
+from graftviz.search.testing import EXHAUSTED, LIMIT, REACHED
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
 EVERYTHING = 1e-12

@@ -278,9 +278,9 @@ class TestFiles:
         path = tmp_path / "large.csv"
         with path.open("wb") as file:
             file.truncate(200_000_000)  # a hole: takes no room, and holds only NUL bytes
-        started = time.perf_counter()
+        started = time.process_time()
         assert "above the limit of 100.0 MB" in refusal(path)
-        assert time.perf_counter() - started < 0.1
+        assert time.process_time() - started < 0.1
 
     def test_size_of_an_upload_is_checked_before_reading(self):
         class Upload(io.BytesIO):
@@ -374,11 +374,11 @@ def test_twelve_million_cells_are_read_within_seconds(tmp_path):
         *(",".join(map(str, row)) for row in codes.tolist()),
     ]
     path.write_text("\n".join(lines))
-    started = time.perf_counter()
+    started = time.process_time()
     table = read_table(path)
-    assert time.perf_counter() - started < 5
-    started = time.perf_counter()
+    assert time.process_time() - started < 5
+    started = time.process_time()
     from_array = read_table(codes)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert np.array_equal(table.codes, from_array.codes)
     assert np.array_equal(table.codes, codes.T)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from graftviz.counts import DEFAULT_CACHE_BYTES, counting_plan
 from graftviz.errors import InputError
 from graftviz.forecasting import (
+    PROGRAM_BYTES,
     Forecast,
     chunk_bytes,
     forecast,
@@ -149,7 +150,7 @@ def agree(arguments: argparse.Namespace, learning: Run, *, runs: int = 1) -> int
     if most is not None and known.peak_bytes > most:
         bound = "--max-memory allows" if allowed.given and most == allowed.memory else "there is"
         raise InputError(
-            f"{told} That is more than the {size_text(most)} {bound}; {_offer(learning)}."
+            f"{told} That is more than the {size_text(most)} {bound}; {_offer(learning, most)}."
         )
     reasons = []
     if allowed.memory is not None and known.peak_bytes > allowed.memory:
@@ -162,7 +163,7 @@ def agree(arguments: argparse.Namespace, learning: Run, *, runs: int = 1) -> int
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
             f"{question} To go on, say --yes or raise the limit (--max-seconds, --max-memory); or "
-            f"{_offer(learning)}."
+            f"{_offer(learning, most)}."
         )
     print(f"{question}\nGo on? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -201,9 +202,11 @@ def _how_it_is_read(table: ChunkedTable, needed: int) -> str:
     )
 
 
-def _offer(learning: Run) -> str:
-    """Say what would take less."""
+def _offer(learning: Run, most: int | None) -> str:
+    """Say what would take less; `most` is the memory there is, in bytes."""
     learner = learning.learner
+    if most is not None and most < PROGRAM_BYTES:
+        return f"allow more than the {size_text(PROGRAM_BYTES)} of the program alone"
     offers = []
     if learner.name == "edge-grafting":
         offers.append("take --learner best-choice, which counts only the pairs it tests")

@@ -20,6 +20,10 @@ def made_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(
+            f"Nothing can be written to {folder}: there is a file of that name; give a folder."
+        ) from None
     except OSError as error:
         raise InputError(f"Nothing can be written to {folder}: {error.strerror}.") from None
     return folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import signal
 import sys
 from collections.abc import Iterator
@@ -33,7 +34,9 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import write_uai
 from graftviz.learners.base import Learner
+from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.learners.settings import methods
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
 from graftviz.options import OptionSpec, format_value, option_specs, parse_options
@@ -134,6 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
     for warning in data.train.warnings:
         print(f"Note: {warning}", file=sys.stderr)
     measures = {"seed": arguments.seed, "test": data.test, "truth": data.truth}
+    _tell_methods(learner, data.train)
     learning = Run(data.train, learner, **measures)
     selection.check(arguments, learning)
     cache = budget.agree(arguments, learning, runs=selection.runs(arguments))
@@ -167,6 +171,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _tell_methods(learner: Learner, table: DiscreteTable) -> None:
+    """Say so where rows that stay in their file change what is left open means."""
+    if table.has_rows or not isinstance(learner, GraftingOptions):
+        return
+    here, usual = methods(learner, has_rows=False), methods(learner)
+    if here != usual:
+        refit = "" if here.refit == usual.refit else ", and no refit"
+        print(
+            f"Note: the rows stay in their file, so preset {learner.preset} means score "
+            f"{here.score} and objective {here.objective} here{refit}; in memory it means "
+            f"{usual.score} and {usual.objective}.",
+            file=sys.stderr,
+        )
+
+
 def _learner(arguments: argparse.Namespace) -> Learner:
     cls = learner_class(arguments.learner)
     texts = {}
@@ -194,6 +213,7 @@ def _read(arguments: argparse.Namespace) -> Data:
         known = load_dataset(arguments.table)
         title, table, truth, positions = known.title, known.table, known.truth, known.positions
     else:
+        _check_name(arguments.table)
         table = budget.read(arguments, arguments.table, reading)
         size = f"{table.n_variables:,} variables, {table.n_rows:,} rows"
         title, truth = f"{Path(arguments.table).name} · {size}", None
@@ -209,6 +229,14 @@ def _read(arguments: argparse.Namespace) -> Data:
         table, test = table.split(arguments.test_fraction, seed=arguments.seed)
         test = budget.held_out(arguments, test)
     return Data(title, table, test, truth, positions)
+
+
+def _check_name(text: str) -> None:
+    """Refuse what is neither a file nor looks like one, with the data set that may be meant."""
+    if not Path(text).suffix and not Path(text).exists():
+        near = difflib.get_close_matches(text, dataset_keys(), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"data sets are {', '.join(dataset_keys())}."
+        raise InputError(f"There is no file and no data set {text!r}; {hint}")
 
 
 def _load_engine(learning: Run) -> None:
@@ -279,11 +307,14 @@ def _write(learning: Run, result: Result, data: Data, folder: Path, known: Selec
 
 def _summary(result: Result) -> str:
     outcome = result.trace.outcome
+    known = result.certificate
+    method = [f"method      score {known.score}, fitted to the {known.objective}"] if known else []
     lines = [
         f"{result.learner.title}: {plural(result.edges, 'edge')} among {result.variables:,} "
         f"variables, from {result.rows:,} rows in {plural(len(result.trace), 'step')} and "
         f"{result.seconds.total:.2f} s.",
         result.stop_reason if outcome is None else outcome_words(outcome),
+        *method,
         f"objective   {result.objective:.6g} nats per row, KKT residual {result.kkt_residual:.1g}",
     ]
     shown = {"recall": result.recall, "precision": result.precision, "F1": result.f1}

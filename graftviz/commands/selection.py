@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--lam-values",
         type=int,
-        default=VALUES,
         metavar="N",
         help=f"how many λ at most (default: {VALUES})",
     )
@@ -69,13 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stability-method",
         choices=METHODS,
-        default=METHODS[0],
         help=f"halves of the rows, or StARS's smaller parts (default: {METHODS[0]})",
     )
     group.add_argument(
         "--jobs",
         type=int,
-        default=1,
         metavar="N",
         help="how many of these runs at a time, -1 for one a core (default: 1)",
     )
@@ -90,6 +87,7 @@ def check(arguments: argparse.Namespace, learning: Run) -> None:
         See :func:`graftviz.selection.lam_path` and :func:`graftviz.selection.edge_stability`; and
         for a λ that is both given and to be chosen.
     """
+    _check_company(arguments)
     if arguments.choose_lam is not None:
         if any(text.partition("=")[0].strip() == "lam" for text in arguments.set):
             raise InputError(
@@ -98,6 +96,22 @@ def check(arguments: argparse.Namespace, learning: Run) -> None:
         _path_so_far(arguments, learning)
     if arguments.stability is not None:
         _stability_so_far(arguments, learning)
+
+
+def _check_company(arguments: argparse.Namespace) -> None:
+    """Refuse options that would change nothing; fill in the defaults of those left out."""
+    path, stability = arguments.choose_lam is not None, arguments.stability is not None
+    needed = (
+        ("lam_values", VALUES, path, "--choose-lam"),
+        ("folds", None, path, "--choose-lam"),
+        ("stability_method", METHODS[0], stability, "--stability"),
+        ("jobs", 1, path or stability, "--choose-lam or --stability"),
+    )
+    for name, default, has_company, company in needed:
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
+        elif not has_company:
+            raise InputError(f"--{name.replace('_', '-')} changes nothing without {company}.")
 
 
 def runs(arguments: argparse.Namespace) -> int:

@@ -168,7 +168,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, Sample]:
 
 
 class Goal(NamedTuple):
-    """A number to reach, and one to try for.
+    """A number to reach, and one beyond it.
 
     Attributes
     ----------
@@ -183,10 +183,10 @@ class Goal(NamedTuple):
     wanted: float
 
     def verdict(self, value: float) -> str:
-        """Return "tried for", "reached" or "missed"."""
+        """Return "surpassed", "reached" or "missed"."""
         sign = -1.0 if self.quantity in LOWER_IS_BETTER else 1.0
         if sign * value >= sign * self.wanted:
-            return "tried for"
+            return "surpassed"
         must = math.isfinite(self.least)
         return "reached" if must and sign * value >= sign * self.least else "missed"
 

@@ -52,7 +52,7 @@ def record(row: Row) -> dict[str, Any]:
     measurement, size = row.measurement, row.measurement.size
     yardstick = measurement.yardstick
     goals = [
-        f"{goal.quantity} {goal.least:g} (try for {goal.wanted:g}): {verdict}"
+        f"{goal.quantity} {goal.least:g} (beyond it: {goal.wanted:g}): {verdict}"
         for goal, _, verdict in row.verdicts()
     ]
     own = {
@@ -125,7 +125,7 @@ def bench_markdown(rows: Sequence[Row]) -> str:
 
 
 def _goal_lines(rows: Sequence[Row]) -> list[str]:
-    lines = _head("work", "n", "rows", "quantity", "at least", "try for", "measured", "")
+    lines = _head("work", "n", "rows", "quantity", "goal", "beyond it", "measured", "")
     for row in rows:
         size = row.measurement.size
         for goal, value, verdict in row.verdicts():

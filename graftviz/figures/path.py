@@ -167,7 +167,8 @@ def _best_points(path: LamPath) -> list[_Best]:
 
 def _mark(figure: go.Figure, best: _Best) -> None:
     """Name the minimum above its plot, put a star on it, and draw its λ through all plots."""
-    text = f"least {best.name}: λ = {best.point.lam:.3g}, {best.point.edges:,} edges"
+    place = f"least {best.name}: λ = {best.point.lam:.3g}"  # short, for narrow screens
+    text = f"{place}, {best.point.edges:,} edges"
     for row in range(1, _ROWS_OF_PLOTS + 1):
         figure.add_vline(
             x=best.point.lam, line={"color": best.color, "dash": best.dash}, row=row, col=1
@@ -192,7 +193,7 @@ def _mark(figure: go.Figure, best: _Best) -> None:
         col=1,
     )
     figure.add_annotation(
-        text=f"★ {text}",
+        text=f"★ {place}",
         xref="x domain",
         yref="y domain",
         x=0.0,

@@ -94,7 +94,7 @@ class BestChoice(GraftingOptions):
         label="Tests per step",
         minimum=1,
         maximum=100_000_000,
-        none_means="2n with screening, else n/2 (presets paper and thesis n/4, authors √n)",
+        none_means="2n with screening, else n/2; paper, thesis n/4, authors √n",
     )
     hubs: bool | None = option(
         None,

@@ -395,13 +395,13 @@ class GraftingRun:
             share = 100.0 * certificate.worst_score / certificate.threshold
             asked = f"what κ = {test.significance:g} and λ = {test.lam:g} ask for"
             limits = "κ or λ"
-            reached = f"{edge}, has {share:.3g} % of {asked}"
+            reached = f"{edge}, has {_told_below(share, 100.0)} % of {asked}"
             worst = f"the worst, {reached}"
             none_passes = f"the best of {certificate.scored:,} pairs, {reached}"
         else:
             limits = "λ"
             asked = f"not above λ = {test.lam:g}"
-            own = f"{certificate.worst_score:.3g} ({edge})"
+            own = f"{_told_below(certificate.worst_score, test.lam)} ({edge})"
             worst = f"the worst, {own}, is {asked}"
             none_passes = f"the largest of the {certificate.scored:,} scores is {own}, {asked}"
         if self.n_edges == 0:
@@ -413,6 +413,12 @@ class GraftingRun:
             f"No inactive edge violates: all {certificate.scored:,} were scored at the final "
             f"weights, and {worst}."
         )
+
+
+def _told_below(value: float, limit: float) -> str:
+    """Return a number with three digits, or as many as tell it from the limit it is below."""
+    texts = [f"{value:.{digits}g}" for digits in range(3, 17)]
+    return next((text for text in texts if float(text) < limit), texts[0])
 
 
 def budget_reason(budget: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
 from graftviz.learners.budget import checked_budget
-from graftviz.learners.settings import OBJECTIVES, SCORES, Settings, resolve
+from graftviz.learners.settings import OBJECTIVES, SCORES, Settings, methods, resolve
 from graftviz.options import option
 from graftviz.table import DiscreteTable
 
@@ -95,6 +95,10 @@ class GraftingOptions(Learner):
         label="Penalise nodes",
         advanced=True,
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        methods(self)  # refuses what means nothing on any data
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` when `table` is too small, or has too few pairs."""

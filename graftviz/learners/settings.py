@@ -83,8 +83,17 @@ class Settings(NamedTuple):
         return ActivationTest(self.score, self.lam, self.significance)
 
 
-def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
-    """Fill in what `options` (GraftingOptions) leave open, for the data counted.
+class Methods(NamedTuple):
+    """How edges are scored and tested, and what is fitted; see :class:`Settings`."""
+
+    score: str
+    objective: str
+    significance: float
+    refit: bool
+
+
+def methods(options: Any, *, has_rows: bool = True) -> Methods:
+    """Fill in what `options` (GraftingOptions) leave open and needs no data.
 
     Parameters
     ----------
@@ -114,6 +123,18 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
             "The score linear-response belongs to a fixed point of belief propagation: choose "
             "objective=bethe with it, or score=pseudo-likelihood."
         )
+    return Methods(score, objective, float(significance), bool(refit))
+
+
+def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
+    """Fill in what `options` (GraftingOptions) leave open, for the data counted.
+
+    Raises
+    ------
+    InputError
+        See :func:`methods`.
+    """
+    score, objective, significance, refit = methods(options, has_rows=has_rows)
     root = options.group_weight == "sqrt"
     lam, lam2 = options.lam, options.lam2
     if lam is None:
@@ -128,7 +149,7 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
         lam2 = float(f"{4.0 / math.sqrt(rows) if objective == BETHE else 2.0 / rows:.2g}")
     price = 0.0 if significance > 0.0 else float(lam)
     penalty = Penalty(price, float(lam2), root, options.penalise_nodes)
-    return Settings(score, objective, float(significance), refit, float(lam), penalty)
+    return Settings(score, objective, significance, refit, float(lam), penalty)
 
 
 def _score_for(objective: str) -> str:

@@ -16,7 +16,8 @@ from graftviz.learners.grafting import (
     scored_edges,
 )
 from graftviz.learners.scorers import start_scoring
-from graftviz.search.reservoir import EXHAUSTED, REACHED, Choice, ReservoirSearch
+from graftviz.search.reservoir import Choice, ReservoirSearch
+from graftviz.search.testing import EXHAUSTED, REACHED
 from graftviz.table import DiscreteTable
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Step
 

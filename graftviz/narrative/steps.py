@@ -101,7 +101,7 @@ def outcome_words(outcome: Outcome) -> str:
             sentences.append(
                 "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
                 f"{gap}): the model sits on an unstable fixed point. A refit by pseudo-likelihood "
-                "(refit=true), more λ₂ or fewer edges cure it."
+                "(refit=true, where the rows are in memory), more λ₂ or fewer edges cure it."
             )
     dropped = len(outcome.dropped_at_the_end)
     if dropped:

@@ -5,27 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from graftviz.counts import PairCounts, count_slot
-from graftviz.search.heap import heapify, push, sift_down
+from graftviz.counts import PairCounts
 from graftviz.search.queue import (
-    ENUMERATE_FIRST,
-    NOTHING_LEFT,
     boost_hubs,
     enqueue_all_pairs,
     enqueue_screened,
     enumerate_remainder,
-    next_edge,
-    random_word,
-    refill,
     store_all_pairs,
 )
 from graftviz.search.scoring import (
     Scoring,
-    is_plain,
-    plain_score,
-    score_slot,
     score_slots,
 )
 from graftviz.search.state import (
@@ -41,10 +31,15 @@ from graftviz.search.state import (
     new_search_state,
     with_room,
 )
-from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, EdgeTests, ReservoirView
+from graftviz.search.testing import (
+    ENUMERATE,
+    LIMIT,
+    current_scores,
+    rescore_reservoir,
+    run_tests,
+)
+from graftviz.trace import EdgeTests, ReservoirView
 
-# Why a round of tests ended.
-LIMIT, REACHED, EXHAUSTED, _ENUMERATE = 0, 1, 2, 3
 _ROUND = 4096  # tests between two looks at the room left
 
 
@@ -63,139 +58,6 @@ class Choice(NamedTuple):
     slots: np.ndarray
     skipped: np.ndarray
     view: ReservoirView
-
-
-@njit(cache=True, nogil=True)
-def _freeze(state, slot):
-    state.frozen[state.sizes[FROZEN_SIZE]] = slot
-    state.sizes[FROZEN_SIZE] += 1
-    state.place[slot] = FROZEN
-
-
-@njit(cache=True, nogil=True)
-def _admit(state, slot, score, capacity):
-    """Offer a violating edge to the reservoir; return verdict and the slot pushed out (or -1)."""
-    size = state.sizes[RESERVOIR_SIZE]
-    keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
-    if size < capacity:
-        push(keys, ties, slots, size, score, random_word(state.random), slot)
-        state.sizes[RESERVOIR_SIZE] = size + 1
-        state.place[slot] = RESERVED
-        return ADMITTED, -1
-    if score <= keys[0]:
-        _freeze(state, slot)
-        return TOO_WEAK, -1
-    displaced = slots[0]
-    _freeze(state, displaced)
-    keys[0], ties[0], slots[0] = score, random_word(state.random), slot
-    sift_down(keys, ties, slots, 0, size)
-    state.place[slot] = RESERVED
-    return DISPLACED_MINIMUM, displaced
-
-
-@njit(cache=True, nogil=True)
-def _current_score(state, slot, packed, store, scoring, scratch):
-    """Score a slot, unless nothing the score depends on has moved since it was scored."""
-    at = 0.0
-    if len(scoring.drift) > 0:
-        at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
-        if state.scored_at[slot] == at:
-            return state.score[slot]
-    score = score_slot(slot, packed, store, scoring, scratch)
-    state.score[slot], state.scored_at[slot] = score, at
-    return score
-
-
-@njit(cache=True, nogil=True)
-def _current_scores(state, slots, packed, store, scoring, scratch, out):
-    """Write the scores of many slots to `out`."""
-    if len(scoring.drift) == 0:
-        score_slots(slots, packed, store, scoring, scratch, out)
-        return
-    for k in range(len(slots)):
-        out[k] = _current_score(state, slots[k], packed, store, scoring, scratch)
-
-
-@njit(cache=True, nogil=True)
-def _run_tests(
-    state, packed, store, scoring, threshold, round_number, tests, until, history, capacity, scratch
-):
-    """Test up to `tests` edges from the front of the queue.
-
-    Returns
-    -------
-    int
-        LIMIT, REACHED (R holds `until` edges), EXHAUSTED (every inactive edge outside R was tested
-        in this round), or _ENUMERATE (the remainder has to be listed first).
-    """
-    plain = is_plain(scoring)
-    first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
-    offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
-    beliefs, unit, sizes = scoring.beliefs, scoring.unit, state.sizes
-    scores, tested_in = state.score, state.tested_in
-    log_slots, log_scores = state.log_slots, state.log_scores
-    log_verdicts, log_displaced = state.log_verdicts, state.log_displaced
-    while tests > 0:
-        if sizes[RESERVOIR_SIZE] >= until:
-            return REACHED
-        slot = next_edge(state, store)
-        if slot == NOTHING_LEFT:
-            if refill(state, store, round_number, threshold, history) == 0:
-                return EXHAUSTED
-            sizes[N_REFILLS] += 1
-            continue
-        if slot == ENUMERATE_FIRST:
-            return _ENUMERATE
-        tests -= 1
-        if plain:
-            start = cell_offsets[slot]
-            if start < 0:
-                start = count_slot(packed, store, slot, scratch)
-            i, j = first[slot], second[slot]
-            if start >= 0:
-                score = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
-            else:
-                score = plain_score(i, j, scratch, 0, scale, offsets, beliefs, unit)
-        else:
-            score = _current_score(state, slot, packed, store, scoring, scratch)
-        scores[slot] = score
-        tested_in[slot] = round_number
-        verdict, displaced = PASSED, -1
-        if score > threshold:
-            verdict, displaced = _admit(state, slot, score, capacity)
-        else:
-            _freeze(state, slot)
-        at = sizes[LOG_SIZE]
-        log_slots[at] = slot
-        log_scores[at] = score
-        log_verdicts[at] = verdict
-        log_displaced[at] = displaced
-        sizes[LOG_SIZE] = at + 1
-    return REACHED if sizes[RESERVOIR_SIZE] >= until else LIMIT
-
-
-@njit(cache=True, nogil=True)
-def _rescore_reservoir(state, packed, store, scoring, threshold, capacity, scratch):
-    """Score R again; what no longer violates, or no longer fits, leaves to L (weakest first)."""
-    keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
-    kept = 0
-    size = state.sizes[RESERVOIR_SIZE]
-    _current_scores(state, slots[:size], packed, store, scoring, scratch, keys)
-    for k in range(size):
-        slot, score = slots[k], keys[k]
-        state.score[slot] = score
-        if score > threshold:
-            keys[kept], ties[kept], slots[kept] = score, ties[k], slot
-            kept += 1
-        else:
-            _freeze(state, slot)
-    heapify(keys, ties, slots, kept)
-    while kept > capacity:
-        _freeze(state, slots[0])
-        kept -= 1
-        keys[0], ties[0], slots[0] = keys[kept], ties[kept], slots[kept]
-        sift_down(keys, ties, slots, 0, kept)
-    state.sizes[RESERVOIR_SIZE] = kept
 
 
 class ReservoirSearch:
@@ -349,7 +211,7 @@ class ReservoirSearch:
             tests = min(left, _ROUND)
             self._make_room(min(tests, self.unseen_size))
             before = self.tests_logged
-            ended = _run_tests(
+            ended = run_tests(
                 self.state,
                 self.counts.packed,
                 self.counts.store,
@@ -363,7 +225,7 @@ class ReservoirSearch:
                 self.counts.scratch,
             )
             left -= self.tests_logged - before
-            if ended == _ENUMERATE:
+            if ended == ENUMERATE:
                 remainder = np.zeros(self.unseen_size, dtype=np.int64)
                 self.state = self.state._replace(remainder=remainder)
                 enumerate_remainder(self.state, self.counts.store)
@@ -426,7 +288,7 @@ class ReservoirSearch:
     def rescore(self, scoring: Scoring, threshold: float) -> np.ndarray:
         """Update the scores of R after a refit; return the slots that left to L."""
         before = self.frozen_size
-        _rescore_reservoir(
+        rescore_reservoir(
             self.state,
             self.counts.packed,
             self.counts.store,
@@ -450,7 +312,7 @@ class ReservoirSearch:
         tested = self.state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
         scores = np.empty(len(slots))
-        _current_scores(
+        current_scores(
             self.state,
             slots,
             self.counts.packed,

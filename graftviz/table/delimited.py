@@ -240,7 +240,7 @@ def _parse(text: Text, delimiter: str, width: int, wanted: int) -> tuple[RawColu
     kind = pa.dictionary(pa.int32(), pa.string())
     try:
         table = arrow_csv.read_csv(
-            io.BytesIO(data),
+            _reader_of(data),
             read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
             convert_options=arrow_csv.ConvertOptions(
@@ -252,6 +252,17 @@ def _parse(text: Text, delimiter: str, width: int, wanted: int) -> tuple[RawColu
         reason = str(problem).splitlines()[0]
         raise InputError(f"{text.title}: the file cannot be read as CSV ({reason}).") from None
     return tuple(_text_column(column) for column in table.columns)
+
+
+def _reader_of(data: bytes) -> pa.BufferReader:
+    """Return a reader of a copy that belongs to pyarrow.
+
+    pyarrow reads ahead on a thread of its own. If that still had to call Python, or to give an
+    object back to it, while the process ends, the process would be aborted.
+    """
+    own = pa.allocate_buffer(len(data))
+    memoryview(own).cast("B")[:] = data
+    return pa.BufferReader(own)
 
 
 def _text_column(column: pa.ChunkedArray) -> RawColumn:

@@ -183,7 +183,9 @@ def _chosen(state: Any) -> Any:
 def help_text(spec: OptionSpec) -> str:
     """Return an option's help as sentences: a capital at the start, what automatic means last."""
     told = spec.help.rstrip(".")
-    sentence = f"{told[:1].upper()}{told[1:]}."
+    # A symbol keeps its case: a capital α would read as an A.
+    first = told[:1].upper() if told[:1].isascii() else told[:1]
+    sentence = f"{first}{told[1:]}."
     if not spec.optional:
         return sentence
     position = "At auto" if widget_for(spec) == "steps" else "Left automatic"

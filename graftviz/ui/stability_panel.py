@@ -123,9 +123,9 @@ def _verdict(run: SessionRun, found: EdgeStability) -> str:
     shares = found.frequency_of(result.model.edges)
     stable = int((shares >= STABLE).sum())
     rare = int((shares < 0.5).sum())
+    faint = f", {rare:,} in fewer than half of them: faint in the graph" if rare else ""
     return (
         f"**{stable:,} of {len(shares):,} edges** were found in at least "
-        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows, {rare:,} in fewer "
-        "than half of them: these are faint in the graph. What the score takes by mistake it may "
-        "take every time, so stable is not yet true."
+        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows{faint}. What the "
+        "score takes by mistake it may take every time, so stable is not yet true."
     )

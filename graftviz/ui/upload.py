@@ -24,6 +24,7 @@ from graftviz.ui.grow_state import GrowState
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
 from graftviz.ui.url_state import UPLOAD, UploadOptions
+from graftviz.wording import reworded
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
@@ -103,7 +104,7 @@ def show_upload(state: GrowState) -> None:
             "This link shows a run on somebody's own data, which a link cannot carry. Bring the "
             f"same table (fingerprint {expected[:FINGERPRINT_DIGITS]})."
         )
-    with st.expander("Your own data", expanded=state.uploaded is None):
+    with st.expander("Your own data", expanded=True):
         st.caption(
             "One column a variable, one row a sample, any labels. Nothing leaves this server."
         )
@@ -137,9 +138,16 @@ def show_upload(state: GrowState) -> None:
     try:
         upload = _read_cached(file, truth, places, reading, "" if anyway else expected)
     except InputError as error:
-        st.error(plain(str(error)))
+        kept = " The run below is the one from before." if state.run is not None else ""
+        st.error(plain(reworded(str(error), _control) + kept))
         return
     state.accept(upload, upload.fingerprint)
+
+
+def _control(name: str, value: str) -> str:
+    """Name the control that sets an option of reading."""
+    label = next(spec.label for spec in option_specs(UploadOptions) if spec.name == name)
+    return f"“{label}: {value}” under “How to read it” above"
 
 
 def _read_cached(

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -109,7 +110,11 @@ def _others() -> Iterator[Learner]:
                 others = spec.choices if spec.kind == "choice" else (True, False)
                 if spec.kind in ("choice", "bool") and spec.name != "preset":
                     kept = getattr(plain, spec.name)
-                    yield from (cls(**start, **{spec.name: v}) for v in others if v != kept)
+                    for value in others:
+                        # Options that do not go together leave nothing to compile.
+                        with suppress(InputError):
+                            if value != kept:
+                                yield cls(**start, **{spec.name: value})
 
 
 def engine_kernels() -> list[Dispatcher]:
