@@ -21,7 +21,7 @@ from graftviz.experiments.reproduction import (
 )
 from graftviz.experiments.reproduction_data import Data
 from graftviz.experiments.reproduction_verdicts import verdict
-from graftviz.figures.reproduction import Ranks, empty_figure, rank_figure
+from graftviz.figures.reproduction import Ranks, rank_figure
 
 _SMALL_RESERVOIR = 50
 _DEVIATION = 0.05
@@ -105,8 +105,6 @@ class ReservoirRanks(Study):
 
     def figure(self, title: str, results: Results) -> go.Figure:
         """Draw mean, expected and extreme ranks."""
-        if not results:
-            return empty_figure(title, "Nothing was measured.")
         part, ranks = _only(results)
         return rank_figure(title, ranks, math.comb(part.n, 2))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.figures.style import BLACK, BLUE, GREY, ORANGE, VERMILION, finish
+from graftviz.figures.style import BLACK, BLUE, ORANGE, VERMILION, finish
 
 _ROW_HEIGHT = 400
 # What can be laid along the horizontal axis, best first.
@@ -290,13 +290,3 @@ def grid_figure(title: str, grids: Sequence[Grid], row_name: str, column_name: s
     figure.update_yaxes(type="category")
     figure.update_yaxes(title_text=row_name, row=1, col=1)
     return finish(figure, title, 520)
-
-
-def empty_figure(title: str, sentence: str) -> go.Figure:
-    """Return a figure that says why there is nothing to be seen."""
-    figure = go.Figure()
-    position: dict[str, Any] = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5}
-    figure.add_annotation(
-        text=sentence, showarrow=False, font={"size": 16, "color": GREY}, **position
-    )
-    return finish(figure, title, 360)

@@ -1,0 +1,78 @@
+"""The papers' figures: every line can be told apart, and the menu moves all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graftviz.experiments.reproduction_curves import look_of
+from graftviz.experiments.reproduction_runs import all_methods, hub_methods
+from graftviz.figures.reproduction import (
+    AXES,
+    Grid,
+    Growth,
+    Line,
+    Picture,
+    Ranks,
+    grid_figure,
+    growth_figure,
+    learning_curves,
+    rank_figure,
+    scale_look,
+)
+
+X = {"ratio": [0.0, 1.0], "seconds": [0.0, 0.5], "tests": [0, 9], "tables": [0, 7], "edges": [0, 3]}
+
+
+def picture(title, *, without=()):
+    known = {key: values for key, values in X.items() if key not in without}
+    lines = [Line(f"line {k}", known, [3.0, 2.0 - k], scale_look(k)) for k in range(2)]
+    return Picture(title, {"objective": lines, "recall": lines})
+
+
+def test_no_two_methods_look_alike_and_none_by_colour_alone():
+    for methods in (all_methods(), hub_methods()):
+        looks = [look_of(method) for method in methods]
+        assert len(set(looks)) == len(looks)
+        assert len({(look.dash, look.symbol) for look in looks}) == len(looks)
+
+
+def test_the_menu_lays_every_measure_along_the_axes_of_all_panels():
+    figure = learning_curves("title", [picture("a"), picture("b")])
+    assert len(figure.data) == 8
+    assert sum(trace.showlegend for trace in figure.data) == 2
+    (menu,) = figure.layout.updatemenus
+    assert [button.label for button in menu.buttons] == list(AXES.values())
+    for key, button in zip(AXES, menu.buttons, strict=True):
+        moved, titles = button.args
+        assert moved["x"] == [list(X[key])] * len(figure.data)
+        # Those of the last row, the third and fourth of the four panels.
+        assert titles == {f"xaxis{k}.title.text": AXES[key] for k in (3, 4)}
+    assert [list(trace.x) for trace in figure.data] == [X["ratio"]] * 8
+
+
+def test_an_axis_that_some_lines_lack_is_not_offered():
+    figure = learning_curves("title", [picture("a"), picture("b", without=("ratio",))])
+    labels = [button.label for button in figure.layout.updatemenus[0].buttons]
+    assert labels == [AXES[key] for key in ("seconds", "tests", "tables", "edges")]
+    assert [list(trace.x) for trace in figure.data] == [X["seconds"]] * 8
+    started = learning_curves("title", [picture("a")], axis="edges")
+    assert list(started.data[0].x) == X["edges"]
+
+
+def test_ranks_are_shown_as_shares_of_all_pairs():
+    sizes = np.arange(1, 4)
+    ranks = Ranks(sizes, *(np.array([6.0, 4.0, 2.0]) + shift for shift in (0, 0.1, -1, 1)))
+    figure = rank_figure("title", ranks, 12)
+    mean = next(trace for trace in figure.data if trace.name == "mean of the trials")
+    assert np.allclose(mean.y, [50.0, 100 / 3, 50 / 3])
+
+
+def test_growth_says_its_power_and_a_grid_its_values():
+    growth = Growth("edge grafting", [10, 20], [45.0, 190.0], 2.08, scale_look(0))
+    figure = growth_figure("title", {"tables": [growth], "tests": [growth._replace(power=None)]})
+    texts = [note.text for note in figure.layout.annotations]
+    assert texts.count("∝ n^2.08") == 1
+    grid = Grid("recall", [0.1, 1.0], [0.5], [[0.25], [None]], lower_is_better=False)
+    (shown,) = grid_figure("title", [grid], "λ", "λ₂").data
+    assert [list(row) for row in shown.z] == [[0.25], [None]]
+    assert list(shown.y) == ["0.1", "1"]
