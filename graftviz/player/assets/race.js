@@ -170,9 +170,9 @@ class RacePlayer {
 
   // ---------------------------------------------------------------------------------- transport
 
-  /** Whether every racer is shown at its end. */
+  /** Whether every racer is shown where it ended. */
   get over() {
-    return this.log.ended && this.log.running.every((racer) => racer.isAtEnd(this.places[racer.index]));
+    return this.log.isOver(this.places);
   }
 
   get waiting() {
