@@ -414,7 +414,8 @@ class RaceState:
                 for entry in self.entries
             ],
             facts=[
-                f"{material.train.n_rows:,} rows",
+                f"{material.train.n_rows:,} rows to learn from",
+                *([f"{material.test.n_rows:,} held out"] if material.test is not None else []),
                 f"at most {budget:,} edges each",
                 f"seed {self.settings.seed}",
             ],

@@ -116,6 +116,7 @@ def to_the_end(page: Any) -> None:
 
 def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     page = race()
+    assert page.get_by_role("link", name="Grow").count() == 1, "a link opens the whole app"
     assert page.locator(".gv-race-tile").count() == 6
     assert share(page) == 0
     assert leader(page) == "Nobody has an edge yet after 0 s."

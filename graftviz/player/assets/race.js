@@ -1,5 +1,6 @@
 // The race: which place of which axis is shown, what moves it, and who is told about it.
 
+const RACE_TYPE = 14.5; // px, of the style sheet's type
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
 const RACE_PATIENCE = 4000; // ms without any reply before asking again
 const RACE_STILL_SECONDS = 0.5; // between pictures for who asked for less motion
@@ -13,6 +14,7 @@ class RacePlayer {
     this.value = 0;
     this.goal = null; // a place asked for that has not been learned yet
     this.playing = false;
+    this.type = 1;
     this.places = []; // the shown moment of every racer
     this.timers = {};
     this.pause = 150; // ms between requests; grows while replies bring nothing
@@ -170,9 +172,9 @@ class RacePlayer {
 
   // ---------------------------------------------------------------------------------- transport
 
-  /** Whether every racer is shown at its end. */
+  /** Whether every racer is shown where it ended. */
   get over() {
-    return this.log.ended && this.log.running.every((racer) => racer.isAtEnd(this.places[racer.index]));
+    return this.log.isOver(this.places);
   }
 
   get waiting() {
@@ -301,6 +303,12 @@ class RacePlayer {
     if (text === this.told || !this.callbacks.moved) return;
     this.told = text;
     this.callbacks.moved(place);
+  }
+
+  /** After a change of size: type grows with wide screens, in the pictures as well. */
+  resized() {
+    this.type = parseFloat(getComputedStyle(this.stage).fontSize) / RACE_TYPE || 1;
+    this.wake();
   }
 
   /** Read the theme again, e.g. after it was switched. */

@@ -35,7 +35,7 @@ class RaceCurves {
     const element = h("div", { class: "gv-card" },
       h("header", {}, h("h3", {}, about.title), h("span", { class: "gv-count", title: about.measured }, about.unit)), holder);
     this.grid.append(element);
-    const surface = new Surface(holder, () => this.app.wake());
+    const surface = new Surface(holder, () => this.app.resized());
     surface.canvas.setAttribute("role", "img");
     surface.canvas.addEventListener("click", (event) => {
       const { left, right } = this.frame(surface);
@@ -58,7 +58,8 @@ class RaceCurves {
   }
 
   frame(surface) {
-    return { left: 46, right: surface.width - 9, top: 8, bottom: surface.height - 33 };
+    const { type } = this.app;
+    return { left: 46 * type, right: surface.width - 9, top: 8, bottom: surface.height - 33 * type };
   }
 
   vertical({ name, range }, racers) {
@@ -92,7 +93,7 @@ class RaceCurves {
     const [low, high] = this.vertical(about, racers);
     const x = (cost) => plot.left + (plot.right - plot.left) * clamp(app.share(cost), 0, 1);
     const y = (number) => plot.bottom - ((plot.bottom - plot.top) * (number - low)) / (high - low);
-    context.font = `12px ${palette.font}`;
+    context.font = `${12 * app.type}px ${palette.font}`;
     drawGrid(context, palette, plot, ticks(low, high, 3), y, axisText, (at) => clamp(at, plot.top + 2, plot.bottom - 2));
     this.drawAxis(context, palette, plot, x);
     const now = Math.round(x(value)) + 0.5;
@@ -145,7 +146,7 @@ class RaceCurves {
     context.textBaseline = "alphabetic";
     context.fillStyle = css(palette.muted);
     context.textAlign = "right";
-    context.fillText(RACE_AXES[app.axis].words, plot.right, plot.bottom + 30);
+    context.fillText(RACE_AXES[app.axis].words, plot.right, plot.bottom + 30 * app.type);
     context.textAlign = "center";
     let taken = -Infinity;
     for (const tick of app.axisTicks()) {
@@ -153,7 +154,7 @@ class RaceCurves {
       const half = context.measureText(text).width / 2;
       const at = clamp(x(tick), plot.left - 6 + half, plot.right + 8 - half);
       if (at - half < taken + 8) continue;
-      context.fillText(text, at, plot.bottom + 15);
+      context.fillText(text, at, plot.bottom + 15 * app.type);
       taken = at + half;
     }
   }

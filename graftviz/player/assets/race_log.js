@@ -148,9 +148,10 @@ class RaceLog {
     return this.racers.every((racer) => racer.complete);
   }
 
-  /** Whether every racer that takes part has arrived at its end. */
-  get ended() {
-    return this.running.length > 0 && this.complete && this.running.every((racer) => racer.ended);
+  /** Whether nothing will follow after these moments; a racer that failed stays where it was. */
+  isOver(places) {
+    return this.running.length > 0 && this.complete
+      && this.running.every((racer) => places[racer.index] === racer.moments.length - 1);
   }
 
   /** As far as all racers are known. */
@@ -227,7 +228,6 @@ class RaceLog {
     const names = first.map((racer) => racer.name);
     const who = names.length > 3 ? `${integer(names.length)} of ${integer(running.length)} racers`
       : names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}` : names[0];
-    const over = this.ended && running.every((racer) => racer.isAtEnd(places[racer.index]));
-    return `${who} ${over ? "win" : "lead"}${names.length > 1 ? "" : "s"}: ${number}.`;
+    return `${who} ${this.isOver(places) ? "win" : "lead"}${names.length > 1 ? "" : "s"}: ${number}.`;
   }
 }

@@ -35,7 +35,7 @@ class RaceTable {
   /** Racers that are best in a column; none where all are equal, or cannot be compared. */
   winners({ name, decimals, sign }) {
     const { log, places } = this.app;
-    const { running } = log;
+    const running = log.running.filter((racer) => racer.ended);
     if (sign === 0 || running.length < 2) return [];
     if (name === "objective" && new Set(running.map((racer) => racer.yardstick)).size > 1) return [];
     const known = running.map((racer) => [racer, racer.moments[places[racer.index]][name]]).filter(([, value]) => value !== null);

@@ -91,7 +91,7 @@ class RaceTransport {
     const { app } = this;
     const { axis, value, playing, over, log } = app;
     const total = log.complete ? costText(axis, log.finish(axis)) : "…";
-    const state = over ? "all have arrived" : app.waiting ? "learning…" : "";
+    const state = over ? (log.running.every((racer) => racer.ended) ? "all have arrived" : "finished") : app.waiting ? "learning…" : "";
     replaceChildren(this.text, h("span", {}, "after ", h("b", {}, costText(axis, value))), h("span", {}, state || `of ${total}`));
     const label = playing ? "Pause" : "Play";
     this.play.replaceChildren(icon(playing ? "pause" : "play"));
