@@ -24,7 +24,8 @@ engine = warm_up()
 state = grow_state()
 context = get_script_run_ctx()
 query = st.query_params.to_dict()
-if query or not comes_from_another_page("grow"):
+has_come_back = comes_from_another_page("grow")
+if query or not has_come_back:
     state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
 
 # Places first: what appears above the player must not move it, or the browser starts it anew.

@@ -21,7 +21,8 @@ engine = warm_up()
 state = race_state()
 context = get_script_run_ctx()
 query = st.query_params.to_dict()
-if query or not comes_from_another_page("race"):
+has_come_back = comes_from_another_page("race")
+if query or not has_come_back:
     state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
 
 # Places first: what appears above the race must not move it, or the browser starts it anew.

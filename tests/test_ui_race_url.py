@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +38,8 @@ RACERS = st.one_of(
     axis=st.sampled_from(["seconds", "tests", "edges"]),
     seed=st.integers(0, 2**32 - 1),
     edges=st.none() | st.integers(1, 10**9),
-    at=st.floats(0, 1e9).map(lambda x: float(f"{x:.6g}")).filter(lambda x: x == 0 or x > 1e-9),
+    at=st.just(math.inf)
+    | st.floats(0, 1e9).map(lambda x: float(f"{x:.6g}")).filter(lambda x: x == 0 or x > 1e-9),
 )
 def test_what_is_written_is_read_back(
     racers: list[Racer], data: str, axis: str, seed: int, edges: int | None, at: float

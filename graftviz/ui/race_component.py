@@ -7,6 +7,7 @@ component's script again with every message.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.player.assets import race_css, race_javascript
+from graftviz.ui.race_url import END
 
 _MOUNT = Path(__file__).parent / "assets" / "mount_race.js"
 _KEY = "race_component"
@@ -71,6 +73,10 @@ def show_race(message: str, *, on_need: Trigger, on_moved: Trigger, key: str = _
     )
 
 
+def _place_json(axis: str, at: float) -> str:
+    return json.dumps({"axis": axis, "at": END if math.isinf(at) else at})
+
+
 def race_message(
     race: str,
     *,
@@ -101,7 +107,7 @@ def race_message(
     parts = {
         "race": json.dumps(race),
         "header": header,
-        "place": None if place is None else json.dumps({"axis": place[0], "at": place[1]}),
+        "place": None if place is None else _place_json(*place),
         "feeds": f"[{feeds}]",
         "failures": json.dumps(dict(failures or {}), ensure_ascii=False),
         "replies": json.dumps(replies),

@@ -12,6 +12,7 @@ import streamlit as st
 from graftviz.racing import AXES
 from graftviz.ui.race_component import race_message, show_race
 from graftviz.ui.race_state import RaceState
+from graftviz.ui.race_url import END
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
 AT_ONCE = 0.5  # seconds a changed race may take to arrive in one piece
@@ -106,12 +107,12 @@ def _failures(state: RaceState) -> dict[str, str]:
 
 def _moved(state: RaceState, place: Mapping[str, Any]) -> None:
     axis, at = place.get("axis"), place.get("at")
-    is_number = isinstance(at, int | float) and not isinstance(at, bool)
-    if place.get("race") != state.token or axis not in AXES or not is_number:
+    if place.get("race") != state.token or axis not in AXES:
         return
-    position = float(at or 0.0)
-    if math.isfinite(position):
-        state.look_at(str(axis), max(0.0, position))
+    if at == END:
+        state.look_at(str(axis), math.inf)
+    elif isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
+        state.look_at(str(axis), max(0.0, float(at)))
 
 
 def _whole(value: object, default: int) -> int:

@@ -6,6 +6,7 @@ shared with other pages (data, seed, how an upload is read) is read by :mod:`gra
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
 MOST_RACERS = 6
 MOST_EDGES = 10**9
 DEFAULT_AXIS = "seconds"
+END = "end"  # a position: where all racers have arrived
 _LONGEST_RACER = 600
 _LONGEST_SHOWN = 60
 _NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?(e-?\d{1,2})?", re.ASCII)
@@ -55,7 +57,7 @@ class RaceSettings:
     axis : str
         Key of :data:`graftviz.racing.AXES`.
     at : float
-        Position on that axis.
+        Position on that axis; infinity is the end, whatever that is on this machine.
     fingerprint, reading
         Of uploaded data, see :class:`graftviz.ui.url_state.Settings`.
     """
@@ -124,6 +126,8 @@ def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary)
 
 def _position_text(at: float) -> str:
     """Write a position in six digits and without a plus sign, which addresses read as a space."""
+    if math.isinf(at):
+        return END
     text = f"{at:.6g}"
     return f"{float(text):.0f}" if "e+" in text else text
 
@@ -167,11 +171,13 @@ def _axis(text: str, complaints: list[str]) -> str:
 def _position(text: str, complaints: list[str]) -> float:
     if not text:
         return 0.0
+    if text == END:
+        return math.inf
     if len(text) <= _LONGEST_SHOWN and _NUMBER.fullmatch(text):
         return float(text)
     complaints.append(
-        f"The position must be a number from 0 on, not {_shown(text)}; the race is shown at its "
-        "start."
+        f"The position must be a number from 0 on, or {END}, not {_shown(text)}; the race is "
+        "shown at its start."
     )
     return 0.0
 

@@ -1,5 +1,6 @@
 // The race: which place of which axis is shown, what moves it, and who is told about it.
 
+const RACE_END = "end"; // a place in addresses and messages
 const RACE_TYPE = 14.5; // px, of the style sheet's type
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
 const RACE_PATIENCE = 4000; // ms without any reply before asking again
@@ -62,10 +63,10 @@ class RacePlayer {
     this.playing = false;
     if (!kept && place) {
       if (RACE_AXES[place.axis]) this.axis = place.axis;
-      this.goal = place.at;
+      this.goal = place.at === RACE_END ? Infinity : place.at;
     } else this.goal = left;
     this.value = 0;
-    this.told = JSON.stringify([this.axis, this.goal]);
+    this.told = JSON.stringify([this.axis, this.goal === Infinity ? RACE_END : this.goal]);
     this.title.textContent = header.title;
     this.subtitle.textContent = header.facts.join(" · ");
     this.note.textContent = header.note;
@@ -298,7 +299,8 @@ class RacePlayer {
   }
 
   tellPlace() {
-    const place = { axis: this.axis, at: Number(this.value.toPrecision(6)) };
+    // Seconds differ from machine to machine; the end is the end on all of them.
+    const place = { axis: this.axis, at: this.over ? RACE_END : Number(this.value.toPrecision(6)) };
     const text = JSON.stringify([place.axis, place.at]);
     if (text === this.told || !this.callbacks.moved) return;
     this.told = text;
