@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from graftviz.datasets import read_public
 from graftviz.errors import InputError
 from graftviz.experiments.bench import Size
 from graftviz.experiments.reproduction_data import (
@@ -17,6 +19,7 @@ from graftviz.experiments.reproduction_data import (
     missing_words,
     most_frequent_columns,
     read_given,
+    read_source,
 )
 from graftviz.table import DiscreteTable
 
@@ -123,3 +126,33 @@ def test_data_are_cut_to_the_size_asked_for(folder: Path) -> None:
     apart = data.problem(Size(4, 25, held_out=10, source="jester"))
     assert (apart.train.n_rows, apart.test.n_rows) == (25, 20)
     assert [data.has(name) for name in ("plants", "yummly", GENERATED)] == [True, False, True]
+
+
+def test_a_data_set_may_come_in_its_own_files(tmp_path: Path) -> None:
+    plants = tmp_path / "plants.data"
+    plants.write_text("abies,ca,or\nacer,ny\nalnus,ca,ny,wa\n")
+    recipes = tmp_path / "train.json"
+    every = ["salt", "water", "rice"]
+    rows = [
+        {
+            "id": k,
+            "cuisine": "any",
+            "ingredients": [name for j, name in enumerate(every) if (k + 1) % (j + 2)] or every,
+        }
+        for k in range(400)
+    ]
+    recipes.write_text(json.dumps(rows))
+    for name, path in (("plants", plants), ("yummly", recipes)):
+        wanted = read_public(SOURCES[name].reader, path).table
+        for given in (path, path.parent):
+            table, test = read_source(SOURCES[name], given)
+            assert test is None
+            assert table.names == wanted.names
+            assert np.array_equal(table.codes, wanted.codes)
+
+
+def test_parts_of_the_twenty_data_sets_are_tables(folder: Path) -> None:
+    part = folder / "plants.train.data"
+    np.savetxt(part, CODES.clip(0, 1), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
+    table, _ = read_source(SOURCES["plants"], part)
+    assert np.array_equal(table.codes, CODES.clip(0, 1).T)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.datasets import read_public
 from graftviz.errors import InputError
 from graftviz.experiments.bench import GivenProblem, Problem, Size
 from graftviz.table import DiscreteTable, read_table
@@ -25,31 +26,43 @@ class Source(NamedTuple):
         What it is called, and where it is to be had.
     hints : tuple of str
         Parts of file names by which it is known.
+    reader : str
+        What reads its own files; see :func:`graftviz.read_public`.
+    suffixes : tuple of str
+        Of its own files; all others are read as tables.
     """
 
     title: str
     where: str
     hints: tuple[str, ...]
+    reader: str
+    suffixes: tuple[str, ...]
 
 
 SOURCES: Mapping[str, Source] = {
     "jester": Source(
         "Jester data set 1",
-        "the joke ratings at goldberg.berkeley.edu/jester-data, as a table with a column per joke "
-        "and ratings in five steps",
+        "the joke ratings at goldberg.berkeley.edu/jester-data (.xls or .zip), or a table with a "
+        "column per joke and ratings in five steps",
         ("jester",),
+        "jester",
+        (".xls", ".zip"),
     ),
     "yummly": Source(
         "What's Cooking (Yummly)",
-        "the recipes at kaggle.com/c/whats-cooking, as a table of zeros and ones with a column per "
-        "ingredient",
+        "the recipes at kaggle.com/c/whats-cooking (train.json), or a table of zeros and ones with "
+        "a column per ingredient",
         ("yummly", "cook", "recipe"),
+        "recipes",
+        (".json", ".zip"),
     ),
     "plants": Source(
         "USDA plants",
-        "the data set Plants at archive.ics.uci.edu/ml/datasets/Plants, as a table of zeros and "
-        "ones with a column per region",
+        "the data set Plants at archive.ics.uci.edu/ml/datasets/Plants (plants.data), or a table "
+        "of zeros and ones with a column per region",
         ("plants", "usda"),
+        "plants",
+        (".data", ".zip"),
     ),
 }
 
@@ -88,7 +101,7 @@ class Data:
     def _cut(self, size: Size) -> tuple[DiscreteTable, DiscreteTable]:
         """Return rows to learn from and held-out rows of a given data set, cut to its size."""
         if size.source not in self._read:
-            self._read[size.source] = read_given(self._given[size.source])
+            self._read[size.source] = read_source(SOURCES[size.source], self._given[size.source])
         table, test = self._read[size.source]
         table, test = most_frequent_columns(table, test, size.nodes)
         if test is None:
@@ -139,6 +152,21 @@ def missing_words(needs: Sequence[str]) -> str:
     told = "; ".join(f"{SOURCES[name].title}: {SOURCES[name].where}" for name in needs)
     paths = " ".join(f"{name}=FILE" for name in needs)
     return f"Data are missing, download them and give them by --data {paths} ({told})."
+
+
+def read_source(source: Source, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
+    """Read a data set from its own files, or from a table made of them; see :func:`read_given`."""
+    if _is_original(source, path):
+        found = read_public(source.reader, path)
+        return found.table, found.test
+    return read_given(path)
+
+
+def _is_original(source: Source, path: Path) -> bool:
+    if path.is_dir():
+        return any(_is_original(source, file) for file in path.iterdir() if file.is_file())
+    is_part = any(f".{part}." in path.name for part in ("train", "valid", "test"))
+    return path.suffix.lower() in source.suffixes and not is_part
 
 
 def read_given(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
