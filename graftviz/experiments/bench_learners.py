@@ -133,8 +133,8 @@ def nodewise(lab: Lab, size: Size) -> Sample:
 def half_more_edges(lab: Lab, size: Size) -> Sample:
     """Learn 1.5 n edges with the package's defaults, and look at them in order of activation."""
     problem = lab.problem(size)
-    most = 3 * size.nodes // 2
-    outcome, sample = timed(lambda: _drain(BestChoice(max_edges=most), problem.train))
+    most, train = 3 * size.nodes // 2, problem.train
+    outcome, sample = timed(lambda: _drain(BestChoice(max_edges=most), train))
     model = outcome.model()
     truth = problem.model.edges
     facts = {
@@ -149,10 +149,10 @@ def first_activations(lab: Lab, size: Size) -> Sample:
     """Learn, one edge at a time, until so many edges are active; no polish, no certificate."""
     problem = lab.problem(size)
     learner = BestChoice(alpha=1.0, lam=LAM, lam2=LAM2, **paper(BestChoice))
-    wanted = min(LARGE_EDGES, size.nodes)
+    wanted, train = min(LARGE_EDGES, size.nodes), problem.train
 
     def work() -> Step:
-        steps = learner.steps(problem.train, seed=0)
+        steps = learner.steps(train, seed=0)
         step = next(steps)
         while step.edges < wanted:
             step = next(steps)

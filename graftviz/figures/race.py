@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import plotly.graph_objects as go
@@ -52,10 +53,12 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
         subplot_titles=[text for _, text in plots],
     )
     drawn: list[int] = []
+    # Objectives are compared among those most racers share, the first of several.
+    shared = Counter(course.yardstick for course in race.courses).most_common(1)[0][0]
     for place, (name, _) in enumerate(plots):
         row, column = place // 2 + 1, place % 2 + 1
         for number, course in enumerate(race.courses):
-            if name == "objective" and course.yardstick != race.courses[0].yardstick:
+            if name == "objective" and course.yardstick != shared:
                 continue
             drawn.append(number)
             color, dash, symbol = _LOOKS[number % len(_LOOKS)]

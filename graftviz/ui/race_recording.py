@@ -8,6 +8,7 @@ from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
+from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.settings import OBJECTIVE_NAMES
 from graftviz.player.race_records import racer_header, racer_outcome, racer_record
 from graftviz.racing import Course, course_of
@@ -78,10 +79,16 @@ class RaceRecorder:
 
     def _yardstick(self) -> tuple[str, str]:
         """Return the objective's name, and what decides whether two of them can be compared."""
-        settings = settings_of(self.run.learner, self.material)
+        learner = self.run.learner
+        if isinstance(learner, FeatureOptions):
+            penalty = learner.settings(self.material.counts).penalty
+            return "Bethe likelihood with a penalty of single features", str(tuple(penalty))
+        settings = settings_of(learner, self.material)
         if settings is None:
             return "one of its own", repr(self.run.learner)
-        return OBJECTIVE_NAMES[settings.objective], str(tuple(settings.penalty))
+        penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
+        told = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
+        return told, str(tuple(penalty))
 
 
 def start_racer(

@@ -100,6 +100,9 @@ class ReservoirPanel {
     const parts = record
       ? [["active", record.edges], ["reservoir", held], ["queue", record.queue], ["frozen", record.frozen], ["unseen", record.unseen]]
       : [["unseen", possible]];
+    // Learners without a queue have no place but this for pairs that are not active.
+    const rest = possible - parts.reduce((sum, [, size]) => sum + size, 0);
+    if (rest > 0) parts.push(["inactive", rest]);
     const total = parts.reduce((sum, [, size]) => sum + size, 0) || 1;
     replaceChildren(this.bar, parts.map(([name, size]) => {
       const piece = h("i", { class: `gv-part-${name}` });
