@@ -250,3 +250,24 @@ def test_the_figure_leaves_out_what_nobody_knows() -> None:
     lane = course_of(run_of(racers()[1], with_truth=False), "one", "paper")
     figure = race_figure(Race((lane,)), "data")
     assert len([trace for trace in figure.data if trace.type == "scatter"]) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_the_figure_has_room_for_a_table_row_of_every_racer(count: int) -> None:
+    layout = race_figure(lanes(*[MOMENT._replace(recall=0.5)] * count), "data").layout
+    drawing = layout.height - layout.margin.t - layout.margin.b
+    table = next(iter(race_figure(lanes(*[MOMENT] * count), "data").select_traces("table")))
+    low, high = table.domain.y
+    assert (high - low) * drawing >= 26 * (count + 1)
+
+
+def test_objectives_are_drawn_of_the_racers_most_of_which_share_one() -> None:
+    race = lanes(MOMENT, MOMENT, MOMENT, yardsticks=("alone", "shared", "shared"))
+    titles = [note.text for note in race_figure(race, "data").layout.annotations]
+    assert "Objective (nats per row)" in titles
+    at = titles.index("Objective (nats per row)") + 1
+    axis = "y" if at == 1 else f"y{at}"
+    drawn = [
+        t.name for t in race_figure(race, "data").select_traces({"type": "scatter", "yaxis": axis})
+    ]
+    assert drawn == ["b", "c"]

@@ -11,7 +11,8 @@ from plotly.subplots import make_subplots
 from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
 from graftviz.racing import AXES, Race, Verdict, verdicts
 
-_HEIGHT = 940
+# Pixels: title, buttons and legend; a plot; what is between; the table's head; each of its rows.
+_TOP, _PLOT, _GAP, _HEAD, _ROW = 190, 270, 90, 34, 28
 PURPLE = "#B0588E"  # Okabe and Ito's, darkened to be seen as a thin line
 _LOOKS = (
     (BLUE, "solid", "circle"),
@@ -34,7 +35,7 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
     """Draw all curves of `race` over `axis`; buttons switch to the other axes.
 
     At every cost a racer stands where its last step left it, so curves are stairs. Objectives are
-    drawn only for the racers that minimise the same one as the first.
+    drawn only for racers that minimise the same one: the one most of them share.
 
     Raises
     ------
@@ -43,13 +44,14 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
     """
     plots = [plot for plot in _PLOTS if _is_known(race, plot[0])]
     rows = (len(plots) + 1) // 2
-    table_share = 0.32 if rows == 2 else 0.4
+    table = _HEAD + _ROW * (len(race.courses) + 1)
+    drawing = rows * (_PLOT + _GAP) + table
     figure = make_subplots(
         rows=rows + 1,
         cols=2,
         specs=[*([[{}, {}]] * rows), [{"type": "table", "colspan": 2}, None]],
-        row_heights=[*[(1 - table_share) / rows] * rows, table_share],
-        vertical_spacing=0.13,
+        row_heights=[*[_PLOT] * rows, table],
+        vertical_spacing=_GAP / drawing,
         subplot_titles=[text for _, text in plots],
     )
     drawn: list[int] = []
@@ -84,11 +86,22 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
                 col=column,
             )
     figure.add_trace(_table(race), row=rows + 1, col=1)
-    finish(figure, f"Race on {title}", _HEIGHT)
+    height = _TOP + drawing + 30
+    finish(figure, f"Race on {title}", height)
+    above = (_TOP - 45) / drawing  # of the drawing, from its upper edge to below the title
     figure.update_layout(
-        margin={"l": 70, "r": 30, "t": 150, "b": 30},
-        legend={"x": 0.0, "xanchor": "left", "y": 0.94, "font": {"size": 13}},
-        updatemenus=[_axis_buttons(race, drawn, len(plots), axis)],
+        margin={"l": 70, "r": 30, "t": _TOP, "b": 30},
+        legend={
+            "x": 0.0,
+            "xanchor": "left",
+            "yref": "paper",
+            "y": 1.0 + 40 / drawing,
+            "yanchor": "bottom",
+            "entrywidthmode": "pixels",
+            "entrywidth": 260,
+            "font": {"size": 13},
+        },
+        updatemenus=[{**_axis_buttons(race, drawn, len(plots), axis), "y": 1.0 + above}],
     )
     figure.update_xaxes(title_text=AXES[axis], type=_scale(race, axis), title_standoff=4)
     for place, (name, _) in enumerate(plots):
@@ -118,7 +131,6 @@ def _axis_buttons(race: Race, drawn: list[int], plots: int, axis: str) -> dict[s
         "direction": "right",
         "x": 1.0,
         "xanchor": "right",
-        "y": 1.14,
         "yanchor": "top",
         "showactive": True,
     }

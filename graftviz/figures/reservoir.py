@@ -14,6 +14,7 @@ from graftviz.search.activation import Activation
 from graftviz.trace import ReservoirView
 
 _HEIGHT = 480
+_FEW = 12  # edges that each get a tick
 _SHADE = "rgba(0, 114, 178, 0.22)"
 _BAND = "rgba(0, 158, 115, 0.18)"
 _LEGEND_BELOW = {"y": 0.0, "yanchor": "bottom", "x": 0.0, "xanchor": "left", "yref": "container"}
@@ -167,11 +168,14 @@ def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[s
         )
     figure.add_hrect(y0=picked.tau, y1=picked.maximum, fillcolor=_BAND, line_width=0, layer="below")
     near_top = picked.tau - picked.mean > 0.5 * (picked.maximum - picked.mean)
-    for text, height, color, dash, above in (
+    lines = [
         ("max", picked.maximum, GREEN, "solid", True),
         ("τ<sub>α</sub>", picked.tau, GREEN, "dash", not near_top),
         ("μ, the mean", picked.mean, GREY, "dot", False),
-    ):
+    ]
+    if picked.maximum - picked.mean <= 1e-9 * picked.maximum:
+        lines = [("max = τ<sub>α</sub> = μ", picked.maximum, GREEN, "solid", True)]
+    for text, height, color, dash, above in lines:
         figure.add_hline(y=height, line={"color": color, "dash": dash, "width": 2})
         figure.add_annotation(
             text=text,
@@ -187,8 +191,9 @@ def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[s
         title_text="edges in the reservoir, best first",
         tickformat=",d",
         range=[0.3, len(view.scores) + 0.7],
+        dtick=1 if len(view.scores) <= _FEW else None,
     )
-    figure.update_yaxes(title_text="activation score", tickformat=".3~g")
+    figure.update_yaxes(title_text="activation score", tickformat=".3~g", rangemode="tozero")
     return _finish(figure, "Which edges lie in I<sub>α</sub> = [τ<sub>α</sub>, max]")
 
 
