@@ -20,6 +20,7 @@ import sklearn
 
 from graftviz._version import __version__
 from graftviz.experiments.bench import LOWER_IS_BETTER, Row
+from graftviz.formats.result_json import json_value
 
 COLUMNS = (
     *("work", "nodes", "rows", "states", "repetitions", "seconds", "wall"),
@@ -94,16 +95,7 @@ def bench_json(rows: Sequence[Row]) -> str:
         ]
         told.append(facts)
     whole = {"machine": machine(), "rows": told}
-    return json.dumps(_finite(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _finite(value: Any) -> Any:
-    """Return the value with None in place of every number that JSON cannot hold."""
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(json_value(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def bench_markdown(rows: Sequence[Row]) -> str:

@@ -273,22 +273,23 @@ class ActiveNetwork:
         larger = {}
         if e + 1 > capacity:
             for name in _BY_EDGE:
-                larger[name] = _longer(getattr(state, name), 2 * capacity)
+                larger[name] = longer(getattr(state, name), 2 * capacity)
             for name in _BY_BOUNDARY:
-                larger[name] = _longer(getattr(state, name), 2 * capacity + 1)
-            larger["following"] = _longer(state.following, 4 * capacity)
+                larger[name] = longer(getattr(state, name), 2 * capacity + 1)
+            larger["following"] = longer(state.following, 4 * capacity)
         cells = int(state.edge_offsets[e]) + largest
         if cells > len(state.edge_weights):
             for name in _BY_CELL:
-                larger[name] = _longer(getattr(state, name), 2 * cells)
+                larger[name] = longer(getattr(state, name), 2 * cells)
         messages = int(state.message_offsets[e]) + 2 * largest
         if messages > len(state.messages):
-            larger["messages"] = _longer(state.messages, 2 * messages)
+            larger["messages"] = longer(state.messages, 2 * messages)
         if larger:
             self.state = state._replace(**larger)
 
 
-def _longer(array: np.ndarray, length: int) -> np.ndarray:
+def longer(array: np.ndarray, length: int) -> np.ndarray:
+    """Return a copy of `array` with room for `length` entries, zeros after those there are."""
     grown = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
     grown[: len(array)] = array
     return grown

@@ -14,6 +14,7 @@ from graftviz.fitting.conditionals import (
 )
 from graftviz.fitting.left_out import left_out_score
 from graftviz.fitting.merged_rows import merged_rows
+from graftviz.fitting.network import longer
 from graftviz.fitting.objective import Evaluation
 from graftviz.fitting.penalty import Penalty, group_dimension
 from graftviz.fitting.pseudo_likelihood import (
@@ -349,12 +350,12 @@ class PseudoNetwork:
         larger: dict[str, Any] = {}
         if place == len(rows.order):
             capacity = min(max(8, 2 * place), self.n_nodes)
-            larger["order"] = _longer(rows.order, capacity)
-            larger["impurity"] = _longer(rows.impurity, capacity)
+            larger["order"] = longer(rows.order, capacity)
+            larger["impurity"] = longer(rows.impurity, capacity)
         stop = self._next_start + different * lanes
         if stop > len(rows.probabilities):
             longest = int((rows.lanes * different).sum())
-            larger["probabilities"] = _longer(rows.probabilities, min(2 * stop, longest))
+            larger["probabilities"] = longer(rows.probabilities, min(2 * stop, longest))
         rows = self.rows = rows._replace(**larger)
         rows.starts[i], rows.places[i] = self._next_start, place
         self._next_start = stop
@@ -379,12 +380,12 @@ class PseudoNetwork:
         larger = {}
         if e + 1 > capacity:
             for name in _BY_EDGE:
-                larger[name] = _longer(getattr(state, name), 2 * capacity)
-            larger["edge_offsets"] = _longer(state.edge_offsets, 2 * capacity + 1)
+                larger[name] = longer(getattr(state, name), 2 * capacity)
+            larger["edge_offsets"] = longer(state.edge_offsets, 2 * capacity + 1)
         needed = int(state.edge_offsets[e]) + cells
         if needed > len(state.edge_weights):
             for name in ("edge_weights", "edge_targets"):
-                larger[name] = _longer(getattr(state, name), 2 * needed)
+                larger[name] = longer(getattr(state, name), 2 * needed)
         if larger:
             self.state = state._replace(**larger)
 
@@ -413,9 +414,3 @@ def _group_price(weights: np.ndarray, offsets: np.ndarray, penalty: Penalty) -> 
     squares = np.add.reduceat(weights[: offsets[-1]] ** 2, offsets[:-1])
     dimensions = np.sqrt(sizes) if penalty.square_root else sizes
     return float((penalty.lam * dimensions * np.sqrt(squares) + penalty.lam2 * squares).sum())
-
-
-def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    grown = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
-    grown[: len(array)] = array
-    return grown

@@ -63,7 +63,7 @@ def result_record(
         record["lam_path"] = path.summary()
     if stability is not None:
         record["stability"] = stability.summary()
-    return {key: _plain(value) for key, value in record.items()}
+    return {key: json_value(value) for key, value in record.items()}
 
 
 def result_json(
@@ -76,7 +76,7 @@ def result_json(
 
 def learner_options(learner: Learner) -> dict[str, Any]:
     """Return the options of `learner` by name."""
-    return {spec.name: _plain(getattr(learner, spec.name)) for spec in option_specs(learner)}
+    return {spec.name: json_value(getattr(learner, spec.name)) for spec in option_specs(learner)}
 
 
 def peak_memory_mb() -> float | None:
@@ -102,12 +102,12 @@ def _certificate(result: Result) -> dict[str, Any]:
     return result.certificate._asdict()
 
 
-def _plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return `value` with numpy scalars as Python's, and what no JSON number can say as None."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [json_value(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
