@@ -21,15 +21,25 @@ if TYPE_CHECKING:
     from graftviz.errors import InputError
     from graftviz.estimator import MarkovNetwork
     from graftviz.forecasting import Forecast, forecast
+    from graftviz.formats.models import read_model
     from graftviz.inference import Beliefs, infer
     from graftviz.learners.best_choice import BestChoice
     from graftviz.learners.chow_liu import ChowLiu
     from graftviz.learners.edge_grafting import EdgeGrafting
     from graftviz.learners.feature_grafting import FeatureGrafting
     from graftviz.learners.first_hit import FirstHit
+    from graftviz.learners.forced_pruning import ForcedPruning
     from graftviz.learners.grafting_light import GraftingLight
     from graftviz.learners.nodewise_l1 import NodewiseL1
     from graftviz.model import PairwiseMRF
+    from graftviz.regions import (
+        LocalMarginal,
+        RegionStep,
+        dobrushin_coefficient,
+        grow_region,
+        influence_matrix,
+        local_marginal,
+    )
     from graftviz.runs import Branch, Result, Run, learn
     from graftviz.selection import EdgeStability, LamPath, edge_stability, lam_path
     from graftviz.table import ChunkedTable, DiscreteTable, open_table, read_table
@@ -47,27 +57,35 @@ __all__ = [
     "EdgeStability",
     "FeatureGrafting",
     "FirstHit",
+    "ForcedPruning",
     "Forecast",
     "GraftingLight",
     "InputError",
     "LamPath",
+    "LocalMarginal",
     "MarkovNetwork",
     "NodewiseL1",
     "PairCounts",
     "PairwiseMRF",
+    "RegionStep",
     "Result",
     "Run",
     "Step",
     "Trace",
     "Tuning",
     "__version__",
+    "dobrushin_coefficient",
     "edge_stability",
     "forecast",
+    "grow_region",
     "infer",
+    "influence_matrix",
     "lam_path",
     "learn",
     "load_dataset",
+    "local_marginal",
     "open_table",
+    "read_model",
     "read_public",
     "read_table",
     "tuning_grid",
@@ -89,6 +107,7 @@ _HOME = {
     "EdgeStability": "graftviz.selection",
     "FeatureGrafting": "graftviz.learners.feature_grafting",
     "FirstHit": "graftviz.learners.first_hit",
+    "ForcedPruning": "graftviz.learners.forced_pruning",
     "GraftingLight": "graftviz.learners.grafting_light",
     "InputError": "graftviz.errors",
     "LamPath": "graftviz.selection",
@@ -106,6 +125,13 @@ _HOME = {
     "lam_path": "graftviz.selection",
     "learn": "graftviz.runs",
     "load_dataset": "graftviz.datasets",
+    "LocalMarginal": "graftviz.regions",
+    "RegionStep": "graftviz.regions",
+    "dobrushin_coefficient": "graftviz.regions",
+    "grow_region": "graftviz.regions",
+    "influence_matrix": "graftviz.regions",
+    "local_marginal": "graftviz.regions",
+    "read_model": "graftviz.formats.models",
     "read_public": "graftviz.datasets",
     "read_table": "graftviz.table",
     "tuning_grid": "graftviz.tuning",

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where a closed pipe can still be met
         return code
     except InputError as error:
-        print(reworded(str(error), "--{} {}".format), file=sys.stderr)
+        print(reworded(str(error), _flag), file=sys.stderr)
         return REFUSED
     except BrokenPipeError:
         # Whoever read the output has seen enough. Python would stumble over the pipe once more
@@ -61,6 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
+
+
+def _flag(name: str, value: str) -> str:
+    return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent
 
 PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the engine read from its cache
+_ROW_TERM = 6e-9  # seconds of a state, or of a side of an edge, in a pass over the rows
+_ROW_PRODUCT = 0.3e-9  # of a pair of columns summed
+_PASSES = 14  # over the rows, for an exchange and its fit
 _SLOT = 77  # bytes of a pair in its map and in the search, without hash table and cells
 _SCANNED_SLOT = 143  # the same in edge grafting, with what its certificate lists
 _HASH_ENTRY = 16
@@ -324,6 +327,21 @@ def _feature_grafting(size: _Size, learner: Any, cache_bytes: int, notes: list[s
     ]
 
 
+def _forced_pruning(size: _Size, learner: Any, cache_bytes: int, _notes: list[str]) -> list[Part]:
+    edges = learner.edge_budget(size.n)
+    exchanges = learner.exchanges if learner.exchange_size(edges) else 0
+    fits = (1 + exchanges) * (1 + learner.restarts)
+    states, free = float(size.sizes.sum()), float((size.sizes - 1).sum())
+    per_pass = size.rows * (states + 2 * edges * float(size.sizes.mean() - 1)) * _ROW_TERM
+    products = size.rows * free**2 * _ROW_PRODUCT
+    return [
+        *_every_pair(size, learner, cache_bytes, _notes),
+        Part("conditionals of the rows", 4 * size.rows * states, fits * _PASSES * per_pass),
+        Part("columns for gains", 8 * size.rows * free + 16 * free**2, fits * products),
+        Part("record of the steps", fits * 8 * (states + edges * size.cells), 0.0),
+    ]
+
+
 _WORK = {
     "edge-grafting": _edge_grafting,
     "best-choice": _best_choice,
@@ -331,6 +349,7 @@ _WORK = {
     "feature-grafting": _feature_grafting,
     "grafting-light": _feature_grafting,
     "chow-liu": _every_pair,
+    "forced-pruning": _forced_pruning,
 }
 
 

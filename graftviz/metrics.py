@@ -172,7 +172,7 @@ class _TableLoss:
         self._table = table
         self._rows = table.n_rows
         self._cardinalities = model.cardinalities
-        self._node_offsets = model.node_offsets
+        self._node_offsets = model.node_offsets.copy()
         self._node_weights = model.weights[: self._node_offsets[-1]].copy()
         # A copy, since activate makes a writable array, for which a kernel is compiled anew.
         self._edges = np.array(model.edges)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
+
+
+class Incidence(NamedTuple):
+    """Who is joined with whom: compressed rows of the adjacency, read-only.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (n + 1,)
+        The neighbours of node i stand at ``starts[i]:starts[i + 1]`` of the other two.
+    neighbours : int64 array, shape (2 m,)
+        Ascending within each node.
+    edges : int64 array, shape (2 m,)
+        By which edge.
+    """
+
+    starts: np.ndarray
+    neighbours: np.ndarray
+    edges: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,20 +135,58 @@ class PairwiseMRF:
         """Number of edges, m."""
         return len(self.edges)
 
-    @property
+    @cached_property
     def node_offsets(self) -> np.ndarray:
         """Where node i begins in `weights` (it ends where i + 1 begins), shape (n + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.cardinalities)])
+        return _read_only(np.concatenate([[0], np.cumsum(self.cardinalities)]))
 
-    @property
+    @cached_property
     def edge_offsets(self) -> np.ndarray:
         """Where edge e begins in `weights` (it ends where e + 1 begins), shape (m + 1,)."""
         sizes = self.cardinalities[self.edges].prod(axis=1)
-        return self.cardinalities.sum() + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return _read_only(self.cardinalities.sum() + ends)
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The neighbours of every node, and the edges to them."""
+        ends = self.edges.T.reshape(-1)  # all first ends, then all second ends
+        others = self.edges[:, ::-1].T.reshape(-1)
+        order = np.lexsort((others, ends))
+        starts = np.concatenate([[0], np.cumsum(self.degrees())]).astype(np.int64)
+        by = np.tile(np.arange(self.n_edges, dtype=np.int64), 2)[order]
+        return Incidence(_read_only(starts), _read_only(others[order]), _read_only(by))
+
+    def index_of(self, variable: int | str) -> int:
+        """Return the index of a variable given by its index or its name.
+
+        Raises
+        ------
+        InputError
+            When the model has no such variable.
+        """
+        if isinstance(variable, str):
+            if variable not in self._index_of_name:
+                near = difflib.get_close_matches(variable, self.names, n=1)
+                some = ", ".join(self.names[:6]) + (" …" if self.n_variables > 6 else "")
+                hint = f"; did you mean {near[0]!r}?" if near else f"; it has {some}."
+                raise InputError(f"The model has no variable named {variable!r}{hint}")
+            return self._index_of_name[variable]
+        if isinstance(variable, bool) or not isinstance(variable, (int, np.integer)):
+            raise InputError(f"A variable is given by its index or its name, not by {variable!r}.")
+        if not 0 <= variable < self.n_variables:
+            raise InputError(
+                f"The model has the variables 0 … {self.n_variables - 1}; {variable} is not one."
+            )
+        return int(variable)
+
+    @cached_property
+    def _index_of_name(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
 
     def node_weights(self, i: int) -> np.ndarray:
         """Return w_i, shape (s_i,), read-only."""
-        start = int(self.cardinalities[:i].sum())
+        start = int(self.node_offsets[i])
         return self.weights[start : start + int(self.cardinalities[i])]
 
     def edge_weights(self, e: int) -> np.ndarray:
@@ -143,7 +201,9 @@ class PairwiseMRF:
         if self.n_edges == 0:
             return np.zeros(0)
         offsets = self.edge_offsets
-        return np.sqrt(np.add.reduceat(self.weights[offsets[0] :] ** 2, offsets[:-1] - offsets[0]))
+        with np.errstate(over="ignore"):  # a norm beyond the range of floats is infinite
+            squares = self.weights[offsets[0] :] ** 2
+            return np.sqrt(np.add.reduceat(squares, offsets[:-1] - offsets[0]))
 
     def degrees(self) -> np.ndarray:
         """Return the number of neighbours of every node, shape (n,)."""
@@ -157,3 +217,8 @@ class PairwiseMRF:
         for e, (i, j) in enumerate(self.edges):
             total += self.edge_weights(e)[codes[i], codes[j]]
         return total
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array

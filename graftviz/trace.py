@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.exchange import Exchange
 from graftviz.history import Changes, History
 from graftviz.model import PairwiseMRF
 
@@ -207,6 +208,7 @@ class Step:
     history: History
     test: ActivationTest | None = None
     features: tuple[ScoredFeature, ...] = ()
+    exchange: Exchange | None = None
 
     def model(self) -> PairwiseMRF:
         """Return the model after this step."""

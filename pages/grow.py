@@ -3,22 +3,21 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from graftviz.ui.compare_panel import show_comparison
-from graftviz.ui.grow_panels import (
-    engine_is_ready,
+from graftviz.ui.engine_panel import engine_is_ready, show_engine
+from graftviz.ui.grow.compare_panel import show_comparison
+from graftviz.ui.grow.live import live_player
+from graftviz.ui.grow.panels import (
     show_actions,
     show_branch_bar,
     show_choices,
     show_data_panel,
-    show_engine,
     show_messages,
     show_toolbar,
 )
-from graftviz.ui.live import live_player
-from graftviz.ui.path_panel import show_path
-from graftviz.ui.player_component import load_player
+from graftviz.ui.grow.path_panel import show_path
+from graftviz.ui.grow.player_component import load_player
+from graftviz.ui.grow.stability_panel import show_stability
 from graftviz.ui.services import comes_from_another_page, grow_state, warm_up
-from graftviz.ui.stability_panel import show_stability
 
 engine = warm_up()
 state = grow_state()

@@ -3,11 +3,11 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.grow_panels import engine_is_ready
-from graftviz.ui.race_component import load_race
-from graftviz.ui.race_live import live_race
-from graftviz.ui.race_panels import (
+from graftviz.ui.race.component import load_race
+from graftviz.ui.race.live import live_race
+from graftviz.ui.race.panels import (
     show_race_choices,
     show_race_data,
     show_race_engine,

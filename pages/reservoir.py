@@ -3,9 +3,9 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.grow_panels import engine_is_ready
-from graftviz.ui.reservoir_panels import (
+from graftviz.ui.reservoir.panels import (
     reservoir_state,
     show_activation,
     show_choices,

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "scale-free": (lambda: scale_free_table(15, 3, 1000), {"lam": 5e-3}),
     "mixed": (mixed_table, {"lam": 4e-3, "group_weight": "sqrt"}),
     "penalised nodes": (mixed_table, {"lam": 3e-3, "penalise_nodes": True}),
-    "budget": (lambda: scale_free_table(15, 3, 1000), {"lam": 1e-3, "max_edges": 7}),
+    "budget": (lambda: scale_free_table(15, 3, 1000), {"lam": 1e-3, "max_edges": 16}),
     "everything passes": (mixed_table, {"lam": 1e-7, "lam2": 0.1, "max_edges": 20}),
     "best": (lambda: scale_free_table(15, 3, 1000), {"preset": "best"}),
     "best, mixed": (lambda: mixed_table(10, 3000), {"preset": "best", "group_weight": "sqrt"}),

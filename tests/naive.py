@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import scipy.optimize
 
 
 def negative_log_pseudo_likelihood(model, codes):  # type: ignore[no-untyped-def]
@@ -848,3 +849,331 @@ def feature_grafting(codes, sizes, lam, lam2, most=10_000):  # type: ignore[no-u
         slope, _ = pair.gradient(weights)
         beliefs[i, j] = (slope + pair.target)[sizes[i] + sizes[j] :].reshape(sizes[i], sizes[j])
     return taken
+
+
+def influences(model):  # type: ignore[no-untyped-def]
+    """C_ij by its definition: over all joint states of all variables, neighbours or not."""
+    n = model.n_variables
+    found = np.zeros((n, n))
+    for states in itertools.product(*(range(s) for s in model.cardinalities)):
+        for j in range(n):
+            for other in range(states[j]):
+                changed = (*states[:j], other, *states[j + 1 :])
+                for i in set(range(n)) - {j}:
+                    distance = total_variation(
+                        conditional(model, i, states), conditional(model, i, changed)
+                    )
+                    found[i, j] = max(found[i, j], distance)
+    return found
+
+
+def conditional(model, i, states):  # type: ignore[no-untyped-def]
+    """p(x_i | the others), from the joint scores of every alternative."""
+    alternatives = np.array([states] * int(model.cardinalities[i])).T
+    alternatives[i] = np.arange(model.cardinalities[i])
+    scores = model.log_scores(alternatives)
+    chances = np.exp(scores - scores.max())
+    return chances / chances.sum()
+
+
+def total_variation(first, second):  # type: ignore[no-untyped-def]
+    return 0.5 * float(np.abs(first - second).sum())
+
+
+def star(model, i, inside, field):  # type: ignore[no-untyped-def]
+    """Influences, perturbation and spread of a variable of a region, by enumeration.
+
+    `inside` are the neighbours in the region, `field` what the local model has for the others.
+    """
+    tables = {}
+    for e, (a, b) in enumerate(model.edges.tolist()):
+        if a == i:
+            tables[b] = model.edge_weights(e)
+        elif b == i:
+            tables[a] = model.edge_weights(e).T
+
+    def distributions(neighbours, base):  # type: ignore[no-untyped-def]
+        for states in itertools.product(*(range(tables[k].shape[1]) for k in neighbours)):
+            logs = base + sum(tables[k][:, x] for k, x in zip(neighbours, states, strict=True))
+            chances = np.ones(len(logs))
+            if logs.max() > -np.inf:
+                chances = np.exp(logs - logs.max())
+            yield states, chances / chances.sum()
+
+    outside = sorted(set(tables) - set(inside))
+    local = dict(distributions(inside, model.node_weights(i) + field))
+    full = dict(distributions([*inside, *outside], model.node_weights(i)))
+    influence = np.zeros(len(inside))
+    for first, second in itertools.combinations(local, 2):
+        differ = [k for k in range(len(inside)) if first[k] != second[k]]
+        if len(differ) == 1:
+            distance = total_variation(local[first], local[second])
+            influence[differ[0]] = max(influence[differ[0]], distance)
+    perturbation = max(total_variation(p, local[x[: len(inside)]]) for x, p in full.items())
+    spread = max(total_variation(p, q) for p in full.values() for q in local.values())
+    return influence, perturbation, spread
+
+
+def least_bounds(influence, perturbation, spread):  # type: ignore[no-untyped-def]
+    """The solution of a = min(C a + b, s), from above."""
+    bounds = spread.copy()
+    while True:
+        smaller = np.minimum(influence @ bounds + perturbation, bounds)
+        if (bounds - smaller).max() < 1e-13:
+            return smaller
+        bounds = smaller
+
+
+def marginal(model, i):  # type: ignore[no-untyped-def]
+    """p(x_i) from the table of all joint states; None where all of them are impossible."""
+    n, sizes = model.n_variables, model.cardinalities.tolist()
+    logs = np.zeros([1] * n)
+    for k in range(n):
+        logs = logs + model.node_weights(k).reshape([sizes[k] if a == k else 1 for a in range(n)])
+    for e, (j, k) in enumerate(model.edges.tolist()):
+        shape = [sizes[a] if a in (j, k) else 1 for a in range(n)]
+        logs = logs + model.edge_weights(e).reshape(shape)
+    if logs.max() == -np.inf:
+        return None
+    chances = np.exp(logs - logs.max()).sum(axis=tuple(a for a in range(n) if a != i))
+    return chances / chances.sum()
+
+
+def factor_graph_propagation(model, rounds):  # type: ignore[no-untyped-def]
+    """Sum-product on the factor graph, as textbooks have it: variable and factor nodes take turns.
+
+    Every weight vector and every weight matrix is a factor; returns the node beliefs.
+    """
+    factors = [((i,), np.exp(model.node_weights(i))) for i in range(model.n_variables)]
+    factors += [(tuple(pair), np.exp(model.edge_weights(e))) for e, pair in enumerate(model.edges)]
+    to_variable = {
+        (f, i): np.ones(model.cardinalities[i])
+        for f, (scope, _) in enumerate(factors)
+        for i in scope
+    }
+    for _ in range(rounds):
+        to_factor = {}
+        for f, i in to_variable:
+            product = np.ones(model.cardinalities[i])
+            for (g, k), message in to_variable.items():
+                if k == i and g != f:
+                    product = product * message
+            to_factor[i, f] = product / product.sum()
+        for f, (scope, table) in enumerate(factors):
+            for axis, i in enumerate(scope):
+                rest = table
+                for other, k in enumerate(scope):
+                    if k != i:
+                        shape = [1] * len(scope)
+                        shape[other] = -1
+                        rest = rest * to_factor[k, f].reshape(shape)
+                message = rest.sum(axis=tuple(a for a in range(len(scope)) if a != axis))
+                to_variable[f, i] = message / message.sum()
+    beliefs = []
+    for i in range(model.n_variables):
+        product = np.ones(model.cardinalities[i])
+        for (_, k), message in to_variable.items():
+            if k == i:
+                product = product * message
+        beliefs.append(product / product.sum())
+    return beliefs
+
+
+def reweighted_sweep(model, rho, messages, forwards, damping=0.0):  # type: ignore[no-untyped-def]
+    """One sweep of tree-reweighted message passing over all edges, in place and in logs.
+
+    ``messages[e, i]`` is the log-message of edge e into its end i, a vector with exponentials of
+    mean one over the states with a finite node weight (all the rest: 0).
+    """
+    order = range(model.n_edges) if forwards else reversed(range(model.n_edges))
+    for e in order:
+        i, j = model.edges[e].tolist()
+        table = model.edge_weights(e) / rho[e]
+        for source, target, weights in ((i, j, table), (j, i, table.T))[:: 1 if forwards else -1]:
+            cavity = reweighted_field(model, rho, messages, source) - messages[e, source]
+            new = log_sum(weights + cavity[:, None], 0)
+            alive = np.isfinite(model.node_weights(target))
+            new = np.where(alive, new - log_sum(new[alive], 0) + np.log(alive.sum()), 0.0)
+            messages[e, target] = damping * messages[e, target] + (1 - damping) * new
+
+
+def reweighted_field(model, rho, messages, i):  # type: ignore[no-untyped-def]
+    """w_i + Σ_e ρ_e log m_e→i."""
+    total = model.node_weights(i).copy()
+    for e, pair in enumerate(model.edges.tolist()):
+        if i in pair:
+            total += rho[e] * messages[e, i]
+    return total
+
+
+def spanning_trees(n, edges):  # type: ignore[no-untyped-def]
+    """All maximal spanning forests of a small graph, as tuples of edge indices."""
+    size = n - len(component_sizes(n, edges))
+    every = itertools.combinations(range(len(edges)), size)
+    return [t for t in every if len(component_sizes(n, [edges[e] for e in t])) == n - size]
+
+
+def component_sizes(n, edges):  # type: ignore[no-untyped-def]
+    """The numbers of nodes of all connected components."""
+    label = list(range(n))
+    for i, j in edges:
+        a, b = label[i], label[j]
+        label = [a if k == b else k for k in label]
+    return [label.count(k) for k in sorted(set(label))]
+
+
+def arc_consistent(model):  # type: ignore[no-untyped-def]
+    """The possible states of every variable, by striking out until nothing changes."""
+    possible = [np.isfinite(model.node_weights(i)) for i in range(model.n_variables)]
+    while True:
+        before = [row.copy() for row in possible]
+        for e, (i, j) in enumerate(model.edges.tolist()):
+            allowed = np.isfinite(model.edge_weights(e))
+            possible[i] &= (allowed & possible[j][None, :]).any(axis=1)
+            possible[j] &= (allowed & possible[i][:, None]).any(axis=0)
+        if all((a == b).all() for a, b in zip(before, possible, strict=True)):
+            return possible
+
+
+def mean_field_sweep(model, beliefs, order):  # type: ignore[no-untyped-def]
+    """One belief after the other, in place: b_i ∝ exp(w_i + Σ_j E w_ij); finite weights only."""
+    for i in order:
+        field = model.node_weights(i).copy()
+        for e, (a, b) in enumerate(model.edges.tolist()):
+            if i == a:
+                field += model.edge_weights(e) @ beliefs[b]
+            elif i == b:
+                field += beliefs[a] @ model.edge_weights(e)
+        beliefs[i] = np.exp(field - log_sum(field, 0))
+
+
+def mean_field_bound(model, beliefs):  # type: ignore[no-untyped-def]
+    """Energy plus entropy of independent beliefs; −inf where a zero potential is met."""
+    total = 0.0
+    for i, b in enumerate(beliefs):
+        w = model.node_weights(i)
+        total += np.sum(b[b > 0] * (w[b > 0] - np.log(b[b > 0])))
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        joint, w = np.outer(beliefs[i], beliefs[j]), model.edge_weights(e)
+        total += np.sum(joint[joint > 0] * w[joint > 0])
+    return total
+
+
+def min_fill(sizes, edges):  # type: ignore[no-untyped-def]
+    """Eliminate, again and again, the node that adds fewest edges; ties: smallest table, index."""
+    around = {i: set() for i in range(len(sizes))}
+    for i, j in edges:
+        around[i].add(j)
+        around[j].add(i)
+    order = []
+    while around:
+
+        def price(i):  # type: ignore[no-untyped-def]
+            pairs = itertools.combinations(around[i], 2)
+            fill = sum(b not in around[a] for a, b in pairs)
+            return fill, np.prod([sizes[j] for j in (i, *around[i])]), i
+
+        pivot = min(around, key=price)
+        order.append(pivot)
+        neighbours = around.pop(pivot)
+        for j in neighbours:
+            around[j] |= neighbours - {j}
+            around[j].discard(pivot)
+    return order
+
+
+def table_lives(parent, bounds):  # type: ignore[no-untyped-def]
+    """What lives at each moment of a junction tree's passes: sets of (kind, place).
+
+    Up: message k is written while its children's are read. Down, segment by segment: messages
+    within all but the last segment are written again; then belief k is read with the messages of
+    its children, whose beliefs are written.
+    """
+    n = len(parent)
+    children = [[c for c in range(n) if parent[c] == k] for k in range(n)]
+    segment = np.searchsorted(bounds, range(n), side="right") - 1
+    last = len(bounds) - 2
+    inside = {c for c in range(n) if parent[c] >= 0 and segment[c] == segment[parent[c]] != last}
+    alive = set()
+    for k in range(n):
+        alive.add(("first", k))
+        yield set(alive)
+        alive -= {("first", c) for c in children[k] if c in inside}
+    for g in range(last, -1, -1):
+        places = range(bounds[g], bounds[g + 1])
+        for k in places:
+            if k in inside:
+                alive.add(("again", k))
+                yield set(alive)
+        for k in reversed(places):
+            if parent[k] < 0:
+                alive.add(("belief", k))
+            alive |= {("belief", c) for c in children[k]}
+            yield set(alive)
+            alive -= {("again" if c in inside else "first", c) for c in children[k]}
+            alive.discard(("belief", k))
+
+
+def k_means_cost(values, clusters):  # type: ignore[no-untyped-def]
+    """The least Σ (θ − μ)² over all partitions of sorted numbers into so many intervals."""
+    ascending = np.sort(values)
+    n = len(ascending)
+    costs = []
+    for cuts in itertools.combinations(range(1, n), clusters - 1):
+        parts = np.split(ascending, cuts)
+        costs.append(sum(float(((part - part.mean()) ** 2).sum()) for part in parts))
+    return min(costs)
+
+
+def k_means_by_table(values, clusters):  # type: ignore[no-untyped-def]
+    """The same by the dynamic programme without divide and conquer: O(K n²)."""
+    ascending = np.sort(values)
+    n = len(ascending)
+
+    def spread(first, last):
+        part = ascending[first:last]
+        return float(((part - part.mean()) ** 2).sum())
+
+    best = [spread(0, j) if j else np.inf for j in range(n + 1)]
+    for q in range(1, clusters):
+        best = [
+            min((best[split] + spread(split, j) for split in range(q, j)), default=np.inf)
+            for j in range(n + 1)
+        ]
+    return best[n]
+
+
+def pseudo_losses(model, codes):  # type: ignore[no-untyped-def]
+    """−Σ_rows log p(x_i | rest) of every variable, row by row."""
+    chances = conditionals(model, codes)
+    rows = np.arange(codes.shape[1])
+    return [
+        -float(np.log(table[rows, own]).sum()) for table, own in zip(chances, codes, strict=True)
+    ]
+
+
+def best_gain(model, codes, i, j, lam2, contrasts):  # type: ignore[no-untyped-def]
+    """What a pair's own parameters gain in mean log pseudo-likelihood, by a general optimiser.
+
+    Fitted is the gain minus λ₂ Σ t² with the table C_i t C_jᵀ; returned is the gain.
+    """
+    chances = conditionals(model, codes)
+    rows = np.arange(codes.shape[1])
+    shape = (contrasts[0].shape[1], contrasts[1].shape[1])
+
+    def gain(parameters):
+        table = contrasts[0] @ parameters.reshape(shape) @ contrasts[1].T
+        total = 0.0
+        for own, other, oriented in ((i, j, table), (j, i, table.T)):
+            tilted = chances[own] * np.exp(oriented[:, codes[other]].T)
+            tilted /= tilted.sum(axis=1, keepdims=True)
+            picked = np.log(tilted[rows, codes[own]]) - np.log(chances[own][rows, codes[own]])
+            total += float(picked.mean())
+        return total
+
+    found = scipy.optimize.minimize(
+        lambda parameters: lam2 * float(parameters @ parameters) - gain(parameters),
+        np.zeros(shape[0] * shape[1]),
+        tol=1e-12,
+    )
+    return gain(found.x)

@@ -20,9 +20,9 @@ from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
 from graftviz.ui import budget
 from graftviz.ui.controls import AUTO
-from graftviz.ui.downloads import FILES, build_edges, build_file
+from graftviz.ui.grow.downloads import FILES, build_edges, build_file
+from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.session_run import EVERYTHING
-from graftviz.ui.stability_panel import stability_json
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
@@ -80,6 +80,15 @@ def csv_table(seed: int = 0, rows: int = 120, variables: int = 5) -> bytes:
     codes[:, 1] = codes[:, 0]
     lines = [",".join("abcdefghij"[:variables]), *(",".join(map(str, row)) for row in codes)]
     return "\n".join(lines).encode()
+
+
+def test_a_link_to_forced_pruning_shows_exchanges() -> None:
+    app = open_app(data="karate", learner="forced-pruning", edges="45", exchange="3", exchanges="4")
+    assert sentences(app) == ""
+    feed = finished(app)
+    assert [record["edges"] for record in feed["records"]] == [45] * len(feed["records"])
+    assert all(len(record["removed"]) == 3 for record in feed["records"][1:4])
+    assert "contributed least" in feed["records"][1]["words"]
 
 
 def test_it_opens_on_a_sample_with_known_truth() -> None:

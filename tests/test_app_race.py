@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.registry import learner_names
-from graftviz.ui.race_files import build_race_csv, build_race_html
-from graftviz.ui.race_url import LINE_UP
+from graftviz.ui.race.files import build_race_csv, build_race_html
+from graftviz.ui.race.url import LINE_UP
 from graftviz.ui.session_run import EVERYTHING
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.reservoir_options import DATA
+from graftviz.ui.reservoir.options import DATA
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet

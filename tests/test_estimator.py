@@ -140,8 +140,8 @@ def test_an_option_may_share_its_name_with_a_method(table):
 @pytest.mark.parametrize("name", learner_names())
 def test_fit_is_learn_and_score_is_minus_nlpl(name, table):
     train, test = table.split(0.2, seed=1)
-    result = learn(train, learner_class(name)(max_edges=9), seed=4, test=test)
-    network = gv.MarkovNetwork(name, max_edges=9, random_state=4).fit(train)
+    result = learn(train, learner_class(name)(max_edges=14), seed=4, test=test)
+    network = gv.MarkovNetwork(name, max_edges=14, random_state=4).fit(train)
     assert network.model_.weights.tobytes() == result.model.weights.tobytes()
     np.testing.assert_array_equal(network.edges_, result.model.edges)
     assert network.result_.stop_reason == result.stop_reason
@@ -265,7 +265,7 @@ def test_it_ends_a_pipeline():
 
 @pytest.mark.parametrize("name", learner_names())
 def test_a_fitted_network_can_be_kept(name, table, tmp_path):
-    network = gv.MarkovNetwork(name, max_edges=5).fit(table)
+    network = gv.MarkovNetwork(name, max_edges=14).fit(table)
     joblib.dump(network, tmp_path / "network.joblib")
     copies = joblib.load(tmp_path / "network.joblib"), pickle.loads(pickle.dumps(network))
     for copy in copies:

@@ -125,7 +125,7 @@ def test_tables_come_in_any_order_and_multiply(tmp_path):
 GOOD = "MARKOV 2 2 2 2 1 0 2 0 1 2 0.5 0.5 4 1 2 3 4"
 MALFORMED = {
     "nothing": ("", "ends where the word MARKOV should follow"),
-    "directed": (GOOD.replace("MARKOV", "BAYES"), "starts with 'BAYES'"),
+    "other network": (GOOD.replace("MARKOV", "CREDAL"), "starts with 'CREDAL'"),
     "no variables": ("MARKOV 0", "no variables"),
     "no states": ("MARKOV 2 2 0 0", "variable 1 has no states"),
     "cut in the cardinalities": ("MARKOV 3 2 2", "number of states of variable 2 should follow"),

@@ -53,7 +53,7 @@ def test_the_python_examples_run_one_after_the_other(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_the_command_line_example_runs(tmp_path: Path) -> None:
     lines = re.findall(r"^\.venv/bin/python (-m graftviz .*)$", README, re.MULTILINE)
-    assert len(lines) == 2
+    assert len(lines) == 3
     for line in lines:
         done = subprocess.run(
             [sys.executable, *shlex.split(line)],
@@ -64,7 +64,9 @@ def test_the_command_line_example_runs(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    section = README.split("`learned/` then holds")[1].split("## How fast")[0]
+    section = README.split("`learned/` then holds")[1].split("### Marginals")[0]
     promised = re.findall(r"`(\w[\w.]*\.\w+)`", section)
     assert promised
     assert [name for name in promised if not (tmp_path / "learned" / name).exists()] == []
+    inferred = sorted(path.name for path in (tmp_path / "inferred").iterdir())
+    assert inferred == ["marginals.MAR", "partition.PR"]

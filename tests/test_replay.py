@@ -177,7 +177,8 @@ def test_no_template_spans_lines_because_lines_are_trimmed() -> None:
 def test_every_asset_is_used() -> None:
     race = [assets.race_javascript(), assets.race_css()]
     player = [assets.player_javascript(), assets.player_css(), *assets.replay_parts()]
-    everything = "".join([*player, *race])
+    region = [assets.region_javascript(), assets.region_css()]
+    everything = "".join([*player, *race, *region])
     for path in ASSETS.iterdir():
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
@@ -185,11 +186,12 @@ def test_every_asset_is_used() -> None:
 
 
 def test_the_player_stays_small_enough_to_travel() -> None:
-    assert len(assets.player_javascript().encode()) + len(assets.player_css().encode()) < 125_000
+    assert len(assets.player_javascript().encode()) + len(assets.player_css().encode()) < 145_000
 
 
 def test_styles_do_not_leak_out_of_the_player() -> None:
-    css = re.sub(r"@(?:container|media)[^{]*\{", "", assets.race_css())  # the player's and more
+    css = assets.race_css() + assets.region_css()  # both the player's and more
+    css = re.sub(r"@(?:container|media)[^{]*\{", "", css)
     for selectors in re.findall(r"([^{}]+)\{", css):
         for selector in re.split(r",(?![^(]*\))", selectors):
             assert ".gv-" in selector or selector.strip().startswith("[data-charts"), selector

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 
 from graftviz.__main__ import main
 from graftviz.commands import reproduce as command
-from graftviz.experiments.reproduction import PAPER, REHEARSAL, SCALES, SMALL, KeptParts
-from graftviz.experiments.reproduction_data import SOURCES
-from graftviz.experiments.reproduction_list import EXPERIMENTS, experiment
-from graftviz.experiments.reproduction_runs import LearnerPart
+from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
+from graftviz.experiments.reproduction.data import SOURCES
+from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SCALES, SMALL, KeptParts
+from graftviz.experiments.reproduction.runs import LearnerPart
+from graftviz.sampling import scale_free_graph
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = [item.name for item in EXPERIMENTS]
@@ -29,13 +31,26 @@ def given(tmp_path_factory):
     folder = tmp_path_factory.mktemp("given")
     rng = np.random.default_rng(5)
     paths = {}
-    for name, states in (("jester", 5), ("yummly", 2), ("plants", 2)):
+    for name, states in (
+        ("jester", 5),
+        *((name, 2) for name in ("yummly", "plants", "nltcs", "msnbc")),
+    ):
         steps = rng.random((300, 9)) < 0.3
         codes = np.cumsum(steps, axis=1) % states
         paths[name] = folder / f"{name}.csv"
         header = ",".join(f"v{i}" for i in range(9))
         np.savetxt(paths[name], codes, fmt="%d", delimiter=",", header=header, comments="")
-    return paths
+    return paths | {"cora": citations(folder / "cora", papers=25)}
+
+
+def citations(folder, papers):
+    """Write a graph of papers with two fields, and return where it lies."""
+    folder.mkdir()
+    rows = [f"{k},{'Neural_Networks' if k % 3 else 'Theory'}" for k in range(papers)]
+    pairs = [f"{i},{j}" for i, j in scale_free_graph(papers, seed=4).edges]
+    (folder / "nodes_all.csv").write_text("\n".join(["node,class", *rows]) + "\n")
+    (folder / "edges_all.csv").write_text("\n".join(["u,v", *pairs]) + "\n")
+    return folder
 
 
 def run(name, folder, *more, scale=REHEARSAL, given=None):
@@ -89,6 +104,9 @@ def check_results(name, folder, *, seed=0, scale=REHEARSAL):
     assert name in found["command"]
     page = (folder / f"{name}.html").read_text(encoding="utf-8")
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
+    for claim in found["claims"]:
+        assert html.escape(claim["claim"]) in page
+        assert html.escape(claim["measured"]) in page
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     assert rows
@@ -191,11 +209,12 @@ def test_the_list_names_everything_with_what_it_needs_and_costs(capsys):
     assert "needs --data: jester, yummly" in told
 
 
-def test_the_list_holds_all_figures_of_paper_and_chapter():
+def test_the_list_holds_all_figures_of_papers_and_chapter():
     assert len(set(NAMES)) == len(NAMES)
     wanted = {f"best-choice-fig{k}" for k in range(1, 8)}
     wanted |= {"best-choice-table1", "best-choice-tuning"}
     wanted |= {f"thesis-fig3.{k}" for k in range(3, 11)}
+    wanted |= {f"localized-fig{k}" for k in range(3, 8)}
     assert wanted <= set(NAMES)
     for item in EXPERIMENTS:
         assert set(item.study.needs()) <= set(SOURCES)
@@ -249,6 +268,7 @@ def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
         ([QUICK, "--data", "."], "it needs no data"),
         (["thesis-fig3.8", "--data", "jester=."], "does not use jester"),
         (["thesis-fig3.8", "--data", ".", "."], "one path too many"),
+        (["localized-fig6", "--data", "cora=."], "is not Cora, which is read from"),
         ([QUICK, "--seed", "-1"], "The seed must be at least 0"),
     ],
 )
@@ -267,11 +287,14 @@ def larger(tmp_path_factory):
     folder = tmp_path_factory.mktemp("larger")
     rng = np.random.default_rng(7)
     paths = {}
-    for name, states in (("jester", 5), ("yummly", 2), ("plants", 2)):
+    for name, states in (
+        ("jester", 5),
+        *((name, 2) for name in ("yummly", "plants", "nltcs", "msnbc")),
+    ):
         paths[name] = folder / f"{name}.npz"
         codes = np.cumsum(rng.random((4500, 150)) < 0.2, axis=1) % states
         np.savez_compressed(paths[name], X=codes.astype(np.uint8))
-    return paths
+    return paths | {"cora": citations(folder / "cora", papers=400)}
 
 
 @pytest.mark.nightly

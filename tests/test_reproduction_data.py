@@ -11,7 +11,7 @@ import pytest
 from graftviz.datasets import read_public
 from graftviz.errors import InputError
 from graftviz.experiments.bench import Size
-from graftviz.experiments.reproduction_data import (
+from graftviz.experiments.reproduction.data import (
     GENERATED,
     SOURCES,
     Data,
@@ -149,6 +149,15 @@ def test_a_data_set_may_come_in_its_own_files(tmp_path: Path) -> None:
             assert test is None
             assert table.names == wanted.names
             assert np.array_equal(table.codes, wanted.codes)
+
+
+def test_a_graph_with_classes_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "nodes_all.csv").write_text("node,class\na,x\nb,y\n")
+    (tmp_path / "edges_all.csv").write_text("u,v\nb,a\n")
+    data = Data({"cora": tmp_path})
+    graph = data.labelled_graph("cora")
+    assert (graph.graph.names, graph.graph.edges.tolist()) == (("a", "b"), [[0, 1]])
+    assert data.labelled_graph("cora") is graph
 
 
 def test_parts_of_the_twenty_data_sets_are_tables(folder: Path) -> None:

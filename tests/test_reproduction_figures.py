@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.experiments.reproduction_curves import look_of
-from graftviz.experiments.reproduction_runs import all_methods, hub_methods
+from graftviz.experiments.reproduction.curves import look_of
+from graftviz.experiments.reproduction.runs import all_methods, hub_methods
 from graftviz.figures.reproduction import (
     AXES,
     Grid,

@@ -7,15 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from graftviz.experiments import reproduction_counts as counts
-from graftviz.experiments import reproduction_quality as quality
-from graftviz.experiments import reproduction_ranks as ranks
-from graftviz.experiments import reproduction_tuning as tuning
-from graftviz.experiments import reproduction_verdicts as judged
 from graftviz.experiments.bench import Size
-from graftviz.experiments.reproduction import NotMeasured
-from graftviz.experiments.reproduction_data import Data
-from graftviz.experiments.reproduction_runs import (
+from graftviz.experiments.reproduction import counts, quality, ranks, tuning
+from graftviz.experiments.reproduction import verdicts as judged
+from graftviz.experiments.reproduction.data import Data
+from graftviz.experiments.reproduction.experiment import NotMeasured
+from graftviz.experiments.reproduction.runs import (
     ALPHAS,
     MEASURES,
     LearnerPart,

@@ -11,7 +11,7 @@ import pytest
 from graftviz.datasets import DataSet
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
-from graftviz.ui.grow_state import KEPT_RUNS, GrowState
+from graftviz.ui.grow.state import KEPT_RUNS, GrowState
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graftviz.ui.page_options import PageOptions
-from graftviz.ui.reservoir_options import ReservoirOptions
+from graftviz.ui.reservoir.options import ReservoirOptions
 
 
 def page(**query: str) -> PageOptions[ReservoirOptions]:
@@ -60,3 +60,18 @@ def test_an_address_of_ours_that_is_a_moment_old_undoes_nothing() -> None:
     assert state.options.n == 70
     state.follow({})  # what the address is after another page
     assert state.options.n == 70
+
+
+def test_places_and_what_else_an_address_carries() -> None:
+    state = PageOptions(ReservoirOptions, places=("step",), others=("note",))
+    assert state.follow({"step": "3"})  # the first address a page sees is somebody's link
+    assert state.options.step == 3
+    state.choose("n", 50)
+    assert not state.follow({"step": "4"})  # the browser moved on by itself
+    assert (state.options.step, state.options.n) == (3, 50)
+    assert state.follow({"note": "a"})
+    assert state.others == {"note": "a"}
+    assert state.complaints == ()
+    assert state.link() == {"note": "a"}
+    assert not state.follow({"note": "a", "step": "9"})
+    assert state.follow({"note": "b"})

@@ -17,8 +17,8 @@ from graftviz.table import DiscreteTable
 from graftviz.ui import budget
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.one_at_a_time import OneAtATime
-from graftviz.ui.race_state import EDGES_A_VARIABLE, RaceState
-from graftviz.ui.race_url import LINE_UP, MOST_RACERS
+from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
+from graftviz.ui.race.url import LINE_UP, MOST_RACERS
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import Vocabulary

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.ui.race_url import (
+from graftviz.ui.race.url import (
     LINE_UP,
     MOST_RACERS,
     Racer,

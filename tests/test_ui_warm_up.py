@@ -63,6 +63,22 @@ def watch(learner: Learner, *, known: bool) -> None:
     recorder.outcome()
     recorder.result()
     recorder.answer({"kind": "pair", "i": 2, "j": 4, "t": 0})
+    recorder.answer({"kind": "node", "i": 0, "t": steps})
+
+
+def ask_for_regions() -> None:
+    """Do what the page does when a node is chosen."""
+    material = prepare(other_data(known=False), seed=1)
+    recorder = new_recorder(
+        Plan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1), material, "t"
+    )
+    steps = 0
+    while recorder.advance() and steps < 40:
+        steps += 1
+    for cut in ("drop", "mean-field"):
+        for i in range(12):
+            told = recorder.answer({"kind": "node", "i": i, "t": steps, "region": {"cut": cut}})
+            assert "error" not in told["region"]
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -73,6 +89,7 @@ def test_after_the_warm_up_nothing_is_left_to_compile(warm: None, name: str, kno
     watch(cls(), known=known)
     if any(spec.name == "preset" for spec in option_specs(cls)):
         watch(cls(preset=PAGE_PRESET), known=known)
+    ask_for_regions()
     assert signatures() == before
 
 

@@ -10,6 +10,8 @@ put right.
 COMMANDS = {
     "generate": "make a random Markov network and sample a table from it",
     "learn": "learn a Markov network from a table",
+    "infer": "compute marginals and log Z of a model, given evidence or none",
+    "local": "answer for one variable from a small region around it, with a proven error bound",
     "reproduce": "measure the figures and tables of the papers again, beside what they state",
     "bench": "measure this package beside plain NumPy, pandas and scikit-learn",
 }

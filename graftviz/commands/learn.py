@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import difflib
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,7 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OPTION=VALUE",
         help="an option of the learner, see below; may be repeated",
     )
-    parser.add_argument("--max-edges", metavar="N", help="edge budget; short for --set max_edges=N")
+    parser.add_argument(
+        "--max-edges",
+        metavar="N",
+        help="edge budget; short for --set max_edges=N (of forced-pruning: how many edges it has)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of learner and split (default: 0)")
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
@@ -250,8 +253,7 @@ def _load_engine(learning: Run) -> None:
         # Codes of more than one byte, for variables of many states, need kernels of their own.
         wide = bool(learning.table.cardinalities.max() > 256)
         small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
-        no_budget: dict[str, Any] = {"max_edges": None} if _budget(learning) else {}
-        rehearsal = Run(small, dataclasses.replace(learning.learner, **no_budget), test=small)
+        rehearsal = Run(small, learning.learner.for_rehearsal(), test=small)
         while rehearsal.advance():
             pass
 

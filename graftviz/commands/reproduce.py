@@ -10,7 +10,9 @@ from pathlib import Path
 from graftviz.commands.folder import made_folder
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction import (
+from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
+from graftviz.experiments.reproduction.data import Data, assigned, missing_words
+from graftviz.experiments.reproduction.experiment import (
     PAPER,
     REHEARSAL,
     SCALES,
@@ -19,10 +21,8 @@ from graftviz.experiments.reproduction import (
     KeptParts,
     Reproduction,
 )
-from graftviz.experiments.reproduction_data import Data, assigned, missing_words
-from graftviz.experiments.reproduction_list import EXPERIMENTS, experiment
-from graftviz.experiments.reproduction_report import data_csv, held_in_words, measured_json
-from graftviz.figures import figure_html
+from graftviz.experiments.reproduction.page import report_page
+from graftviz.experiments.reproduction.report import data_csv, held_in_words, measured_json
 from graftviz.formats.files import write_whole
 from graftviz.learners.base import checked_seed
 
@@ -142,7 +142,7 @@ def _write(
     if reproduction.results:
         title = f"{chosen.title} ({chosen.place})"
         figure = chosen.study.figure(title, reproduction.results)
-        contents[f"{chosen.name}.html"] = figure_html(figure)
+        contents[f"{chosen.name}.html"] = report_page(reproduction, figure, command=command)
         contents[f"{chosen.name}.csv"] = data_csv(reproduction)
     contents[MEASURED] = measured_json(
         reproduction,

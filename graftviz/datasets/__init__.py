@@ -3,7 +3,7 @@
 from graftviz.datasets.dataset import DataSet, noise_level, positions_from_names, suggest_lam
 from graftviz.datasets.positions import read_positions
 from graftviz.datasets.public import public_names, public_reader, read_public
-from graftviz.datasets.registry import dataset_keys, dataset_title, load_dataset
+from graftviz.datasets.registry import dataset_keys, dataset_title, load_dataset, model_path
 from graftviz.datasets.truth import read_truth, truth_csv
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "dataset_keys",
     "dataset_title",
     "load_dataset",
+    "model_path",
     "noise_level",
     "positions_from_names",
     "public_names",

@@ -1,8 +1,9 @@
 """Data sets that lie in folders of ``sample_data``, beside the package.
 
 A folder with a ``table.csv`` is a data set and its name the key. Beside it may lie
-``truth_edges.csv``, and ``about.json`` with some of ``title``, ``description``, ``suggested``
-(option values), ``test_fraction`` and ``rank`` (place in lists).
+``truth_edges.csv``, ``model.uai`` with the model it was sampled from, and ``about.json`` with some
+of ``title``, ``description``, ``suggested`` (option values), ``test_fraction`` and ``rank`` (place
+in lists).
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ def folder_keys(root: Path = ROOT) -> tuple[str, ...]:
 def folder_title(key: str, root: Path = ROOT) -> str:
     """Return the title of a data folder, which is its name if it tells none."""
     return str(_about(root / key).get("title", key))
+
+
+def folder_model(key: str, root: Path = ROOT) -> Path | None:
+    """Return the file of the model that a data folder was sampled from, where there is one."""
+    path = root / key / "model.uai"
+    return path if path.exists() else None
 
 
 def load_folder(key: str, root: Path = ROOT) -> DataSet:

@@ -56,26 +56,44 @@ def find_files(path: str | os.PathLike[str], pattern: str, wanted: str) -> list[
         When there is nothing at `path`, or nothing in it that matches.
     """
     place = Path(path)
-    try:
-        if place.is_dir():
-            inside = sorted(item for item in place.iterdir() if item.is_file())
-            found = [_bare(item) for item in inside if re.fullmatch(pattern, item.name.lower())]
-            archives = [item for item in inside if item.suffix.lower() == ".zip"]
-            found += [file for item in archives for file in _members(item, pattern)]
-        elif place.exists() and zipfile.is_zipfile(place):
-            found = _members(place, pattern)
-        elif place.exists():
-            return [_bare(place)]
-        else:
-            raise InputError(f"There is no file or folder {place}.")
-    except OSError as problem:
-        raise InputError(f"{place} cannot be read: {problem.strerror}.") from None
+    found = [_bare(place)] if is_bare_file(place) else files_inside(place, pattern)
     if not found:
         raise InputError(f"{place} holds no {wanted}; give the path of the file itself.")
     single: dict[str, FoundFile] = {}
     for file in found:
         single.setdefault(PurePosixPath(file.name.lower()).stem, file)
     return [single[stem] for stem in sorted(single, key=_natural)]
+
+
+def is_bare_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file at `path` that is no zip archive."""
+    place = Path(path)
+    try:
+        return place.is_file() and not zipfile.is_zipfile(place)
+    except OSError as problem:
+        raise InputError(f"{place} cannot be read: {problem.strerror}.") from None
+
+
+def files_inside(path: str | os.PathLike[str], pattern: str) -> list[FoundFile]:
+    """Return the files in a folder and its zip archives, or in one archive, that match a pattern.
+
+    Raises
+    ------
+    InputError
+        When there is nothing at `path`, or it cannot be read.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            inside = sorted(item for item in place.iterdir() if item.is_file())
+            found = [_bare(item) for item in inside if re.fullmatch(pattern, item.name.lower())]
+            archives = [item for item in inside if item.suffix.lower() == ".zip"]
+            return found + [file for item in archives for file in _members(item, pattern)]
+        if place.exists():
+            return _members(place, pattern)
+    except OSError as problem:
+        raise InputError(f"{place} cannot be read: {problem.strerror}.") from None
+    raise InputError(f"There is no file or folder {place}.")
 
 
 def find_file(path: str | os.PathLike[str], pattern: str, wanted: str) -> FoundFile:

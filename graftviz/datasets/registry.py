@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftviz.datasets.dataset import DataSet, positions_from_names
 from graftviz.datasets.digits import digits_table
-from graftviz.datasets.folders import folder_keys, folder_title, load_folder
+from graftviz.datasets.folders import folder_keys, folder_model, folder_title, load_folder
 from graftviz.datasets.networks import network_sample
 from graftviz.errors import InputError
 from graftviz.table import DiscreteTable
@@ -114,6 +115,18 @@ def load_dataset(key: str) -> DataSet:
         suggested=built_in.suggested,
         test_fraction=built_in.test_fraction,
     )
+
+
+def model_path(key: str) -> Path | None:
+    """Return the UAI file of the model a data set was sampled from; None where nobody has it.
+
+    Raises
+    ------
+    InputError
+        For an unknown key.
+    """
+    _check(key)
+    return None if key in _BUILT_IN else folder_model(key)
 
 
 def _check(key: str) -> None:

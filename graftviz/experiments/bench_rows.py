@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from graftviz.experiments import bench_engine as engine
+from graftviz.experiments import bench_exact as exact
 from graftviz.experiments import bench_learners as learners
+from graftviz.experiments import bench_regions as regions
 from graftviz.experiments.bench import Goal, Measurement, Size, Yardstick
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -24,12 +26,30 @@ def size_of(nodes: int) -> Size:
 
 def measurements(*, large: bool = False, nltcs: bool = False) -> tuple[Measurement, ...]:
     """Return all measurements; with `large`, those that take minutes too."""
-    found = [*_counting(), *_propagation_rows(), *_fitting(), *_defaults(), *_grafting()]
+    found = [*_counting(), *_propagation_rows(), *_fitting(), *_regions()]
+    found += [*_defaults(), *_grafting()]
     if nltcs:
         found += _nltcs()
     if large:
         found += _large()
-    return tuple(found)
+    return (*found, *_exact())
+
+
+def _exact() -> list[Measurement]:
+    return [
+        Measurement(
+            "exact inference, 20 × 20 binary grid",
+            Size(400, 0, 2),
+            exact.grid_marginals,
+            goals=(Goal("seconds", 10.0, 3.0),),
+        ),
+        Measurement(
+            f"exact inference, a band of 11 states, width {exact.BAND}",
+            Size(30, 0, 11),
+            exact.band_marginals,
+            goals=(Goal("seconds", 30.0, 5.0),),
+        ),
+    ]
 
 
 def _counting() -> list[Measurement]:
@@ -78,6 +98,19 @@ def _fitting() -> list[Measurement]:
     return [
         Measurement("fit of the true edges", size_of(50), engine.fit, yardstick=around),
         *(Measurement("fit of the true edges", size_of(n), engine.fit) for n in NODES[1:]),
+    ]
+
+
+def _regions() -> list[Measurement]:
+    goals = (Goal(regions.SLOWER, 1.5, 1.1),)
+    return [
+        Measurement(
+            "local query, 16 nodes of a grid",
+            Size(nodes, 0, 2),
+            regions.local_queries,
+            goals=goals if nodes > regions.SMALL_NODES else (),
+        )
+        for nodes in (regions.SMALL_NODES, 100 * regions.SMALL_NODES)
     ]
 
 

@@ -1,5 +1,12 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
+from graftviz.figures.inspect import (
+    change_figure,
+    degree_figure,
+    edge_figure,
+    node_figure,
+    norms_figure,
+)
 from graftviz.figures.path import path_figure
 from graftviz.figures.race import race_figure
 from graftviz.figures.reservoir import activation_figure, rank_figure, run_rank_figure
@@ -8,7 +15,12 @@ from graftviz.figures.style import figure_html
 
 __all__ = [
     "activation_figure",
+    "change_figure",
+    "degree_figure",
+    "edge_figure",
     "figure_html",
+    "node_figure",
+    "norms_figure",
     "path_figure",
     "race_figure",
     "rank_figure",

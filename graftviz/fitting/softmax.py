@@ -26,7 +26,7 @@ def lanes_of(states):
 
 
 @njit(cache=True, nogil=True)
-def _exponentiate(values, bits, count):
+def exponentiate(values, bits, count):
     """Replace ``values[:count]``, all ≤ 0, by their exponentials.
 
     Written out because the compiler can work on four numbers at once here, which it cannot with
@@ -115,8 +115,8 @@ def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
         top[m] = -highest
         code = codes[start + m]
         loss -= out[at + code - 1] if code > 0 else -highest
-    _exponentiate(out, bits, count * lanes)
-    _exponentiate(top, bits, count)
+    exponentiate(out, bits, count * lanes)
+    exponentiate(top, bits, count)
     product = 1.0
     for m in range(count):
         at = m * lanes

@@ -1,10 +1,33 @@
-"""Writing a file whole or not at all."""
+"""Writing a file whole or not at all, and reading one whole or saying why not."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
+
+from graftviz.errors import InputError
+
+MAX_BYTES = 500_000_000
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """Return the content of a file.
+
+    Raises
+    ------
+    InputError
+        When it is missing, cannot be read, or is larger than any model of ours.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{path.name} is larger than {MAX_BYTES // 1_000_000} MB.")
+    return content
 
 
 def write_whole(path: Path | str, content: str | bytes) -> Path:

@@ -1,42 +1,111 @@
-"""GraphML: the learned graph for Gephi, Cytoscape, networkx and other tools that draw graphs."""
+"""GraphML: a model for Gephi, Cytoscape, networkx and other tools that draw graphs, and back.
+
+Beside what those tools show, nodes and edges carry the potentials (see
+:mod:`graftviz.formats.model_records`), so that the file can be read as the same model again.
+"""
 
 from __future__ import annotations
 
-import io
+import json
 import re
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
 
-import networkx as nx
-
+from graftviz.formats.model_records import model_records
 from graftviz.formats.tables import activation_steps
+from graftviz.model import PairwiseMRF
 from graftviz.runs import Result
 
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 # All that XML 1.0 cannot hold, not even escaped: control characters, lone surrogates, U+FFFE/F.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def result_graph(result: Result) -> nx.Graph:
-    """Return the learned structure as a networkx graph.
-
-    Nodes are column numbers 0 … n − 1 with ``name``, ``states`` (how many) and ``degree``; edges
-    carry ``weight_norm`` (‖w_ij‖₂) and ``step`` (of activation).
-    """
-    model = result.model
-    graph = nx.Graph()
-    facts = zip(model.names, model.cardinalities.tolist(), model.degrees().tolist(), strict=True)
-    for i, (name, states, degree) in enumerate(facts):
-        graph.add_node(i, name=name, states=states, degree=degree)
-    norms, steps = model.edge_norms().tolist(), activation_steps(result).tolist()
-    for (i, j), norm, step in zip(model.edges.tolist(), norms, steps, strict=True):
-        graph.add_edge(i, j, weight_norm=norm, step=step)
-    return graph
+_KEYS = {
+    "node": {
+        "name": "string",
+        "exact_name": "string",
+        "states": "long",
+        "degree": "long",
+        "labels": "string",
+        "weights": "string",
+    },
+    "edge": {"weight_norm": "double", "step": "long", "weights": "string"},
+}
 
 
 def graphml(result: Result) -> bytes:
-    """Return :func:`result_graph` as GraphML; characters XML cannot hold become U+FFFD."""
-    graph = result_graph(result)
-    for _, facts in graph.nodes(data=True):
-        facts["name"] = _NOT_XML.sub("\ufffd", facts["name"])
-    content = io.BytesIO()
-    # The plain write_graphml picks lxml where that is installed, and then writes other bytes.
-    nx.write_graphml_xml(graph, content)
-    return content.getvalue()
+    """Return the learned model as GraphML, every edge with the step that activated it."""
+    return model_graphml(result.model, activation_steps(result).tolist())
+
+
+def model_graphml(model: PairwiseMRF, steps: Sequence[int] | None = None) -> bytes:
+    """Return a model as GraphML.
+
+    Characters of names that XML cannot hold become U+FFFD; such a name stands a second time in
+    ``exact_name``, as JSON. Weights are texts of numbers that read back unchanged.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    steps : sequence of int, optional
+        The step in which each edge was activated.
+    """
+    nodes, edges = model_records(model, steps)
+    records = {"node": [_node_texts(node) for node in nodes], "edge": list(map(_texts, edges))}
+    root = ElementTree.Element("graphml", xmlns=NAMESPACE)
+    for kind, keys in _KEYS.items():
+        for name, type_ in keys.items():
+            if any(name in record for record in records[kind]):
+                attributes = {"attr.name": name, "attr.type": type_}
+                ElementTree.SubElement(
+                    root, "key", {"id": _key(kind, name), "for": kind, **attributes}
+                )
+    graph = ElementTree.SubElement(root, "graph", edgedefault="undirected")
+    for record in records["node"]:
+        element = ElementTree.SubElement(graph, "node", id=record["id"])
+        _add_data(element, "node", record)
+    for record in records["edge"]:
+        ends = {"source": record["source"], "target": record["target"]}
+        _add_data(ElementTree.SubElement(graph, "edge", ends), "edge", record)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def xml_text(text: str) -> str:
+    """Return `text` with U+FFFD for every character that XML cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _node_texts(node: dict[str, Any]) -> dict[str, str]:
+    texts = _texts(node)
+    # A parser of XML turns carriage returns into line ends.
+    if texts["name"] != node["name"] or "\r" in node["name"]:
+        texts["exact_name"] = json.dumps(node["name"])
+    return texts
+
+
+def _texts(record: dict[str, Any]) -> dict[str, str]:
+    return {name: _text(name, value) for name, value in record.items()}
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "labels":
+        return json.dumps(value)  # ASCII, so that any label survives
+    if name == "weights":
+        rows = [value] if value and not isinstance(value[0], list) else value
+        return " ".join(repr(number) for row in rows for number in row)
+    if isinstance(value, float):
+        return "INF" if value == float("inf") else repr(value)
+    return xml_text(str(value))
+
+
+def _add_data(element: ElementTree.Element, kind: str, record: dict[str, str]) -> None:
+    for name in _KEYS[kind]:
+        if name in record:
+            data = ElementTree.SubElement(element, "data", key=_key(kind, name))
+            data.text = record[name]
+
+
+def _key(kind: str, name: str) -> str:
+    return f"{kind}_{name}"

@@ -17,6 +17,7 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.formats.files import write_whole
+from graftviz.formats.uai_tokens import Tokens
 from graftviz.model import PairwiseMRF
 
 # exp(w) of a table whose largest weight is further from 0 would leave the range of a float.
@@ -65,6 +66,7 @@ def write_uai(model: PairwiseMRF, path: Path | str) -> None:
 def read_uai(path: Path | str) -> PairwiseMRF:
     """Read a Markov network of tables over one or two variables, with names if they stand beside.
 
+    A Bayesian network (``BAYES``) is the product of its tables too, and is read as that.
     Tables may come in any order; several on one scope multiply; a zero becomes the weight −inf.
     A table over no variable, a constant factor, goes into the weights of variable 0. Edges keep
     the order of their first table.
@@ -76,10 +78,10 @@ def read_uai(path: Path | str) -> PairwiseMRF:
         more variables, and for names that do not fit the model.
     """
     path = Path(path)
-    tokens = _Tokens(path)
-    if (kind := tokens.word("the word MARKOV")) != "MARKOV":
+    tokens = Tokens(path)
+    if (kind := tokens.word("the word MARKOV")) not in ("MARKOV", "BAYES"):
         raise InputError(
-            f"{path.name} starts with {kind[:20]!r}, but a UAI file starts with MARKOV."
+            f"{path.name} starts with {kind[:20]!r}, but a UAI file starts with MARKOV or BAYES."
         )
     cardinalities = _read_cardinalities(tokens)
     scopes = _read_scopes(tokens, len(cardinalities))
@@ -106,59 +108,7 @@ def _potentials(weights: np.ndarray) -> np.ndarray:
     return np.exp(weights - largest if far else weights)
 
 
-class _Tokens:
-    """The words of a UAI file, handed out one by one with an error that says what was expected."""
-
-    def __init__(self, path: Path) -> None:
-        self.name = path.name
-        try:
-            self._words = path.read_text(encoding="ascii").split()
-        except UnicodeDecodeError:
-            raise InputError(f"{self.name} is not a UAI file: it is not plain text.") from None
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-        self._next = 0
-
-    def word(self, wanted: str) -> str:
-        """Return the next word."""
-        if self._next >= len(self._words):
-            raise InputError(f"{self.name} ends where {wanted} should follow; is it cut short?")
-        self._next += 1
-        return self._words[self._next - 1]
-
-    def count(self, wanted: str, limit: int) -> int:
-        """Return the next word as a whole number from 0 to `limit`."""
-        word = self.word(wanted)
-        # isdigit alone would let through digits of other scripts; the text is ASCII already.
-        if not word.isdigit() or len(word) > 18 or int(word) > limit:
-            raise InputError(
-                f"In {self.name}, {wanted} must be a whole number from 0 to {limit}, "
-                f"not {word[:20]!r}."
-            )
-        return int(word)
-
-    def numbers(self, count: int, wanted: str) -> np.ndarray:
-        """Return the next `count` words as floats."""
-        words = self._words[self._next : self._next + count]
-        if len(words) < count:
-            raise InputError(
-                f"{self.name} ends within {wanted}: {count} numbers should stand there, "
-                f"but only {len(words)} do; is it cut short?"
-            )
-        self._next += count
-        try:
-            return np.array([float(word) for word in words])
-        except ValueError as error:
-            raise InputError(f"In {self.name}, within {wanted}: {error}.") from None
-
-    def expect_end(self) -> None:
-        """Refuse anything after the last table."""
-        if self._next < len(self._words):
-            extra = self._words[self._next][:20]
-            raise InputError(f"{self.name} goes on with {extra!r} after its last table.")
-
-
-def _read_cardinalities(tokens: _Tokens) -> list[int]:
+def _read_cardinalities(tokens: Tokens) -> list[int]:
     n = tokens.count("the number of variables", 10**9)
     if n == 0:
         raise InputError(f"{tokens.name} has no variables.")
@@ -173,7 +123,7 @@ def _read_cardinalities(tokens: _Tokens) -> list[int]:
     return sizes
 
 
-def _read_scopes(tokens: _Tokens, n: int) -> list[list[int]]:
+def _read_scopes(tokens: Tokens, n: int) -> list[list[int]]:
     scopes = []
     for number in range(tokens.count("the number of tables", 10**9)):
         arity = tokens.count(f"the number of variables of table {number}", 10**9)
@@ -189,7 +139,7 @@ def _read_scopes(tokens: _Tokens, n: int) -> list[list[int]]:
     return scopes
 
 
-def _read_table(tokens: _Tokens, number: int, shape: list[int]) -> np.ndarray:
+def _read_table(tokens: Tokens, number: int, shape: list[int]) -> np.ndarray:
     wanted = f"table {number}"
     size = tokens.count(f"the number of entries of {wanted}", 10**15)
     if size != math.prod(shape):

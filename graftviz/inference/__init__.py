@@ -2,77 +2,85 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Literal
 
 from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.propagation import (
-    bethe_log_partition,
-    message_graph,
-    pair_belief,
-    propagate,
-)
+from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
+from graftviz.inference.exact import exact_beliefs
+from graftviz.inference.loopy import loopy_beliefs
+from graftviz.inference.mean_field import mean_field_beliefs
+from graftviz.inference.settings import InferenceSettings
+from graftviz.inference.tree_reweighted import tree_reweighted_beliefs
 from graftviz.model import PairwiseMRF
 
-__all__ = ["Beliefs", "infer"]
+__all__ = ["METHODS", "Beliefs", "Evidence", "checked_evidence", "conditioned", "infer"]
 
-_METHODS = ("bp",)
+METHODS: dict[str, Callable[[PairwiseMRF, InferenceSettings], Beliefs]] = {
+    "bp": loopy_beliefs,
+    "exact": exact_beliefs,
+    "trbp": tree_reweighted_beliefs,
+    "mean-field": mean_field_beliefs,
+}
 
 
 def infer(
     model: PairwiseMRF,
     method: str = "bp",
     *,
+    evidence: Evidence | None = None,
     tolerance: float = 1e-9,
     max_sweeps: int = 500,
-    damping: float = 0.0,
+    damping: float | Literal["auto"] = "auto",
+    max_memory: int | None = None,
+    reweighting: int = 0,
+    starts: int = 5,
+    seed: int = 0,
 ) -> Beliefs:
-    """Compute the marginals of a model.
+    """Compute the marginals of a model, given evidence or none.
 
     Parameters
     ----------
     model : PairwiseMRF
-    method : {"bp"}
-        "bp": loopy belief propagation; exact where the graph is a forest.
+    method : {"bp", "exact", "trbp", "mean-field"}
+        "bp": loopy belief propagation; exact where the graph is a forest. "exact": a junction
+        tree; time and memory grow exponentially with the width of the graph, and what would not
+        fit into memory is refused before it begins. "trbp": tree-reweighted belief propagation,
+        whose log Z is an upper bound. "mean-field": a product of independent node beliefs, whose
+        log Z is a lower bound.
+    evidence : mapping, optional
+        States of observed variables: {variable: state}, variables by index or name, states by
+        index or label.
     tolerance : float
-        Largest relative change of a message that counts as converged.
+        Largest relative change of a message that counts as converged (mean field: change of a
+        belief).
     max_sweeps : int
         At least 1. When reached, the result says ``converged=False``; its beliefs are those of the
         last sweep.
-    damping : float
-        Share of the old message kept in each update, 0 ≤ damping < 1.
+    damping : float or "auto"
+        Share of the old message kept in each update, 0 ≤ damping < 1. "auto": none as long as the
+        residual falls, and more whenever it stops falling.
+    max_memory : int, optional
+        Bytes that tables may take; default: most of what is free.
+    reweighting : int
+        "trbp" only: steps that choose other edge appearance probabilities, for a tighter bound;
+        each passes messages anew.
+    starts : int
+        "mean-field" only: local maxima to climb to, of which the highest is taken.
+    seed : int
+        "mean-field" only: of the random ones among the starts.
 
     Raises
     ------
     InputError
-        For an unknown method, or a tolerance, number of sweeps or damping out of range.
+        For an unknown method, evidence the model knows nothing of, or a setting out of range.
     """
-    if method not in _METHODS:
-        raise InputError(f"Inference method must be one of {', '.join(_METHODS)}, not {method!r}.")
-    if not tolerance >= 0.0:
-        raise InputError(f"The tolerance must be at least 0; got {tolerance:g}.")
-    if max_sweeps < 1:
-        raise InputError(f"The number of sweeps must be at least 1; got {max_sweeps}.")
-    if not 0.0 <= damping < 1.0:
-        raise InputError(f"Damping must be at least 0 and less than 1; got {damping:g}.")
-    graph = message_graph(model)
-    n, m = model.n_variables, model.n_edges
-    largest = int(model.cardinalities.max())
-    work = np.empty((5, largest))
-    sweeps, residual = propagate(graph, n, m, max_sweeps, tolerance, damping, work)
-    offsets = model.node_offsets
-    nodes = tuple(graph.node_beliefs[offsets[i] : offsets[i + 1]].copy() for i in range(n))
-    edges = []
-    shift = 0.0
-    for e, (i, j) in enumerate(model.edges):
-        out = np.empty((int(model.cardinalities[i]), int(model.cardinalities[j])))
-        pair_belief(graph, e, work, out.reshape(-1))
-        highest = float(model.edge_weights(e).max())
-        shift += highest if np.isfinite(highest) else 0.0
-        edges.append(out)
-    for array in (*nodes, *edges):
-        array.flags.writeable = False
-    log_partition = float(bethe_log_partition(graph, n, m, work)) + shift
-    return Beliefs(
-        nodes, tuple(edges), log_partition, bool(residual <= tolerance), sweeps, residual, method
+    if method not in METHODS:
+        raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")
+    settings = InferenceSettings(
+        tolerance, max_sweeps, damping, max_memory, reweighting, starts, seed
     )
+    settings.check()
+    given = conditioned(model, checked_evidence(model, evidence))
+    return given.extended(METHODS[method](given.model, settings))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
+
+from graftviz.model import PairwiseMRF
+
+LogPartitionIs = Literal["exact", "approximation", "upper bound", "lower bound"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,17 +20,25 @@ class Beliefs:
     Attributes
     ----------
     node : tuple of float64 arrays
-        ``node[i]`` has shape (s_i,) and sums to one.
+        ``node[i]`` has shape (s_i,) and sums to one; an observed variable has all its mass on the
+        state it was observed in.
     edge : tuple of float64 arrays
         ``edge[e]`` has shape (s_i, s_j), in the order of the model's edges.
     log_partition : float
-        log Z, natural logarithm (for BP its Bethe approximation); -inf where no joint state has a
-        positive probability, and then the marginals mean nothing.
+        log Z, natural logarithm: of the sum over all joint states that agree with the evidence.
+        -inf where none of them has a positive probability, and then the marginals mean nothing.
     converged : bool
     sweeps : int
     residual : float
-        Largest relative change of a message in the last sweep.
+        Largest relative change of a message in the last sweep, before damping; for mean field the
+        largest change of a belief.
     method : str
+    log_partition_is : {"exact", "approximation", "upper bound", "lower bound"}
+        What `log_partition` is of the true one.
+    evidence : dict
+        State index by variable index.
+    notes : tuple of str
+        What people should know about these numbers, in sentences.
     """
 
     node: tuple[np.ndarray, ...]
@@ -34,3 +48,23 @@ class Beliefs:
     sweeps: int
     residual: float
     method: str
+    log_partition_is: LogPartitionIs = "approximation"
+    evidence: Mapping[int, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def flat_nodes(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return read-only views of values laid out as the node weights, one per variable."""
+    values.flags.writeable = False
+    ends = model.node_offsets.tolist()
+    return tuple(values[ends[i] : ends[i + 1]] for i in range(model.n_variables))
+
+
+def flat_edges(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return read-only views of values laid out as the edge weights, a matrix per edge."""
+    values.flags.writeable = False
+    ends = (model.edge_offsets - model.edge_offsets[0]).tolist()
+    sizes = model.cardinalities[model.edges].tolist()
+    return tuple(
+        values[ends[e] : ends[e + 1]].reshape(shape) for e, shape in enumerate(map(tuple, sizes))
+    )

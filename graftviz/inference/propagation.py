@@ -70,7 +70,7 @@ def message_graph(model: PairwiseMRF) -> MessageGraph:
             first[pair[side]] = 2 * e + side
     edge_weights = model.weights[offsets[0] :]
     return MessageGraph(
-        node_offsets=model.node_offsets,
+        node_offsets=model.node_offsets.copy(),
         node_weights=model.weights[: offsets[0]].copy(),
         node_beliefs=np.ones(int(offsets[0])),
         edge_nodes=model.edges.copy(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 from graftviz.errors import InputError
 from graftviz.options import check_options, option_specs, plain_value
@@ -58,6 +58,15 @@ class Learner(ABC):
             raise InputError(
                 f"There is only one variable, {table.names[0]!r}; an edge needs at least two."
             )
+
+    def for_rehearsal(self) -> Learner:
+        """Return the learner without what only fits data of a certain size.
+
+        It works on tiny data, and everything is compiled that the learner itself needs.
+        """
+        names = {spec.name for spec in option_specs(self)}
+        without: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
+        return replace(self, **without)
 
     @abstractmethod
     def steps(

@@ -10,11 +10,13 @@ from graftviz.errors import InputError
 from graftviz.history import History
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.feature_options import FeatureOptions
+from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import Absence, path_absence, tree_absence
 from graftviz.narrative.features import edge_words, feature_absence
 from graftviz.narrative.judging import activation_test, judge, score_of
 from graftviz.narrative.phrases import pair, plural, score, short
+from graftviz.narrative.pruning import exchange_absence
 from graftviz.narrative.steps import learner_at
 from graftviz.runs import Run
 from graftviz.trace import PASSED, VERDICT_WORDS, Step
@@ -42,7 +44,7 @@ def node_facts(run: Run, i: int, t: int) -> dict[str, Any]:
     InputError
         When there is no such variable, or step `t` has not been made.
     """
-    history = _history(run, t)
+    history = history_at(run, t)
     _check_variables(run, i)
     state = history.state_at(t)
     model = state.model
@@ -77,7 +79,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     InputError
         When there are no such variables or step, or the edge is not active then.
     """
-    history = _history(run, t)
+    history = history_at(run, t)
     _check_variables(run, i, j)
     i, j = min(i, j), max(i, j)
     at = _position(history, i, j, t)
@@ -126,7 +128,7 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     InputError
         When there are no such variables or step, or the edge is active then.
     """
-    history = _history(run, t)
+    history = history_at(run, t)
     _check_variables(run, i, j)
     i, j = min(i, j), max(i, j)
     if _position(history, i, j, t) is not None:
@@ -136,6 +138,8 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         return _absent(run, i, j, t, tree_absence(run, learner, i, j, t))
     if isinstance(learner, NodewiseL1):
         return _absent(run, i, j, t, path_absence(run, learner, i, j, t))
+    if isinstance(learner, ForcedPruning):
+        return _absent(run, i, j, t, exchange_absence(run, i, j, t))
     test = activation_test(run, t)
     if isinstance(learner, FeatureOptions):
         return _absent(run, i, j, t, feature_absence(run, history, i, j, t, test))
@@ -174,7 +178,8 @@ def _absent(run: Run, i: int, j: int, t: int, why: Absence) -> dict[str, Any]:
     }
 
 
-def _history(run: Run, t: int) -> History:
+def history_at(run: Run, t: int) -> History:
+    """Return the history of a run that has made step `t`; InputError if it has not."""
     if not run.steps and run.outcome is None:
         raise InputError("Nothing has been learned yet.")
     if not 0 <= t <= len(run.steps):

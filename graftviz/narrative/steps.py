@@ -12,11 +12,13 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.first_hit import FirstHit
+from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import path_step, tree_step
 from graftviz.narrative.features import feature_step
 from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
+from graftviz.narrative.pruning import exchange_step
 from graftviz.runs import Run
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, TOO_WEAK, Outcome, ReservoirView, Step
 
@@ -57,11 +59,13 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
         sentences = [tree_step(step, names)]
     elif isinstance(learner, NodewiseL1):
         sentences = [path_step(step, names)]
+    elif isinstance(learner, ForcedPruning):
+        sentences = exchange_step(step, names)
     elif isinstance(learner, FeatureOptions):
         sentences = feature_step(step, learner, names)
     else:
         sentences = [f"{_activated(step, names)} activated."]
-    if len(step.removed) and not isinstance(learner, NodewiseL1):
+    if len(step.removed) and not isinstance(learner, NodewiseL1 | ForcedPruning):
         sentences.insert(0, _removed(step, names))
     budget = _budget(step, learner)
     if budget is not None and step.edges >= budget:

@@ -14,10 +14,13 @@ _PARTS = (
     "gestures.js",
     "labels.js",
     "edges.js",
+    "region_layer.js",
     "graph.js",
     "reservoir.js",
     "curves.js",
     "words.js",
+    "bound_chart.js",
+    "certified_region.js",
     "inspector.js",
     "transport.js",
     "player.js",
@@ -31,6 +34,19 @@ _RACE_PARTS = (
     "race_table.js",
     "race_transport.js",
     "race.js",
+)
+_REGION_PARTS = (
+    "core.js",
+    "race_looks.js",
+    "transport.js",
+    "region_log.js",
+    "region_gestures.js",
+    "region_graph.js",
+    "region_answer.js",
+    "region_curves.js",
+    "region_map.js",
+    "region_transport.js",
+    "region.js",
 )
 _COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -91,6 +107,23 @@ def race_javascript() -> str:
 def race_css() -> str:
     """Return the style sheet of the race: that of the player and what it adds."""
     return player_css() + _slim_css(_read("race.css"))
+
+
+@cache
+def region_javascript() -> str:
+    """Return a script that defines ``GraftvizRegion`` on ``globalThis``; its value is the same."""
+    library = _slim("\n".join(_read(part) for part in _REGION_PARTS))
+    return (
+        "globalThis.GraftvizRegion = (() => {\n"
+        f'"use strict";\n{library}return {{ mount }};\n'
+        "})();\n"
+    )
+
+
+@cache
+def region_css() -> str:
+    """Return the style sheet of a growing region: that of the player and what it adds."""
+    return player_css() + _slim_css(_read("region.css"))
 
 
 @cache

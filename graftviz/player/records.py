@@ -22,6 +22,7 @@ from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why
 from graftviz.narrative.features import counts_of
 from graftviz.narrative.judging import activation_test
 from graftviz.narrative.phrases import score_line
+from graftviz.narrative.region import certified_region, region_settings
 from graftviz.options import option_specs
 from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ReservoirView, Step
@@ -205,6 +206,10 @@ def recorded_run(
 def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
     """Answer a player's question ``{kind: "node" | "edge" | "pair", i, j, t}``.
 
+    One about a node may ask for its ``region`` besides, with the settings of
+    :func:`~graftviz.narrative.region.certified_region`; what keeps it from being grown is told in
+    its place.
+
     Raises
     ------
     InputError
@@ -213,7 +218,10 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
     kind = question.get("kind")
     explain: dict[Any, Callable[..., dict[str, Any]]] = {"edge": why_edge, "pair": why_not}
     if kind == "node":
-        facts = node_facts(run, _index(question, "i"), _index(question, "t"))
+        i, t = _index(question, "i"), _index(question, "t")
+        facts = node_facts(run, i, t)
+        if "region" in question:
+            facts["region"] = _region(run, i, t, question["region"])
     elif kind in explain:
         places = (_index(question, "i"), _index(question, "j"), _index(question, "t"))
         facts = explain[kind](run, *places)
@@ -221,6 +229,13 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("A question is about a node, an edge or a pair.")
     plain: dict[str, Any] = _plain(facts)
     return plain
+
+
+def _region(run: Run, i: int, t: int, wish: object) -> dict[str, Any]:
+    try:
+        return certified_region(run, i, t, **region_settings(wish))
+    except InputError as error:
+        return {"node": i, "t": t, "error": str(error)}
 
 
 def _index(question: Mapping[str, Any], key: str) -> int:

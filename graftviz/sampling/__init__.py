@@ -12,6 +12,7 @@ from graftviz.sampling.graphs import (
     scale_free_graph,
     square_side,
 )
+from graftviz.sampling.ising import ising_grid, ising_model
 from graftviz.sampling.mixing import MixingDiagnostic
 from graftviz.sampling.potentials import random_model
 from graftviz.sampling.survey import survey_model
@@ -22,6 +23,8 @@ __all__ = [
     "Sample",
     "given_graph",
     "grid_graph",
+    "ising_grid",
+    "ising_model",
     "joint_probabilities",
     "joint_states",
     "karate_graph",

@@ -115,8 +115,8 @@ def scores(model: PairwiseMRF, states: np.ndarray) -> np.ndarray:
     _add_scores(
         model.cardinalities,
         model.edges,
-        model.node_offsets,
-        model.edge_offsets,
+        model.node_offsets.copy(),
+        model.edge_offsets.copy(),
         model.weights,
         states,
         total,

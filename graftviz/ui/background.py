@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from graftviz.errors import InputError
+from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.scheduler import Scheduler
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ class Background(Generic[T]):
     ----------
     values : iterator
         Should yield often: the engine threads are shared with all other sessions.
-    scheduler : Scheduler
+    scheduler : Scheduler or OneAtATime
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class Background(Generic[T]):
         Time spent working.
     """
 
-    def __init__(self, values: Iterator[T], scheduler: Scheduler) -> None:
+    def __init__(self, values: Iterator[T], scheduler: Scheduler | OneAtATime) -> None:
         self.latest: T | None = None
         self.ended = False
         self.failure = ""

@@ -5,7 +5,7 @@ Nothing here knows Streamlit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from graftviz.options import option_specs
@@ -22,20 +22,33 @@ class PageOptions(Generic[T]):
     ----------
     cls : type
         A dataclass whose fields are options; see :mod:`graftviz.options`.
+    places : collection of str
+        Options that the browser writes into the address by itself, as somebody moves on: an
+        address that differs only in these is one of ours.
+    others : collection of str
+        What else an address may carry; the page makes sense of it.
 
     Attributes
     ----------
+    others : dict
+        Name → text, of what else the address carries.
     values : dict
         Option → value, of all options.
     complaints : tuple of str
         About the link; until something is chosen.
     """
 
-    def __init__(self, cls: type[T]) -> None:
+    def __init__(
+        self, cls: type[T], places: Collection[str] = (), others: Collection[str] = ()
+    ) -> None:
         self._cls = cls
+        self._places = frozenset(places)
+        self._other_names = frozenset(others)
+        self.others: dict[str, str] = {}
         self.values: dict[str, Any] = self._defaults()
         self.complaints: tuple[str, ...] = ()
         self._links: list[dict[str, str]] = [{}]
+        self._has_followed = False
 
     @property
     def options(self) -> T:
@@ -47,27 +60,35 @@ class PageOptions(Generic[T]):
         self.values[name] = value
         self.complaints = ()
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take values from the address, unless it is one we wrote ourselves.
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
+        """Take values from the address, unless it is one we wrote ourselves; say if they were.
 
         A message from the browser may carry an address that is a moment old; that must not undo
         what has been changed meanwhile. Going back in the history (`is_history`) may.
         """
         link = dict(query)
-        if link in self._links and not is_history:
-            return
-        given, self.complaints = parse_options_of(self._cls, link)
+        is_first, self._has_followed = not self._has_followed, True
+        is_ours = self._without_places(link) in self._links and not (is_first and link)
+        if is_ours and not is_history:
+            return False
+        own = {name: text for name, text in link.items() if name not in self._other_names}
+        given, self.complaints = parse_options_of(self._cls, own)
+        self.others = {name: text for name, text in link.items() if name in self._other_names}
         self.values = {**self._defaults(), **given}
         self._remember(link)
+        return True
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the values, and remember them as ours."""
-        query = write_options_of(self._cls, self.values)
+        query = {**write_options_of(self._cls, self.values), **self.others}
         self._remember(query)
         return query
 
     def _defaults(self) -> dict[str, Any]:
         return {spec.name: spec.default for spec in option_specs(self._cls)}
 
+    def _without_places(self, link: Mapping[str, str]) -> dict[str, str]:
+        return {name: text for name, text in link.items() if name not in self._places}
+
     def _remember(self, link: dict[str, str]) -> None:
-        self._links = [*self._links, link][-REMEMBERED_LINKS:]
+        self._links = [*self._links, self._without_places(link)][-REMEMBERED_LINKS:]

@@ -14,6 +14,7 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.records import answer, outcome_record, run_header, step_record
 from graftviz.runs import Branch, Result, Run
 from graftviz.ui.automatic import settings_of
+from graftviz.ui.grow.region_answers import RegionAnswers
 from graftviz.ui.material import Material
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
@@ -63,6 +64,7 @@ class RunRecorder:
         known = material.positions is not None or self._lent is not None
         self._layout = None if known else GrowingLayout(run.table.n_variables)
         self.places: list[int] | None = None  # of the latest key frame
+        self._regions = RegionAnswers(run)
 
     def advance(self) -> bool:
         """Compute one more step; False when the run has ended."""
@@ -107,6 +109,8 @@ class RunRecorder:
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a question of the player."""
+        if "region" in question:
+            return self._regions.answer(question)
         return answer(self.run, question)
 
     def result(self) -> Result:

@@ -8,9 +8,12 @@ import streamlit as st
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.ui.grow_state import GrowState
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.inspect.work import inspect_jobs
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.race_state import RaceState
+from graftviz.ui.race.state import RaceState
+from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs, rehearse_learner
@@ -19,6 +22,7 @@ DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
 _STATE_KEY = "grow"
 _RACE_KEY = "race"
+_INSPECT_KEY = "inspect"
 
 
 @st.cache_resource(show_spinner=False)
@@ -30,7 +34,19 @@ def scheduler() -> Scheduler:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> WarmUp:
     """Return the compilation of the engine, which begins with the first call."""
-    return WarmUp(first_jobs(), later_jobs())
+    return WarmUp(first_jobs(), [*later_jobs(), rehearse_regions_page])
+
+
+@st.cache_resource(show_spinner=False)
+def region_warm_up() -> WarmUp:
+    """Return the compilation of what the Regions page needs: for who goes there first."""
+    return WarmUp([rehearse_regions_page])
+
+
+@st.cache_resource(show_spinner=False)
+def inspect_warm_up() -> WarmUp:
+    """Return the compilation of what the Inspect page computes; it begins with the first call."""
+    return WarmUp(inspect_jobs())
 
 
 @st.cache_resource(show_spinner=False)
@@ -51,7 +67,7 @@ class _Session:
     """Stops the computing of a session that has gone; its runs stay, in case it returns."""
 
     def __init__(self) -> None:
-        self.states: WeakSet[GrowState | RaceState] = WeakSet()
+        self.states: WeakSet[GrowState | RaceState | InspectState] = WeakSet()
 
     def revoke(self) -> None:
         for state in self.states:
@@ -79,6 +95,17 @@ def race_state() -> RaceState:
             vocabulary(), material, scheduler(), rehearse_learner
         )
     state: RaceState = st.session_state[_RACE_KEY]
+    _session().states.add(state)
+    return state
+
+
+def inspect_state() -> InspectState:
+    """Return the Inspect page's state of this session."""
+    if _INSPECT_KEY not in st.session_state:
+        st.session_state[_INSPECT_KEY] = InspectState(
+            vocabulary(), material, scheduler(), lambda: st.session_state.get(_STATE_KEY)
+        )
+    state: InspectState = st.session_state[_INSPECT_KEY]
     _session().states.add(state)
     return state
 

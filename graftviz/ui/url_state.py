@@ -256,7 +256,8 @@ def _whole_number(name: str, left: dict[str, str], maximum: int, complaints: lis
     if re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) <= maximum:
         return int(text)
     complaints.append(
-        f"The {name} must be a whole number from 0 to {maximum}, not {_shown(text)}; 0 is used."
+        f"The {name} must be a whole number from 0 to {maximum}, not {_shown(text)}; it was left "
+        "out."
     )
     return 0
 

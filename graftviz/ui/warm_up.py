@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,20 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.narrative.region import SMALLEST_TOLERANCE
 from graftviz.options import option_specs
-from graftviz.runs import learn
+from graftviz.player.records import answer
+from graftviz.regions import CUTS
+from graftviz.runs import Run, learn
 from graftviz.table import DiscreteTable
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.grow.region_answers import compiled
 from graftviz.ui.material import PAGE_PRESET, prepare
 from graftviz.ui.recording import Plan, new_recorder
 
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)
-_NOT_ON_THE_PAGE = ("graftviz.sampling", "graftviz.inference.exact")
+_NOT_ON_THE_PAGE = ("graftviz.sampling",)
 Job = Callable[[], Any]
 
 
@@ -88,10 +92,8 @@ def _attempt(job: Job) -> None:
 @lru_cache(maxsize=64)
 def rehearse_learner(learner: Learner) -> None:
     """Let `learner` learn from a few rows, so that nothing has to be compiled when it is timed."""
-    names = {spec.name for spec in option_specs(learner)}
-    unlimited: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
     table = prepare(_small_data(knows_truth=False), seed=0).train
-    _attempt(lambda: learn(table, replace(learner, **unlimited)))
+    _attempt(lambda: learn(table, learner.for_rehearsal()))
 
 
 def first_jobs() -> list[Job]:
@@ -102,9 +104,12 @@ def first_jobs() -> list[Job]:
 
 def later_jobs() -> list[Job]:
     """Return the jobs that compile the rest of what the page may use, what is likeliest first."""
-    learners = [BestChoice(preset="best"), *_others()]
+    best, others = BestChoice(preset="best"), list(_others())
+    learners = [best, *others]
     return [
-        *(partial(_rehearse, learner, knows_truth=True) for learner in learners),
+        partial(_rehearse, best, knows_truth=True),
+        rehearse_regions,
+        *(partial(_rehearse, learner, knows_truth=True) for learner in others),
         *(partial(_rehearse, learner) for learner in learners),
     ]
 
@@ -155,6 +160,21 @@ def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:
     recorder.answer({"kind": "node", "i": 0, "t": steps})
     recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
     recorder.result()
+
+
+def rehearse_regions() -> None:
+    """Grow a few certified regions; the player is told to wait until this has been done."""
+    learner = BestChoice(preset=PAGE_PRESET, lam=1e-6, lam2=0.01)  # that leaves no pair out
+    run = Run(prepare(_small_data(knows_truth=False), seed=0).train, learner)
+    try:
+        while run.advance():
+            pass
+        for t, cut in product((1, len(run.steps)), CUTS):
+            for i in range(run.table.n_variables):
+                wish = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
+                answer(run, {"kind": "node", "i": i, "t": t, "region": wish})
+    finally:
+        compiled.set()
 
 
 def _small_data(knows_truth: bool) -> DataSet:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +14,14 @@ from sample_records import sample_run
 from served_player import served_page
 
 PLAYER_STEPS = 40  # of the first run of `player_runs`
+ROOT = Path(__file__).resolve().parent.parent.parent
+COMPILE_ALL = """
+from graftviz.ui.inspect.work import inspect_jobs
+from graftviz.ui.regions.jobs import rehearse_regions_page
+from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
+
+WarmUp([*first_jobs(), *later_jobs(), rehearse_regions_page, *inspect_jobs()]).finished.wait()
+"""
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
 
 
@@ -68,6 +78,12 @@ class PageFactory:
     def close(self) -> None:
         for context in self.contexts:
             context.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_engine() -> None:
+    """Compile the engine into its cache on disk, so that no page of a test waits for a compiler."""
+    subprocess.run([sys.executable, "-c", COMPILE_ALL], cwd=ROOT, check=True, timeout=1200)
 
 
 @pytest.fixture

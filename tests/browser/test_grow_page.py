@@ -378,3 +378,36 @@ def test_partially_active_edges_can_be_seen_and_inspected(grow: Any, learner: st
     assert told is not None
     active, possible = map(int, told.groups())
     assert inspector.locator("td.gv-off").count() == possible - active > 0
+
+
+def test_a_chosen_node_shows_its_certified_region_at_every_step(grow: Any) -> None:
+    page = grow("?data=survey&step=2")
+    eventually(page, lambda: step(page) == 2)
+    inspector = page.locator(".gv-inspector")
+    inspector.get_by_label("variable").fill("pet")
+    press(page, "Why (not)?")
+    headline = inspector.locator(".gv-region-headline")
+    # In a fresh installation the first region waits until its kernels are compiled.
+    eventually(page, lambda: headline.inner_text().startswith("Certified"), COMPILING / 1000)
+    caption = page.locator(".gv-graph .gv-caption")
+    assert caption.text_content() == headline.inner_text()
+    seen = set()
+    for t in (1, 0, *range(1, 9)):
+        page.keyboard.press("ArrowLeft" if t < step(page) else "ArrowRight")
+        eventually(page, lambda t=t: step(page) == t)
+        eventually(page, lambda: inspector.locator(".gv-region-old").count() == 0)
+        seen.add(headline.inner_text())
+        told = inspector.locator(".gv-region .gv-number").all_inner_texts()
+        assert abs(sum(float(text.split("±")[0]) for text in told) - 1) < 0.01
+    assert "Certified exactly: it has no edges, so no other variable matters." in seen
+    assert len(seen) > 1
+    switch = inspector.get_by_role("switch", name="Certified region")
+    switch.click()
+    assert not caption.is_visible()
+    assert not headline.is_visible()
+    page.reload()
+    wait_for_player(page)
+    inspector.get_by_label("variable").fill("pet")
+    press(page, "Why (not)?")
+    eventually(page, lambda: switch.get_attribute("aria-checked") == "false")
+    assert not headline.is_visible()

@@ -15,7 +15,7 @@ from graftviz.datasets import load_dataset
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.racing import COLUMNS, Race, verdicts
 from graftviz.ui.material import prepare
-from graftviz.ui.race_state import RaceState
+from graftviz.ui.race.state import RaceState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import Vocabulary

@@ -74,8 +74,8 @@ def test_a_real_run_plays_to_its_end(replayed: Any, until: Any) -> None:
     assert page.locator("text=Branch here").count() == 0
     i, j, _ = told[1][0]["activated"][0]
     page.evaluate(f"replay.selectPair({i}, {j})")
-    assert "since step 1" in page.inner_text(".gv-inspected")
-    assert "Open this run in the app" in page.inner_text(".gv-inspected")
+    assert "since step 1" in page.inner_text(".gv-inspector")
+    assert "Open this run in the app" in page.inner_text(".gv-inspector")
 
 
 def test_what_replay_says_of_a_pair_comes_from_the_records(replayed: Any) -> None:
@@ -85,7 +85,7 @@ def test_what_replay_says_of_a_pair_comes_from_the_records(replayed: Any) -> Non
     place = next(k for k in range(len(view["edges"])) if k not in view["taken"])
     i, j = view["edges"][place]
     page.evaluate(f"replay.seek(3), replay.selectPair({i}, {j})")
-    said = page.inner_text(".gv-inspected")
+    said = page.inner_text(".gv-inspector")
     assert f"in the reservoir in step 3: place {place + 1} of {len(view['edges'])}" in said
 
 

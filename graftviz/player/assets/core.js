@@ -185,12 +185,12 @@ const luminance = (c) => {
 const ON_LIGHT = {
   step: [240, 168, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
   objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
-  attract: [213, 94, 0], repel: [0, 114, 178],
+  attract: [213, 94, 0], repel: [0, 114, 178], region: [0, 114, 178],
 };
 const ON_DARK = {
   step: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
   objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
-  attract: [226, 112, 24], repel: [48, 142, 206],
+  attract: [226, 112, 24], repel: [48, 142, 206], region: [86, 180, 233],
 };
 
 /** Read the theme's colours from the style sheet as numbers a canvas can mix. */

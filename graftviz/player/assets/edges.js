@@ -37,7 +37,7 @@ class EdgeLayer {
     this.missingSample.classList.toggle("gv-line-haze", haze);
     context.lineWidth = haze ? 0.8 : 1.6;
     context.setLineDash(haze ? [] : [1.6, period - 1.6]);
-    context.strokeStyle = css(palette.muted, haze ? 0.24 : 0.6);
+    context.strokeStyle = css(palette.muted, (haze ? 0.24 : 0.6) * (1 - 0.6 * this.view.region.light));
     context.stroke();
     context.setLineDash([]);
   }
@@ -87,7 +87,7 @@ class EdgeLayer {
       // Lit while it arrives or grows and while its step is shown, fading as the next one comes.
       if (log.grewAt(e, now.t) >= before) fresh.push(e);
       if (log.born[e] > before) continue;
-      const touches = !chosen || this.touches(e, chosen);
+      const touches = view.region.holds(e) ?? (!chosen || this.touches(e, chosen));
       const level = Math.min(Math.round(this.width(e) * 2.5), 63);
       const key = (((this.kindOf(e) * 64 + level) * 8 + this.sureness(e)) * 2 + this.isPartial(e)) * 2 + touches;
       const bucket = buckets.get(key);

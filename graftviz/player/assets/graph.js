@@ -10,6 +10,7 @@ class GraphView {
     this.hover = null; // {node} or {edge: [i, j]}
     this.labels = new NodeLabels(this);
     this.edges = new EdgeLayer(this);
+    this.region = new RegionLayer(this);
     this.holder = h("div", { class: "gv-stage" });
     this.keys = h("div", { class: "gv-legend" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
@@ -18,7 +19,7 @@ class GraphView {
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
       button("Show the whole graph", icon("fit"), () => this.resetCamera()));
-    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, h("footer", {}, this.keys, zoom));
+    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, app.region.caption, h("footer", {}, this.keys, zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.canvas = this.surface.canvas;
     this.canvas.tabIndex = 0;
@@ -42,6 +43,7 @@ class GraphView {
     this.offset = null;
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
     this.labels.clear();
+    this.region.clear(log.n);
     this.hover = null;
     this.frameBox = this.boxOfPlaces();
     if (before) this.glideFrom(before);
@@ -69,13 +71,14 @@ class GraphView {
   }
 
   advance(seconds) {
+    this.region.advance(seconds);
     if (!this.offset) return;
     this.glide += seconds / GLIDE_SECONDS;
     if (this.glide >= 1) this.offset = null;
   }
 
   get moving() {
-    return this.offset !== null;
+    return this.offset !== null || this.region.moving;
   }
 
   placeNodes(p) {
@@ -193,8 +196,10 @@ class GraphView {
     this.then = this.log.snapshot(clamp(before, 0, this.log.ready));
     this.part = after > before ? smooth(p - before) : 1;
     this.scaleNodes();
+    this.region.drawGround(context, palette);
     if (this.log.truth && this.show.missing) this.edges.drawMissing(context, palette);
     this.edges.draw(context, palette, p, before);
+    this.region.drawCuts(context, palette);
     this.drawNodes(context, palette);
     this.labels.draw(context, palette);
     context.globalAlpha = 1;
@@ -224,12 +229,16 @@ class GraphView {
     for (let k = 0; k < n; k++) {
       const i = this.byDegree[k];
       const level = Math.round((Math.log2(1 + this.degreeOf(i)) / top) * 32);
-      const same = colours.get(level);
+      // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
+      const key = level * 64 + Math.round(this.region.opacity(i) * 63);
+      const same = colours.get(key);
       if (same) same.push(i);
-      else colours.set(level, [i]);
+      else colours.set(key, [i]);
     }
     const rim = this.unit > 3 ? 1.1 : 0.7;
-    for (const [level, nodes] of colours) {
+    for (const [key, nodes] of colours) {
+      const level = key >> 6;
+      context.globalAlpha = (key & 63) / 63;
       context.beginPath();
       for (const i of nodes) {
         context.moveTo(this.screen[2 * i] + this.radius[i], this.screen[2 * i + 1]);
@@ -241,12 +250,13 @@ class GraphView {
       context.strokeStyle = css(palette.dark ? mix(palette.background, palette.text, 0.62) : palette.background, 0.9);
       context.stroke();
     }
+    context.globalAlpha = 1;
     for (let i = 0; i < n; i++) {
-      const ring = lerp(this.then.hubs[i], this.now.hubs[i], this.part);
+      const ring = lerp(this.then.hubs[i], this.now.hubs[i], this.part) * this.region.opacity(i);
       if (ring > 0) this.ring(context, i, ring * (this.unit * 0.35 + 2), 1.6, css(palette.text, ring * 0.9));
     }
     const marked = chosen ? (chosen.kind === "node" ? [chosen.i] : [chosen.i, chosen.j]) : [];
-    for (const i of marked) this.ring(context, i, this.unit * 0.35 + 5, 2.5, css(palette.primary));
+    for (const i of marked) this.ring(context, i, this.unit * 0.35 + 5 + this.region.margin, 2.5, css(palette.primary));
     if (this.hover && this.hover.node !== undefined) this.ring(context, this.hover.node, 2.5, 2, css(palette.text));
   }
 

@@ -15,9 +15,11 @@ class InspectorPanel {
     this.form = h("form", { class: "gv-ask", submit: (event) => this.submit(event) },
       this.first, this.second, this.list, h("button", { type: "submit" }, "Why (not)?"));
     this.clear = button("Clear the selection", icon("close"), () => app.select(null), { class: "gv-quiet", hidden: true });
+    this.heading = h("div");
     this.body = h("div", { class: "gv-inspected" });
     this.element = h("section", { class: "gv-card gv-inspector", "aria-label": "Inspector" },
-      h("header", {}, h("h3", {}, "Inspect"), this.clear), this.form, this.message, this.body);
+      h("header", {}, h("h3", {}, "Inspect"), this.clear), this.form, this.message,
+      this.heading, app.region.element, this.body);
   }
 
   setRun(log) {
@@ -62,8 +64,10 @@ class InspectorPanel {
     const { log, selection, shown } = app;
     this.clear.hidden = !selection;
     this.element.classList.toggle("gv-chosen", selection !== null);
+    app.region.describe();
     if (!selection) {
       this.answer = null;
+      this.heading.replaceChildren();
       replaceChildren(this.body, h("p", { class: "gv-muted" },
         "Click a node or an edge. Shift-click a second node to ask why there is, or is not, an edge."));
       return;
@@ -79,7 +83,10 @@ class InspectorPanel {
     const stale = told && told.t !== shown ? h("p", { class: "gv-muted" }, `Details as of step ${told.t}.`) : null;
     const more = told || app.callbacks.ask ? null
       : h("p", { class: "gv-muted" }, "Open this run in the app for probabilities, weights and scores at any step.");
-    replaceChildren(this.body, build(facts, app), stale, more);
+    // What the region says is kept apart: its controls must not lose the focus with every step.
+    const [title, ...rest] = build(facts, app);
+    this.heading.replaceChildren(title);
+    replaceChildren(this.body, rest, stale, more);
   }
 }
 

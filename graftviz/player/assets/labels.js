@@ -19,7 +19,8 @@ class NodeLabels {
     const first = [];
     if (hover && hover.node !== undefined) first.push(hover.node);
     if (selection) first.push(selection.i, ...(selection.j === undefined ? [] : [selection.j]));
-    const near = selection && selection.kind === "node"
+    const region = app.region.lit;
+    const near = region ? region.nodes.slice(0, region.size) : selection && selection.kind === "node"
       ? log.nodeFacts(selection.i, now.t).partners.slice(0, 12).map((q) => q.node) : [];
     const few = log.n <= 40;
     const budget = few ? log.n : Math.min(Math.round(7 * camera.zoom ** 2), 160);

@@ -35,6 +35,7 @@ class Player {
   }
 
   build() {
+    this.region = new RegionPanel(this);
     this.graph = new GraphView(this);
     this.reservoir = new ReservoirPanel(this);
     this.curves = new CurvesPanel(this);
@@ -140,6 +141,7 @@ class Player {
     this.loading.hidden = true;
     this.stage.hidden = this.transport.element.hidden = false;
     this.writeHead(log.header);
+    this.region.setRun();
     this.graph.setRun(log, related);
     this.reservoir.setRun(log);
     this.words.setRun(log);
@@ -265,23 +267,35 @@ class Player {
 
   /** Ask about the selection at the shown step: promptly at rest, about once a second in motion. */
   askSoon() {
+    const { region } = this;
     if (!this.selection || !this.callbacks.ask || this.timers.ask) return;
     const first = !this.asked;
     this.timers.ask = setTimeout(() => {
       this.timers.ask = 0;
-      const { selection, shown, log } = this;
+      const { selection, shown, log, region } = this;
       if (!selection || !log) return;
-      const question = { kind: this.questionKind(selection), i: selection.i, t: shown };
+      // The latest question counts: while playing, the next one waits for the answer to the last.
+      if (this.playing && region.waiting && !first) return;
+      const question = { run: log.header.run, kind: this.questionKind(selection), i: selection.i, t: shown };
       if (selection.j !== undefined) question.j = selection.j;
-      const text = JSON.stringify([log.header.run, question]);
-      if (text === this.asked) return;
-      this.asked = text;
+      const text = JSON.stringify(question);
+      const wish = region.wish(shown);
+      // A region that has come is not missed again, and nothing else is asked for a second time.
+      if (text === this.asked?.text && (!wish || JSON.stringify(wish) === this.asked.wish)) return;
+      this.asked = { text, wish: JSON.stringify(wish) };
+      if (wish) question.region = wish;
+      region.asked(question);
       this.callbacks.ask(question);
-    }, first ? 0 : this.playing ? 1200 : 180);
+    }, first ? 0 : !this.playing ? 180 : region.node === null ? 1200 : REGION_ASK_MS);
   }
 
   answer(message) {
-    if (this.log) this.inspector.receive(message);
+    const { question } = message;
+    if (!this.log || !question || (question.run ?? this.log.header.run) !== this.log.header.run) return;
+    this.region.receive(message);
+    this.inspector.receive(message);
+    this.askSoon();
+    this.wake();
   }
 
   // ----------------------------------------------------------------------------- telling others
@@ -413,6 +427,7 @@ class Player {
     document.removeEventListener("visibilitychange", this.onVisible);
     this.schemes.removeEventListener("change", this.onScheme);
     this.demand.destroy();
+    this.region.destroy();
     this.transport.destroy();
     for (const panel of [this.graph, this.reservoir, this.curves]) panel.destroy();
     this.root.remove();

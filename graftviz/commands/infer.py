@@ -1,0 +1,195 @@
+"""``graftviz infer``: marginals and log Z of a model in UAI format."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from graftviz.commands.folder import made_folder
+from graftviz.commands.model_argument import add_model_argument, read_model_argument
+from graftviz.commands.progress import progress
+from graftviz.errors import InputError
+from graftviz.formats.files import write_whole
+from graftviz.formats.uai_evidence import read_evidence
+from graftviz.formats.uai_results import mar_text, pr_text
+from graftviz.inference import METHODS, Beliefs, infer
+from graftviz.inference.exact import EliminationPlan, JunctionTree
+from graftviz.memory import parse_size, resident_bytes, size_text
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.phrases import plural
+
+NAME = "infer"
+MARGINALS, PARTITION = "marginals.MAR", "partition.PR"
+_KERNELS = 60_000_000  # bytes that loading the compiled kernels will add
+_ITERATIVE = ("damping", "tolerance", "max_sweeps")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``infer`` to `parser`."""
+    add_model_argument(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument(
+        "--method",
+        choices=tuple(METHODS),
+        default="bp",
+        help="exact: junction tree; bp: belief propagation; trbp: tree-reweighted, its log Z an "
+        "upper bound; mean-field: its log Z a lower bound (default: bp)",
+    )
+    parser.add_argument(
+        "--evidence", type=Path, metavar="FILE.evid", help="observed variables, in UAI format"
+    )
+    parser.add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        help="largest memory of this process, for example 4G; exact inference that needs more is "
+        "refused before it begins (default: 80 %% of what is free)",
+    )
+    group = parser.add_argument_group("bp, trbp and mean-field")
+    group.add_argument(
+        "--damping",
+        metavar="D",
+        help="share of the old message kept in each update, or auto (default: auto)",
+    )
+    group.add_argument(
+        "--tolerance", type=float, metavar="T", help="change that counts as none (default: 1e-9)"
+    )
+    group.add_argument(
+        "--max-sweeps", type=int, metavar="N", help="give up after so many (default: 500)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Infer, write and summarise; return the exit code."""
+    settings = _settings(arguments)
+    model = read_model_argument(arguments)
+    evidence = {} if arguments.evidence is None else read_evidence(arguments.evidence, model)
+    started = time.perf_counter()
+    plan: EliminationPlan | None = None
+    if arguments.method == "exact":
+        with progress(100, "exact inference") as bar:
+            tree = JunctionTree(
+                model,
+                evidence,
+                _memory(arguments),
+                progress=lambda done, total: bar.update(100 * done // total),
+            )
+            plan = tree.plan
+            with _folder(arguments.out) as folder:
+                _check_possible(tree.log_partition, evidence)
+                beliefs = tree.beliefs()
+                seconds = time.perf_counter() - started
+                _write(folder, beliefs)
+    else:
+        with _folder(arguments.out) as folder:
+            beliefs = infer(model, arguments.method, evidence=evidence, **settings)
+            _check_possible(beliefs.log_partition, evidence)
+            seconds = time.perf_counter() - started
+            _write(folder, beliefs)
+    print(_summary(model, evidence, beliefs, plan, seconds))
+    print(f"files     {MARGINALS}, {PARTITION} in {folder}")
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that were given.
+
+    Raises
+    ------
+    InputError
+        For a damping that is none, and for settings the method does not have.
+    """
+    settings: dict[str, Any] = {
+        name: getattr(arguments, name)
+        for name in _ITERATIVE
+        if getattr(arguments, name) is not None
+    }
+    if settings and arguments.method == "exact":
+        flag = next(iter(settings)).replace("_", "-")
+        raise InputError(f"--{flag} belongs to methods that iterate, not to --method exact.")
+    if settings.get("damping", "auto") != "auto":
+        try:
+            settings["damping"] = float(settings["damping"])
+        except ValueError:
+            raise InputError(
+                f"--damping is a number or auto, not {settings['damping']!r}."
+            ) from None
+    return settings
+
+
+def _memory(arguments: argparse.Namespace) -> int | None:
+    """Return the bytes that tables may take; None: most of what is free."""
+    if arguments.max_memory is None:
+        return None
+    allowed = parse_size(arguments.max_memory, "--max-memory")
+    program = (resident_bytes() or 0) + _KERNELS
+    if allowed <= program:
+        raise InputError(
+            f"--max-memory allows {size_text(allowed)}, but the program alone takes "
+            f"{size_text(program)}."
+        )
+    return allowed - program
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """Make the folder for results; if there are none, leave none behind."""
+    was_there = path.exists()
+    folder = made_folder(path)
+    try:
+        yield folder
+    except BaseException:
+        if not was_there:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _check_possible(log_partition: float, evidence: dict[int, int]) -> None:
+    if log_partition > -math.inf:
+        return
+    if evidence:
+        raise InputError(
+            "The evidence contradicts the model: together its observations have probability zero."
+        )
+    raise InputError("Every joint state of this model has probability zero.")
+
+
+def _write(folder: Path, beliefs: Beliefs) -> None:
+    try:
+        write_whole(folder / MARGINALS, mar_text(beliefs))
+        write_whole(folder / PARTITION, pr_text(beliefs))
+    except OSError as error:
+        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+
+
+def _summary(
+    model: PairwiseMRF,
+    evidence: dict[int, int],
+    beliefs: Beliefs,
+    plan: EliminationPlan | None,
+    seconds: float,
+) -> str:
+    observed = f", {len(evidence):,} of them observed" if evidence else ""
+    lines = [
+        f"{beliefs.method}: {plural(model.n_variables, 'variable')}{observed}, "
+        f"{plural(model.n_edges, 'edge')}, {seconds:.2f} s."
+    ]
+    if plan is not None:
+        lines.append(
+            f"width     {plan.width}; largest clique {plan.largest_clique:,} joint states, tables "
+            f"{size_text(plan.bytes)}"
+        )
+    else:
+        ended = "converged" if beliefs.converged else "did not converge"
+        lines.append(
+            f"sweeps    {beliefs.sweeps:,}; {ended}, largest change {beliefs.residual:.2g}"
+        )
+    in_tens = beliefs.log_partition / math.log(10)
+    lines.append(f"log10 Z   {in_tens:.10g} ({beliefs.log_partition_is})")
+    lines += [f"note      {note}" for note in beliefs.notes]
+    return "\n".join(lines)

@@ -1,0 +1,108 @@
+"""``graftviz local``: the marginal of one variable from a small region, with a proven bound."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from graftviz.commands.model_argument import add_model_argument, read_model_argument
+from graftviz.formats.local_json import local_json
+from graftviz.formats.uai_evidence import read_evidence
+from graftviz.memory import parse_size
+from graftviz.model import PairwiseMRF
+from graftviz.regions import CUTS, EXPANSIONS, local_marginal
+
+NAME = "local"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``local`` to `parser`."""
+    add_model_argument(parser)
+    parser.add_argument(
+        "--query",
+        required=True,
+        metavar="VARIABLE",
+        help="the variable, by its index from 0 or by its name; a whole number is an index, unless "
+        "only a name fits",
+    )
+    parser.add_argument(
+        "--cut",
+        choices=CUTS,
+        default="drop",
+        help="what becomes of the edges that leave the region: nothing, or a mean field "
+        "(default: drop)",
+    )
+    parser.add_argument(
+        "--expansion",
+        choices=EXPANSIONS,
+        default="greedy",
+        help="which outside neighbour comes next: the one that gives the smallest bound, any, or "
+        "the one with the largest norm of its edges into the region (default: greedy)",
+    )
+    parser.add_argument(
+        "--max-size", type=int, default=16, metavar="N", help="variables at most (default: 16)"
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=1e-3,
+        metavar="E",
+        help="stop when no probability can be wrong by more than this (default: 0.001)",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=0.0,
+        metavar="E",
+        help="stop when no variable improves the bound by this much (default: 0, never)",
+    )
+    parser.add_argument(
+        "--evidence", type=Path, metavar="FILE.evid", help="observed variables and their states"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random expansion (default: 0)")
+    parser.add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        help="what the tables of exact inference in the region may take, such as 4G "
+        "(default: 80 %% of what is free)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer the query and print it as JSON; return the exit code."""
+    memory = arguments.max_memory
+    max_memory = None if memory is None else parse_size(memory, "--max-memory")
+    model = read_model_argument(arguments)
+    query = asked_for(model, arguments.query)
+    evidence = {}
+    if arguments.evidence is not None:
+        evidence = read_evidence(arguments.evidence, model)
+    answer = local_marginal(
+        model,
+        query,
+        tolerance=arguments.tolerance,
+        max_size=arguments.max_size,
+        cut=arguments.cut,
+        expansion=arguments.expansion,
+        threshold=arguments.threshold,
+        seed=arguments.seed,
+        evidence=evidence,
+        max_memory=max_memory,
+    )
+    print(local_json(answer, model, evidence), end="")
+    return 0
+
+
+def asked_for(model: PairwiseMRF, text: str) -> int:
+    """Return the index of the variable that a word on the command line means.
+
+    Raises
+    ------
+    InputError
+        When the model has no such variable.
+    """
+    number = re.fullmatch(r"\s*(-?\d{1,18})\s*", text, re.ASCII)
+    if number and (int(number[1]) in range(model.n_variables) or text not in model.names):
+        return model.index_of(int(number[1]))
+    return model.index_of(text)

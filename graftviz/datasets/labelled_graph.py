@@ -1,0 +1,127 @@
+"""A graph whose nodes have classes, such as papers that cite each other and their fields."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.sampling import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledGraph:
+    """An undirected graph with a class for every node.
+
+    Attributes
+    ----------
+    graph : Graph
+        Nodes by name, and edges.
+    classes : int64 array, shape (n,)
+        The class of every node, a position in `class_names`; read-only.
+    class_names : tuple of str
+    title : str
+        What it is, with its size.
+    warnings : tuple of str
+        Where it differs from what is published.
+
+    Raises
+    ------
+    InputError
+        When there is not one known class for every node.
+    """
+
+    graph: Graph
+    classes: np.ndarray
+    class_names: tuple[str, ...]
+    title: str
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        classes = np.array(self.classes, dtype=np.int64).reshape(-1)
+        if len(classes) != self.graph.n_nodes:
+            raise InputError(
+                f"{self.graph.n_nodes} nodes need a class each; {len(classes)} were given."
+            )
+        if len(classes) and not 0 <= classes.min() <= classes.max() < len(self.class_names):
+            raise InputError(f"A node has a class that is not one of {len(self.class_names)}.")
+        classes.flags.writeable = False
+        object.__setattr__(self, "classes", classes)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of edges, names and classes: equal for equal graphs."""
+        digest = hashlib.sha256(repr((self.graph.names, self.class_names)).encode())
+        digest.update(self.graph.edges.tobytes())
+        digest.update(self.classes.tobytes())
+        return digest.hexdigest()
+
+    def spins(self, positive: str) -> np.ndarray:
+        """Return +1 for nodes of the class called `positive` and −1 for all others, shape (n,).
+
+        Raises
+        ------
+        InputError
+            When there is no class of that name.
+        """
+        if positive not in self.class_names:
+            raise InputError(
+                f"There is no class {positive!r}; there are {', '.join(self.class_names)}."
+            )
+        return np.where(self.classes == self.class_names.index(positive), 1.0, -1.0)
+
+
+def bounded_degrees(labelled: LabelledGraph, bound: int, seed: int = 0) -> LabelledGraph:
+    """Delete edges until no node has more than `bound` neighbours; keep the largest component.
+
+    Nodes are visited in random order; one that has too many neighbours by then loses edges, chosen
+    uniformly, until it has `bound`. A connected graph within the bound stays as it is. (Localized
+    inference, section 6.2, leaves the order open.)
+
+    Raises
+    ------
+    InputError
+        For a bound below 1 or a negative seed.
+    """
+    if bound < 1 or seed < 0:
+        raise InputError(f"The largest degree must be at least 1, a seed at least 0; got {bound}.")
+    graph = labelled.graph
+    neighbours: list[set[int]] = [set() for _ in range(graph.n_nodes)]
+    for i, j in graph.edges.tolist():
+        neighbours[i].add(j)
+        neighbours[j].add(i)
+    rng = np.random.default_rng(seed)
+    for node in rng.permutation(graph.n_nodes).tolist():
+        excess = len(neighbours[node]) - bound
+        if excess > 0:
+            lost = rng.choice(sorted(neighbours[node]), size=excess, replace=False).tolist()
+            neighbours[node].difference_update(lost)
+            for other in lost:
+                neighbours[other].discard(node)
+    return _largest_component(labelled, neighbours)
+
+
+def _largest_component(labelled: LabelledGraph, neighbours: list[set[int]]) -> LabelledGraph:
+    """Return the largest component of the graph with these neighbours, nodes in their order.
+
+    Of several as large it is the one with the first node.
+    """
+    network = nx.Graph()
+    network.add_nodes_from(range(len(neighbours)))
+    network.add_edges_from((i, j) for i, near in enumerate(neighbours) for j in near if i < j)
+    components: list[set[int]] = list(nx.connected_components(network))
+    largest = max(components, key=len)
+    kept = sorted(largest)
+    place = {node: k for k, node in enumerate(kept)}
+    edges = [(place[i], place[j]) for i, j in network.subgraph(kept).edges]
+    names = tuple(labelled.graph.names[node] for node in kept)
+    return LabelledGraph(
+        graph=Graph(names, np.array(edges, dtype=np.int64).reshape(-1, 2)),
+        classes=labelled.classes[kept],
+        class_names=labelled.class_names,
+        title=labelled.title,
+        warnings=labelled.warnings,
+    )

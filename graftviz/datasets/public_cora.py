@@ -1,0 +1,324 @@
+"""Cora: 2,708 papers on machine learning, which of them cite which, and their fields.
+
+The files of Planetoid, those of the Cora archive, and plain tables of nodes and edges are read. It
+is a graph with classes, no table: nobody learns from it, but questions can be asked about models
+on it (localized inference, section 6.2).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.datasets.labelled_graph import LabelledGraph
+from graftviz.datasets.pickled import unpickled_adjacency, unpickled_array
+from graftviz.datasets.public_base import other_size
+from graftviz.datasets.public_files import FoundFile, decoded, files_inside, is_bare_file
+from graftviz.errors import InputError
+from graftviz.sampling import Graph
+
+PAPERS, CITATIONS = 2_708, 5_278
+# Planetoid numbers the classes; the sizes of the classes tell which field is which.
+FIELDS = (
+    *("Theory", "Reinforcement_Learning", "Genetic_Algorithms", "Neural_Networks"),
+    *("Probabilistic_Methods", "Case_Based", "Rule_Learning"),
+)
+_DIGITS = 10  # more than the number of any paper has
+FILES = (
+    "ind.cora.graph, .ally, .ty and .test.index of Planetoid, or cora.content and cora.cites of "
+    "the Cora archive, or nodes_NAME.csv and edges_NAME.csv: the folder or a zip archive that "
+    "holds them, or one of them with the others beside it"
+)
+
+
+class _Form(NamedTuple):
+    """One way in which Cora comes: what its files are called, and what reads them."""
+
+    pattern: str
+    parts: tuple[str, ...]
+    read: Callable[[Mapping[str, FoundFile]], LabelledGraph]
+
+    def part_of(self, name: str) -> str | None:
+        """Return which of the parts a file of that name is."""
+        lowered = name.lower()
+        return next((part for part in self.parts if _is_part(lowered, part)), None)
+
+
+def _is_part(name: str, part: str) -> bool:
+    head, star, tail = part.partition("*")
+    return name.startswith(head) and name.endswith(tail) if star else name == part
+
+
+def read_cora(path: str | os.PathLike[str]) -> LabelledGraph:
+    """Read Cora in whichever form it lies there.
+
+    Citations in both directions and double ones count as one edge, those of a paper by itself as
+    none. Nothing is deleted; see :func:`graftviz.datasets.labelled_graph.bounded_degrees`.
+
+    Parameters
+    ----------
+    path : path
+        See :data:`FILES`.
+
+    Raises
+    ------
+    InputError
+        When files are missing, cut short, damaged or of another kind; file and row are named.
+    """
+    place = Path(path)
+    folder, chosen = (place.parent, place.name) if is_bare_file(place) else (place, "")
+    form, found = _form_at(folder, chosen, place)
+    if "*" in form.parts[0]:
+        found = _of_one_name(found, form.parts, chosen, folder)
+    by_part: dict[str, FoundFile] = {}
+    for file in found:
+        by_part.setdefault(form.part_of(file.name) or "", file)
+    missing = [part for part in form.parts if part not in by_part]
+    if missing:
+        raise InputError(f"{folder} lacks {', '.join(missing)}; Cora is read from {FILES}.")
+    return form.read(by_part)
+
+
+def _form_at(folder: Path, chosen: str, place: Path) -> tuple[_Form, list[FoundFile]]:
+    """Return the form of the chosen file, or the first that has files in the folder."""
+    for form in _FORMS:
+        if not chosen or form.part_of(chosen):
+            found = files_inside(folder, form.pattern)
+            if found:
+                return form, found
+    raise InputError(f"{place} is not Cora, which is read from {FILES}.")
+
+
+def _of_one_name(
+    found: list[FoundFile], parts: Sequence[str], chosen: str, folder: Path
+) -> list[FoundFile]:
+    """Return the pair of tables of the chosen name, or of the only name there is."""
+
+    def tag(name: str) -> str:
+        return next(
+            name.lower()[len(head) : -len(tail)]
+            for head, _, tail in (part.partition("*") for part in parts)
+            if name.lower().startswith(head)
+        )
+
+    names = {tag(file.name) for file in found}
+    if chosen:
+        names = {tag(chosen)}
+    if len(names) > 1:
+        raise InputError(
+            f"{folder} holds nodes and edges of more than one graph: {', '.join(sorted(names))}; "
+            "give the path of one file of nodes."
+        )
+    return [file for file in found if tag(file.name) in names]
+
+
+# --- Planetoid --------------------------------------------------------------------------------
+
+
+def _planetoid(files: Mapping[str, FoundFile]) -> LabelledGraph:
+    """Read pickles: lists of neighbours, and classes as rows with a single one."""
+    lists = files["ind.cora.graph"]
+    near = unpickled_adjacency(lists.load(), lists.title)
+    classes = [_classes(files[f"ind.cora.{part}"]) for part in ("ally", "ty")]
+    n = sum(len(part) for part in classes)
+    tested = _test_index(files["ind.cora.test.index"], len(classes[0]), n)
+    if set(near) != set(range(n)):
+        raise InputError(
+            f"{lists.title} has the neighbours of {len(near):,} papers, and there "
+            f"are classes of {n:,}; the files do not belong together."
+        )
+    of_node = np.concatenate(classes)
+    of_node[tested] = classes[1]  # row k of ty is the paper in line k of the index
+    edges = [(i, j) for i, others in near.items() for j in others]
+    outside = next((j for _, j in edges if not 0 <= j < n), None)
+    if outside is not None:
+        raise InputError(f"{lists.title} names paper {outside}; there are {n:,} papers.")
+    return _published([str(node) for node in range(n)], edges, of_node, FIELDS)
+
+
+def _classes(file: FoundFile) -> np.ndarray:
+    """Return the class of each row of an array that has a one in its column."""
+    rows = unpickled_array(file.load(), file.title)
+    if rows.ndim != 2 or rows.shape[1] != len(FIELDS) or len(rows) == 0:
+        raise InputError(
+            f"{file.title} should have a row for every paper and {len(FIELDS)} columns, one for "
+            f"each field; its shape is {rows.shape}."
+        )
+    if not (np.isin(rows, (0, 1)).all() and (rows.sum(axis=1) == 1).all()):
+        bad = int(np.flatnonzero((rows == 1).sum(axis=1) != 1)[:1].sum())
+        raise InputError(f"Row {bad + 1} of {file.title} does not name one class by a single 1.")
+    return rows.argmax(axis=1)
+
+
+def _test_index(file: FoundFile, first: int, n: int) -> np.ndarray:
+    """Return the papers of ty in the order of its rows: a permutation of the last ones."""
+    lines = decoded(file.load(), file.title).split()
+    for row, line in enumerate(lines, start=1):
+        if not (line.isascii() and line.isdigit() and len(line) < _DIGITS):
+            raise InputError(f"Row {row} of {file.title} is no number of a paper.")
+    papers = np.array([int(line) for line in lines], dtype=np.int64)
+    if not np.array_equal(np.sort(papers), np.arange(first, n)):
+        raise InputError(
+            f"{file.title} should name each of the papers {first} … {n - 1} once; the files do not "
+            "belong together."
+        )
+    return papers
+
+
+# --- the Cora archive -------------------------------------------------------------------------
+
+
+def _content_and_cites(files: Mapping[str, FoundFile]) -> LabelledGraph:
+    """Read a line per paper (number, words, field) and a line per citation."""
+    content, cites = files["cora.content"], files["cora.cites"]
+    rows = _rows(content)
+    width = len(rows[0][1])
+    for row, cells in rows:
+        if len(cells) != width or width < 2:
+            raise InputError(
+                f"Row {row} of {content.title} has {len(cells)} columns and the first row {width}; "
+                "each should have a paper's number, its words and its field."
+            )
+    names = [cells[0] for _, cells in rows]
+    node = _numbered(names, [row for row, _ in rows], content.title)
+    fields = [cells[-1] for _, cells in rows]
+    class_names = tuple(sorted(set(fields)))
+    edges = []
+    for row, cells in _rows(cites):
+        if len(cells) != 2:
+            raise InputError(
+                f"Row {row} of {cites.title} should name two papers: cited and citing."
+            )
+        unknown = next((cell for cell in cells if cell not in node), None)
+        if unknown is not None:
+            raise InputError(
+                f"Row {row} of {cites.title} names {unknown!r}, which is no paper of "
+                f"{content.title}."
+            )
+        edges.append((node[cells[0]], node[cells[1]]))
+    return _published(names, edges, [class_names.index(field) for field in fields], class_names)
+
+
+def _rows(file: FoundFile) -> list[tuple[int, list[str]]]:
+    """Return the lines that are not empty, with their numbers, cut at white space."""
+    lines = enumerate(decoded(file.load(), file.title).splitlines(), start=1)
+    return [(row, line.split()) for row, line in lines if line.strip()]
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def _tables(files: Mapping[str, FoundFile]) -> LabelledGraph:
+    """Read a table of nodes with their classes, and one of edges u, v."""
+    nodes, edges = files["nodes_*.csv"], files["edges_*.csv"]
+    rows = _records(nodes, ("node",))
+    naming = "class_name" if "class_name" in rows[0][1] else "class"
+    if naming not in rows[0][1]:
+        raise InputError(f"{nodes.title} needs a column class or class_name.")
+    names = [cells["node"] for _, cells in rows]
+    node = _numbered(names, [row for row, _ in rows], nodes.title)
+    fields = [cells[naming] for _, cells in rows]
+    class_names = tuple(sorted(set(fields)))
+    pairs = []
+    for row, cells in _records(edges, ("u", "v")):
+        unknown = next((cells[end] for end in ("u", "v") if cells[end] not in node), None)
+        if unknown is not None:
+            raise InputError(
+                f"Row {row} of {edges.title} names {unknown!r}, which is no node of {nodes.title}."
+            )
+        pairs.append((node[cells["u"]], node[cells["v"]]))
+    of_node = [class_names.index(field) for field in fields]
+    return _labelled(names, pairs, of_node, class_names, ())
+
+
+def _records(file: FoundFile, wanted: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
+    """Return the lines of a table under its header; all have a cell for every column."""
+    try:
+        lines = list(csv.reader(io.StringIO(decoded(file.load(), file.title), newline="")))
+    except csv.Error as problem:
+        raise InputError(f"{file.title} is no CSV file: {problem}.") from None
+    header = [cell.strip() for cell in lines[0]]
+    missing = [name for name in wanted if name not in header]
+    if missing:
+        raise InputError(f"{file.title} needs a column {missing[0]}; it has {', '.join(header)}.")
+    records = []
+    for row, cells in enumerate(lines[1:], start=2):
+        if not cells:
+            continue
+        if len(cells) != len(header):
+            raise InputError(
+                f"Row {row} of {file.title} has {len(cells)} columns and the header {len(header)}."
+            )
+        told = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        records.append((row, told))
+    if not records:
+        raise InputError(f"{file.title} has a header and nothing under it; save it again.")
+    return records
+
+
+# --- all of them ------------------------------------------------------------------------------
+
+
+def _numbered(names: Sequence[str], rows: Sequence[int], title: str) -> dict[str, int]:
+    """Return which node has which name.
+
+    Raises
+    ------
+    InputError
+        When two share one.
+    """
+    node: dict[str, int] = {}
+    for k, (row, name) in enumerate(zip(rows, names, strict=True)):
+        if node.setdefault(name, k) != k:
+            raise InputError(f"Row {row} of {title} has the paper {name!r} for the second time.")
+    return node
+
+
+def _published(
+    names: Sequence[str],
+    edges: Iterable[tuple[int, int]],
+    classes: Sequence[int] | np.ndarray,
+    class_names: tuple[str, ...],
+) -> LabelledGraph:
+    """Return the whole graph, with a warning where it is smaller or larger than the published."""
+    found = _labelled(names, edges, classes, class_names, ())
+    warnings = (
+        *other_size("papers", found.graph.n_nodes, PAPERS),
+        *other_size("citations", found.graph.n_edges, CITATIONS),
+    )
+    return _labelled(names, found.graph.edges.tolist(), classes, class_names, warnings)
+
+
+def _labelled(
+    names: Sequence[str],
+    edges: Iterable[Sequence[int]],
+    classes: Sequence[int] | np.ndarray,
+    class_names: tuple[str, ...],
+    warnings: tuple[str, ...],
+) -> LabelledGraph:
+    pairs = np.array([(i, j) for i, j in edges if i != j], dtype=np.int64).reshape(-1, 2)
+    graph = Graph(tuple(names), pairs)
+    return LabelledGraph(
+        graph=graph,
+        classes=np.array(classes, dtype=np.int64),
+        class_names=class_names,
+        title=f"Cora, {graph.n_nodes:,} papers and {graph.n_edges:,} citations",
+        warnings=warnings,
+    )
+
+
+_FORMS = (
+    _Form(
+        r"ind\.cora\.(graph|ally|ty|test\.index)",
+        ("ind.cora.graph", "ind.cora.ally", "ind.cora.ty", "ind.cora.test.index"),
+        _planetoid,
+    ),
+    _Form(r"cora\.(content|cites)", ("cora.content", "cora.cites"), _content_and_cites),
+    _Form(r"(nodes|edges)_.*\.csv", ("nodes_*.csv", "edges_*.csv"), _tables),
+)

@@ -1,0 +1,39 @@
+"""What the benchmark does with exact inference: marginals and log Z of grids and of bands."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graftviz.experiments.bench import Lab, Sample, Size, timed
+from graftviz.inference.exact import JunctionTree
+from graftviz.model import PairwiseMRF
+from graftviz.sampling import grid_graph, random_model
+
+BAND = 6  # variables that each one of a band is joined to on either side
+
+
+def grid_marginals(lab: Lab, size: Size) -> Sample:
+    """All marginals and log Z of a square grid without wrap-around, from the model on."""
+    del lab
+    side = math.isqrt(size.nodes)
+    edges = grid_graph(side, side).edges
+    return _marginals(random_model(edges, [size.states] * side**2, seed=size.seed))
+
+
+def band_marginals(lab: Lab, size: Size) -> Sample:
+    """All marginals and log Z of variables joined to the next few: cliques of many states."""
+    del lab
+    edges = [(i, j) for j in range(size.nodes) for i in range(max(j - BAND, 0), j)]
+    return _marginals(random_model(np.array(edges), [size.states] * size.nodes, seed=size.seed))
+
+
+def _marginals(model: PairwiseMRF) -> Sample:
+    def work() -> JunctionTree:
+        tree = JunctionTree(model)
+        tree.beliefs()
+        return tree
+
+    tree, sample = timed(work)
+    return sample._replace(facts={"width": float(tree.plan.width)})

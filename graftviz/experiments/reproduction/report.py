@@ -1,0 +1,120 @@
+"""What is written down about a reproduction: measured.json, and the data behind the figure."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import io
+import json
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from graftviz._version import __version__
+from graftviz.experiments.reproduction.experiment import Held, Reproduction
+
+_PACKAGES = ("numpy", "numba", "plotly")
+_WORDS: dict[Held | None, str] = {
+    True: "held",
+    False: "did not hold",
+    "partly": "held in part",
+    None: "not judged",
+}
+
+
+def held_in_words(held: Held | None) -> str:
+    """Return "held", "did not hold", "held in part" or "not judged"."""
+    return _WORDS[held]
+
+
+def measured_json(
+    reproduction: Reproduction,
+    *,
+    command: str,
+    missing: str = "",
+    interrupted: bool = False,
+    files: Sequence[str] = (),
+) -> str:
+    """Return everything that was found, beside what the paper states, as JSON.
+
+    Parameters
+    ----------
+    command : str
+        What was typed.
+    missing : str
+        Which data were not given, and where to get them.
+    interrupted : bool
+    files : sequence of str
+        Names of the files beside it.
+    """
+    experiment = reproduction.experiment
+    verdicts = reproduction.verdicts()
+    held = reproduction.held()
+    content = {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "place": experiment.place,
+        "scale": reproduction.scale,
+        "status": "interrupted" if interrupted else reproduction.status,
+        "claim": " ".join(claim.words for claim in experiment.claims),
+        "held": held,
+        "sentence": _sentence(reproduction, missing),
+        "claims": [
+            {
+                "claim": claim.words,
+                "held": None if verdict is None else verdict.held,
+                "measured": why if verdict is None else verdict.sentence,
+                "numbers": {} if verdict is None else verdict.numbers,
+            }
+            for claim, verdict, why in verdicts
+        ],
+        "measured": experiment.study.summary(reproduction.results),
+        "settings": experiment.study.settings(),
+        "notes": list(experiment.notes),
+        "missing": missing,
+        "seed": reproduction.seed,
+        "parts": len(reproduction.parts),
+        "parts_measured": len(reproduction.results),
+        "parts_kept_from_earlier": len(reproduction.reused),
+        "versions": versions(),
+        "command": command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "files": list(files),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def versions() -> dict[str, str | int | None]:
+    """Return what did the work: package, libraries, interpreter and machine."""
+    return {
+        "graftviz": __version__,
+        **{name: importlib.metadata.version(name) for name in _PACKAGES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+    }
+
+
+def data_csv(reproduction: Reproduction) -> str:
+    """Return the data behind the figure as CSV."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(reproduction.experiment.study.rows(reproduction.results))
+    return text.getvalue()
+
+
+def _sentence(reproduction: Reproduction, missing: str) -> str:
+    """Say in a sentence or two what became of the claims."""
+    if not reproduction.results:
+        return f"Not run. {missing}".strip()
+    verdicts = reproduction.verdicts()
+    good = sum(verdict is not None and verdict.held is True for _, verdict, _ in verdicts)
+    told = [f"{good} of {len(verdicts)} statements held."]
+    for claim, verdict, why in verdicts:
+        if verdict is None:
+            told.append(f"Not judged: {claim.words} {why}")
+        elif verdict.held is not True:
+            word = held_in_words(verdict.held).capitalize()
+            told.append(f"{word}: {claim.words} Measured: {verdict.sentence}")
+    return " ".join([*told, *([missing] if missing else [])])

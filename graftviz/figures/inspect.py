@@ -1,0 +1,383 @@
+"""Inside a model: a node's potential and marginal, an edge as heat maps, degrees, two models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from graftviz.figures.style import BLUE, GREY, VERMILION, escaped, finish
+from graftviz.inspection import (
+    ModelDifference,
+    degree_counts,
+    degree_ranks,
+    deviation_from_independence,
+)
+from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.model import PairwiseMRF
+
+_LONGEST_LABEL = 16
+_ROW = 26  # pixels of a state
+_MOST_HIGH = 520
+_GAP = 36  # pixels between two heat maps, where the title of the lower stands
+_MOST_WRITTEN = 8  # states up to which a heat map has its numbers written into it
+# From vermilion over a middle that is light in any theme to blue.
+_SIGNED = [[0.0, VERMILION], [0.5, "#f2f2f2"], [1.0, BLUE]]
+_MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"width": 3}}
+
+
+def node_figure(
+    model: PairwiseMRF, i: int, before: np.ndarray | None, after: np.ndarray | None = None
+) -> go.Figure:
+    """Draw a node's log potentials w_i beside its marginal, a bar per state.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    i : int
+    before, after : array, shape (s_i,), optional
+        Its marginal without and with evidence.
+    """
+    labels = _labels(model, i)
+    at = np.arange(len(labels))
+    figure = make_subplots(
+        rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.06, column_widths=[0.38, 0.62]
+    )
+    weights = model.node_weights(i)
+    texts = [_number(weight) for weight in weights.tolist()]
+    figure.add_bar(
+        x=np.where(np.isfinite(weights), weights, 0.0),
+        y=at,
+        orientation="h",
+        marker={"color": GREY},
+        customdata=texts,
+        hovertemplate="%{y}: w = %{customdata}<extra></extra>",
+        showlegend=False,
+        row=1,
+        col=1,
+    )
+    shown = [
+        (
+            "no evidence",
+            before,
+            GREY if after is not None else BLUE,
+            "/" if after is not None else "",
+        ),
+        ("given the evidence", after, BLUE, ""),
+    ]
+    for name, marginal, color, pattern in shown:
+        if marginal is not None:
+            figure.add_bar(
+                x=marginal,
+                y=at,
+                orientation="h",
+                name=name,
+                marker={"color": color, "pattern": {"shape": pattern}},
+                text=[f"{p:.2f}" for p in marginal] if len(labels) <= _MOST_WRITTEN else None,
+                textposition="outside",
+                cliponaxis=False,
+                hovertemplate="%{y}: p = %{x:.4f}<extra>" + name + "</extra>",
+                showlegend=after is not None,
+                row=1,
+                col=2,
+            )
+    figure.update_yaxes(
+        tickmode="array",
+        tickvals=_some(at),
+        ticktext=[labels[k] for k in _some(at)],
+        autorange="reversed",
+    )
+    figure.update_xaxes(title_text="log potential wᵢ", nticks=4, row=1, col=1)
+    figure.update_xaxes(title_text="probability", range=[0, 1.12], nticks=6, row=1, col=2)
+    bars = len(labels) * (2 if after is not None else 1)
+    figure = _compact(figure, min(_MOST_HIGH, 110 + _ROW * max(2, bars)))
+    figure.update_layout(
+        margin={"t": 34 if after is not None else 8},
+        legend={"x": 1.0, "y": 1.0, "yanchor": "bottom", "yref": "paper", "traceorder": "normal"},
+        bargap=0.25,
+    )
+    return figure
+
+
+def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figure:
+    """Draw an edge as labelled heat maps: its weights, its pair marginal, what goes together.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    e : int
+    pair : array, shape (s_i, s_j), optional
+        Its marginal p(x_i, x_j).
+    """
+    i, j = model.edges[e].tolist()
+    maps: list[tuple[str, np.ndarray, Any, str]] = [
+        ("log potentials w<sub>ij</sub>", model.edge_weights(e), _SIGNED, "w")
+    ]
+    if pair is not None:
+        maps += [
+            ("probability p(x<sub>i</sub>, x<sub>j</sub>)", pair, "Viridis", "p"),
+            (
+                "p(x<sub>i</sub>, x<sub>j</sub>) − p(x<sub>i</sub>) p(x<sub>j</sub>)",
+                deviation_from_independence(pair),
+                _SIGNED,
+                "difference",
+            ),
+        ]
+    rows, columns = _labels(model, i), _labels(model, j)
+    map_height = max(2, min(len(rows), 14)) * 30
+    figure = make_subplots(
+        rows=len(maps),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=_GAP / (len(maps) * map_height + (len(maps) - 1) * _GAP),
+        subplot_titles=[title for title, *_ in maps],
+    )
+    is_small = max(len(rows), len(columns)) <= _MOST_WRITTEN
+    for k, (_, table, scale, what) in enumerate(maps, start=1):
+        finite = np.where(np.isfinite(table), table, np.nan)
+        largest = float(np.nanmax(np.abs(finite), initial=1e-12))
+        is_signed = scale is _SIGNED
+        decimals = 2 if largest >= 0.2 else 3 if largest >= 0.02 else 4
+        texts = [[_number(value, decimals) for value in row] for row in table.tolist()]
+        figure.add_heatmap(
+            z=finite,
+            x=np.arange(len(columns)),
+            y=np.arange(len(rows)),
+            colorscale=scale,
+            zmin=-largest if is_signed else 0.0,
+            zmax=largest,
+            text=texts,
+            texttemplate="%{text}" if is_small else None,
+            textfont={"size": 13},
+            customdata=[[(a, b) for b in columns] for a in rows],
+            hovertemplate=f"%{{customdata[0]}}, %{{customdata[1]}}: {what} = %{{text}}"
+            "<extra></extra>",
+            showscale=False,
+            xgap=2 if is_small else 0,
+            ygap=2 if is_small else 0,
+            row=k,
+            col=1,
+        )
+        at = np.arange(len(rows))
+        figure.update_yaxes(
+            tickmode="array",
+            tickvals=_some(at),
+            ticktext=[rows[m] for m in _some(at)],
+            autorange="reversed",
+            title_text=escaped(_short(model.names[i])) if k == (len(maps) + 1) // 2 else None,
+            row=k,
+            col=1,
+        )
+    across = np.arange(len(columns))
+    figure.update_xaxes(tickmode="array", tickvals=_some(across), showticklabels=False)
+    figure.update_xaxes(
+        ticktext=[columns[m] for m in _some(across)],
+        showticklabels=True,
+        title_text=escaped(_short(model.names[j])),
+        row=len(maps),
+        col=1,
+    )
+    figure = _compact(figure, 34 + 56 + len(maps) * map_height + (len(maps) - 1) * _GAP)
+    figure.update_layout(margin={"t": 34, "b": 56})
+    figure.update_annotations(font={"size": 14}, x=0.0, xanchor="left", yshift=2)
+    figure.update_xaxes(showgrid=False, ticks="", showline=False)
+    figure.update_yaxes(showgrid=False, ticks="", showline=False)
+    return figure
+
+
+def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
+    """Draw how many nodes have which degree, on logarithmic axes, with node i marked.
+
+    Nodes without edges have no place on a logarithmic axis; the title of the axis counts them.
+    """
+    degrees, counts = degree_counts(model)
+    isolated = int(counts[degrees == 0].sum())
+    kept = degrees > 0
+    figure = go.Figure()
+    figure.add_scatter(
+        x=degrees[kept],
+        y=counts[kept],
+        mode="markers",
+        marker={"color": BLUE, "size": 9},
+        hovertemplate="%{y} with degree %{x}<extra></extra>",
+        showlegend=False,
+    )
+    if i is not None and model.degrees()[i] > 0:
+        degree = int(model.degrees()[i])
+        rank = int(degree_ranks(model)[i])
+        figure.add_scatter(
+            x=[degree],
+            y=counts[degrees == degree],
+            mode="markers+text",
+            marker=_MARK,
+            text=[escaped(_short(model.names[i]))],
+            textposition="top center" if degree < degrees[-1] else "top left",
+            textfont={"color": VERMILION, "size": 14},
+            cliponaxis=False,
+            hovertemplate=f"degree {degree}, place {rank}<extra></extra>",
+            showlegend=False,
+        )
+    told = f" ({isolated:,} nodes have none)" if isolated else ""
+    ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
+    most = float(degrees.max(initial=1)), float(counts[kept].max(initial=1))
+    figure.update_xaxes(
+        type="log",
+        title_text=f"degree{told}",
+        tickvals=ticks,
+        range=[-0.12, np.log10(max(2.0, most[0])) + 0.15],
+    )
+    figure.update_yaxes(
+        type="log",
+        title_text="nodes",
+        tickvals=ticks,
+        range=[-0.15, np.log10(max(2.0, most[1])) + 0.25],
+    )
+    return _compact(figure, 260)
+
+
+def norms_figure(
+    difference: ModelDifference, names: Sequence[str], first: str, second: str
+) -> go.Figure:
+    """Draw the weight norms of two models against each other, a point per edge.
+
+    Parameters
+    ----------
+    difference : ModelDifference
+    names : sequence of str
+        Of the first model's variables.
+    first, second : str
+        What the models are called.
+    """
+    finite = np.isfinite(difference.first) & np.isfinite(difference.second)
+    looks = (
+        (COMMON, "in both", GREY, "circle"),
+        (LOST, "only in the first", VERMILION, "x"),
+        (GAINED, "only in the second", BLUE, "diamond"),
+    )
+    figure = go.Figure()
+    largest = 1.05 * max(
+        float(difference.first[finite].max(initial=0.0)),
+        float(difference.second[finite].max(initial=0.0)),
+        1e-6,
+    )
+    figure.add_scatter(
+        x=[0, largest],
+        y=[0, largest],
+        mode="lines",
+        line={"color": GREY, "dash": "dot", "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    statuses = np.array(difference.status, dtype=object)
+    for status, told, color, symbol in looks:
+        at = np.flatnonzero((statuses == status) & finite)
+        figure.add_scatter(
+            x=difference.first[at],
+            y=difference.second[at],
+            mode="markers",
+            name=f"{told} ({difference.count(status):,})",
+            marker={"color": color, "symbol": symbol, "size": 8, "opacity": 0.8},
+            text=[escaped(f"{names[i]} – {names[j]}") for i, j in difference.edges[at].tolist()],
+            hovertemplate="%{text}<br>%{x:.3g} and %{y:.3g}<extra></extra>",
+            cliponaxis=False,
+        )
+    figure.update_xaxes(
+        title_text=f"‖wᵢⱼ‖ in {escaped(_short(first, 40))}", range=[-0.02 * largest, largest]
+    )
+    figure.update_yaxes(
+        title_text=f"‖wᵢⱼ‖ in {escaped(_short(second, 40))}", range=[-0.02 * largest, largest]
+    )
+    figure = _compact(figure, 420)
+    figure.update_layout(
+        margin={"t": 64, "l": 70},
+        legend={"x": 0.0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "yref": "paper"},
+    )
+    return figure
+
+
+def change_figure(
+    model: PairwiseMRF,
+    nodes: Sequence[int],
+    before: Sequence[float],
+    after: Sequence[float],
+    states: Sequence[int],
+) -> go.Figure:
+    """Draw how the probability of one state each of some nodes has moved, as arrows of dots.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    nodes : sequence of int
+        Most changed first.
+    before, after : sequences of float
+        Probability of `states` without and with the evidence.
+    states : sequence of int
+        Which state of each node.
+    """
+    at = np.arange(len(nodes))
+    figure = go.Figure()
+    for k, (start, end) in enumerate(zip(before, after, strict=True)):
+        figure.add_scatter(
+            x=[start, end],
+            y=[k, k],
+            mode="lines",
+            line={"color": GREY, "width": 2},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    looks = (("no evidence", before, GREY, "circle-open"), ("given it", after, BLUE, "circle"))
+    for name, values, color, symbol in looks:
+        figure.add_scatter(
+            x=list(values),
+            y=at,
+            mode="markers",
+            name=name,
+            marker={"color": color, "symbol": symbol, "size": 12, "line": {"width": 2}},
+            hovertemplate="p = %{x:.3f}<extra>" + name + "</extra>",
+        )
+    ticks = [
+        escaped(f"{_short(model.names[i])} = {_short(model.labels[i][s], 10)}")
+        for i, s in zip(nodes, states, strict=True)
+    ]
+    figure.update_yaxes(
+        tickmode="array", tickvals=at, ticktext=ticks, range=[len(nodes) - 0.5, -0.5]
+    )
+    figure.update_xaxes(title_text="probability", range=[-0.02, 1.02])
+    figure = _compact(figure, 100 + 28 * max(2, len(nodes)))
+    figure.update_layout(margin={"t": 34})
+    return figure
+
+
+def _labels(model: PairwiseMRF, i: int) -> list[str]:
+    return [escaped(_short(label, _LONGEST_LABEL)) or "(empty)" for label in model.labels[i]]
+
+
+def _short(text: str, most: int = 24) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _some(at: np.ndarray) -> list[int]:
+    """Return about twenty of many places at most, so that their labels do not run together."""
+    every = max(1, -(-len(at) // 20))
+    return [int(k) for k in at[::every]]
+
+
+def _number(value: float, decimals: int = 2) -> str:
+    # Adding zero makes a rounded −0 a 0.
+    return (
+        "−∞"
+        if np.isneginf(value)
+        else f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
+    )
+
+
+def _compact(figure: go.Figure, height: int) -> go.Figure:
+    """Finish a figure that stands in a panel under a heading of the page: it has no title."""
+    figure = finish(figure, "", height)
+    figure.update_layout(title=None, margin={"l": 10, "r": 20, "t": 10, "b": 50}, font={"size": 14})
+    figure.update_xaxes(automargin=True)
+    figure.update_yaxes(automargin=True)
+    return figure

@@ -1,0 +1,142 @@
+"""Reading GraphML: own files as the model they hold, other weighted graphs as Ising models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from graftviz.errors import InputError
+from graftviz.formats.files import read_bytes
+from graftviz.formats.model_records import ModelFile, model_of_records, shown
+
+
+def read_graphml(path: Path | str) -> ModelFile:
+    """Read a model from a GraphML file.
+
+    A file that carries potentials (:func:`graftviz.formats.graphml.model_graphml`) gives back the
+    model it was written from. Any other undirected graph with a number ``weight`` on every edge is
+    read as an Ising model, and a note says so.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, is no GraphML, or has nodes or edges that do not go
+        together; it is said which.
+    """
+    path = Path(path)
+    return parse_graphml(path.name, read_bytes(path))
+
+
+def parse_graphml(title: str, content: bytes) -> ModelFile:
+    """Read GraphML from memory; see :func:`read_graphml`."""
+    graph, root = _graph(title, content)
+    defaults = _keys(root)
+    nodes = []
+    edges = []
+    for element in graph:
+        match _tag(element):
+            case "node":
+                nodes.append({**_data(title, element, defaults["node"]), **_only(element, "id")})
+            case "edge":
+                ends = _only(element, "source", "target")
+                edges.append({**_data(title, element, defaults["edge"]), **ends})
+            case "hyperedge":
+                raise InputError(f"{title} has a hyperedge; a pairwise model joins two variables.")
+    for node in nodes:
+        _take_exact_name(title, node)
+    found = model_of_records(title, nodes, edges)
+    if graph.get("edgedefault") == "directed":
+        note = f"The edges of {title} have directions; a Markov network has none, so they are left."
+        return ModelFile(found.model, (*found.notes, note))
+    return found
+
+
+class _NoDoctype(ElementTree.TreeBuilder):
+    """Refuses document types: nobody needs them here, and entities can grow without bound."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def doctype(self, *_: Any) -> None:
+        raise InputError(f"{self._title} declares a document type, which GraphML has no use for.")
+
+
+def _graph(title: str, content: bytes) -> tuple[ElementTree.Element, ElementTree.Element]:
+    parser = ElementTree.XMLParser(target=_NoDoctype(title))
+    try:
+        parser.feed(content)
+        root: ElementTree.Element = parser.close()
+    except ElementTree.ParseError as problem:
+        raise InputError(f"{title} is not well-formed XML: {problem}.") from None
+    except InputError:  # which is a ValueError too
+        raise
+    except (ValueError, LookupError):  # an encoding that nobody knows
+        raise InputError(f"{title} is not well-formed XML.") from None
+    if _tag(root) != "graphml":
+        raise InputError(f"{title} is XML, but no GraphML: it begins with <{_tag(root)[:20]}>.")
+    graphs = [element for element in root if _tag(element) == "graph"]
+    if len(graphs) != 1:
+        raise InputError(f"{title} must hold one graph; it has {len(graphs)}.")
+    return graphs[0], root
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _only(element: ElementTree.Element, *names: str) -> dict[str, str]:
+    return {name: element.attrib[name] for name in names if name in element.attrib}
+
+
+class _Key:
+    """What a GraphML key stands for: an attribute's name, and its value where none is given."""
+
+    def __init__(self, element: ElementTree.Element) -> None:
+        self.name = str(element.get("attr.name") or element.get("id", ""))
+        texts = [child.text or "" for child in element if _tag(child) == "default"]
+        self.default = texts[0] if texts else None
+
+
+def _keys(root: ElementTree.Element) -> dict[str, dict[str, _Key]]:
+    """Return the keys of nodes and of edges, by id."""
+    keys: dict[str, dict[str, _Key]] = {"node": {}, "edge": {}}
+    for element in root:
+        if _tag(element) == "key":
+            wanted = element.get("for", "all")
+            for kind in ("node", "edge") if wanted == "all" else (wanted,):
+                if kind in keys:
+                    keys[kind][element.get("id", "")] = _Key(element)
+    return keys
+
+
+def _data(title: str, element: ElementTree.Element, keys: dict[str, _Key]) -> dict[str, str]:
+    values: dict[str, str] = {
+        key.name: key.default for key in keys.values() if key.default is not None
+    }
+    for key, text in _given(element):
+        if key not in keys:
+            raise InputError(f"{title} uses the key {shown(key)} without declaring it.")
+        values[keys[key].name] = text
+    return values
+
+
+def _given(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    for child in element:
+        if _tag(child) == "data":
+            yield child.get("key", ""), child.text or ""
+
+
+def _take_exact_name(title: str, node: dict[str, str]) -> None:
+    if "exact_name" not in node:
+        return
+    try:
+        name = json.loads(node.pop("exact_name"))
+    except (ValueError, RecursionError):
+        name = None
+    if not isinstance(name, str):
+        raise InputError(f"In {title}, the exact name of node {shown(node.get('id'))} is no text.")
+    node["name"] = name

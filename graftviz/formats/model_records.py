@@ -1,0 +1,293 @@
+"""A model as records of nodes and edges, which GraphML and node-link JSON carry, and back again.
+
+A node has ``id`` (its number), ``name``, ``states`` (how many), ``degree``, ``labels`` and
+``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂), ``weights`` (w_ij, a
+row per state of the source) and, where it is known, the ``step`` of its activation. Edges keep
+their order, so that what is read back is the same model, to the last bit.
+
+Graphs from elsewhere have no such weights. One number an edge, its ``weight``, makes them Ising
+models: x_i ∈ {−1, +1}, and an edge contributes w·x_i·x_j, a node with a ``field`` h·x_i.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.model import PairwiseMRF
+
+ISING_LABELS = ("-1", "+1")
+_SHOWN = 40  # characters of somebody's text in a sentence
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A model that was read from a file.
+
+    Attributes
+    ----------
+    model : PairwiseMRF
+    notes : tuple of str
+        Sentences about how the file was understood, where that is not a matter of course.
+    """
+
+    model: PairwiseMRF
+    notes: tuple[str, ...] = ()
+
+
+def model_records(
+    model: PairwiseMRF, steps: Sequence[int] | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the nodes and the edges of a model as plain records.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    steps : sequence of int, optional
+        The step in which each edge was activated.
+    """
+    degrees = model.degrees().tolist()
+    nodes = [
+        {
+            "id": i,
+            "name": model.names[i],
+            "states": int(model.cardinalities[i]),
+            "degree": degrees[i],
+            "labels": list(model.labels[i]),
+            "weights": model.node_weights(i).tolist(),
+        }
+        for i in range(model.n_variables)
+    ]
+    edges = []
+    norms = model.edge_norms().tolist()
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        step = {} if steps is None else {"step": int(steps[e])}
+        edges.append(
+            {
+                "source": i,
+                "target": j,
+                "weight_norm": norms[e],
+                **step,
+                "weights": model.edge_weights(e).tolist(),
+            }
+        )
+    return nodes, edges
+
+
+def model_of_records(title: str, nodes: Sequence[Record], edges: Sequence[Record]) -> ModelFile:
+    """Return the model that records describe.
+
+    Parameters
+    ----------
+    title : str
+        What to call the file in messages.
+    nodes, edges : sequences of mappings
+        Texts and numbers; ``weights`` and ``labels`` as lists or as text.
+
+    Raises
+    ------
+    InputError
+        When something is missing, contradicts itself or is no number; node or edge is named.
+    """
+    if not nodes:
+        raise InputError(f"{title} has no nodes.")
+    place = _places(title, nodes)
+    names = _names(nodes)
+    ends = [_ends(title, edge, place, names) for edge in edges]
+    _refuse_doubles(title, ends, names)
+    if all("weights" in node for node in nodes):
+        return ModelFile(_exact(title, nodes, edges, ends, names))
+    return _ising(title, nodes, edges, ends, names)
+
+
+def _places(title: str, nodes: Sequence[Record]) -> dict[Any, int]:
+    place: dict[Any, int] = {}
+    for k, node in enumerate(nodes):
+        identity = node.get("id")
+        if not isinstance(identity, str | int) or isinstance(identity, bool):
+            raise InputError(f"In {title}, node number {k + 1} has no id.")
+        if identity in place:
+            raise InputError(f"In {title}, two nodes have the id {shown(identity)}.")
+        place[identity] = k
+    return place
+
+
+def _names(nodes: Sequence[Record]) -> tuple[str, ...]:
+    """Return what the nodes are called: by their name or label if each has one of its own."""
+    for key in ("name", "label"):
+        names = tuple(node.get(key) for node in nodes)
+        if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
+            return names  # type: ignore[return-value]
+    return tuple(str(node["id"]) for node in nodes)
+
+
+def _ends(
+    title: str, edge: Record, place: Mapping[Any, int], names: Sequence[str]
+) -> tuple[int, int]:
+    found = []
+    for key in ("source", "target"):
+        end = edge.get(key)
+        if not isinstance(end, str | int) or end not in place:
+            raise InputError(f"In {title}, an edge has the {key} {shown(end)}, which is no node.")
+        found.append(place[end])
+    if found[0] == found[1]:
+        raise InputError(f"In {title}, an edge joins {shown(names[found[0]])} to itself.")
+    return found[0], found[1]
+
+
+def _refuse_doubles(title: str, ends: Iterable[tuple[int, int]], names: Sequence[str]) -> None:
+    seen: set[tuple[int, int]] = set()
+    for i, j in ends:
+        pair = (min(i, j), max(i, j))
+        if pair in seen:
+            raise InputError(
+                f"In {title}, two edges join {shown(names[i])} and {shown(names[j])}; "
+                "a model has one at most."
+            )
+        seen.add(pair)
+
+
+# ---------------------------------------------------------------------------------- own files
+
+
+def _exact(
+    title: str,
+    nodes: Sequence[Record],
+    edges: Sequence[Record],
+    ends: Sequence[tuple[int, int]],
+    names: tuple[str, ...],
+) -> PairwiseMRF:
+    node_weights = []
+    labels = []
+    for node, name in zip(nodes, names, strict=True):
+        where = f"the weights of {shown(name)}"
+        weights = _numbers(title, node["weights"], where)
+        if len(weights) == 0:
+            raise InputError(f"In {title}, {where} are empty; a variable has a state at least.")
+        node_weights.append(weights)
+        labels.append(_labels(title, node, name, len(weights)))
+    edge_weights = {}
+    for edge, (i, j) in zip(edges, ends, strict=True):
+        where = f"the weights of the edge {shown(names[i])} – {shown(names[j])}"
+        if "weights" not in edge:
+            raise InputError(f"In {title}, {where} are missing.")
+        weights = _numbers(title, edge["weights"], where)
+        shape = (len(node_weights[i]), len(node_weights[j]))
+        if len(weights) != shape[0] * shape[1]:
+            raise InputError(
+                f"In {title}, {where} are {len(weights)} numbers, but its variables have "
+                f"{shape[0]} × {shape[1]} states."
+            )
+        edge_weights[i, j] = weights.reshape(shape)
+    return PairwiseMRF.from_tables(node_weights, edge_weights, names=names, labels=tuple(labels))
+
+
+def _labels(title: str, node: Record, name: str, states: int) -> tuple[str, ...]:
+    if "labels" not in node:
+        return tuple(str(k) for k in range(states))
+    value = node["labels"]
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = None
+    if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
+        raise InputError(f"In {title}, the labels of {shown(name)} are no list of texts.")
+    if len(value) != states:
+        raise InputError(
+            f"In {title}, {shown(name)} has {len(value)} labels but weights for {states} states."
+        )
+    return tuple(value)
+
+
+def _numbers(title: str, value: Any, where: str) -> np.ndarray:
+    """Return a list of numbers, or their text with blanks between, as a flat array.
+
+    None stands for −∞, the weight of a zero potential, which JSON cannot write.
+    """
+    items: list[Any] = value.split() if isinstance(value, str) else list(_flat(value))
+    numbers = np.empty(len(items))
+    for k, item in enumerate(items):
+        number = -math.inf if item is None else as_number(item)
+        if number is None or math.isnan(number) or number == math.inf:
+            raise InputError(f"In {title}, {where} hold {shown(item)}, which is not a number.")
+        numbers[k] = number
+    return numbers
+
+
+def _flat(value: Any) -> Iterable[Any]:
+    rows = value if isinstance(value, list) else [value]
+    for row in rows:
+        yield from row if isinstance(row, list) else [row]
+
+
+# ------------------------------------------------------------------------ graphs from elsewhere
+
+
+def _ising(
+    title: str,
+    nodes: Sequence[Record],
+    edges: Sequence[Record],
+    ends: Sequence[tuple[int, int]],
+    names: tuple[str, ...],
+) -> ModelFile:
+    if not any("weight" in edge for edge in edges):
+        raise InputError(
+            f"{title} holds a graph but no model: its nodes and edges have no potentials "
+            "(weights), and its edges no number called weight. A file graph.graphml of this "
+            "program has the potentials; so has model.uai."
+        )
+    edge_weights = {}
+    for edge, (i, j) in zip(edges, ends, strict=True):
+        where = f"the edge {shown(names[i])} – {shown(names[j])}"
+        if "weight" not in edge:
+            raise InputError(f"In {title}, {where} has no weight, but others have one.")
+        weight = _finite(title, edge["weight"], f"the weight of {where}")
+        edge_weights[i, j] = np.array([[weight, -weight], [-weight, weight]])
+    fields = [
+        _finite(title, node.get("field", 0.0), f"the field of {shown(name)}")
+        for node, name in zip(nodes, names, strict=True)
+    ]
+    model = PairwiseMRF.from_tables(
+        [np.array([-field, field]) for field in fields],
+        edge_weights,
+        names=names,
+        labels=(ISING_LABELS,) * len(names),
+    )
+    has_fields = any("field" in node for node in nodes)
+    fields_told = " and a node with field h contributes h·xᵢ" if has_fields else ""
+    note = (
+        f"{title} has one number an edge and no potentials, so it is read as an Ising model: every "
+        f"variable is −1 or +1, an edge of weight w contributes w·xᵢ·xⱼ{fields_told}."
+    )
+    return ModelFile(model, (note,))
+
+
+def _finite(title: str, value: Any, where: str) -> float:
+    number = as_number(value)
+    if number is None or not math.isfinite(number):
+        raise InputError(f"In {title}, {where} is {shown(value)}, which is not a finite number.")
+    return number
+
+
+def as_number(value: Any) -> float | None:
+    """Return a number, or text that says one, as a float; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def shown(value: Any) -> str:
+    """Return somebody's text quoted, and cut to a length that fits a sentence."""
+    text = str(value)
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")

@@ -1,0 +1,64 @@
+"""Tables of a model and of its marginals: edges, and every state's probability, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graftviz.inference import Beliefs
+from graftviz.inspection import mutual_informations
+from graftviz.model import PairwiseMRF
+
+MODEL_EDGE_COLUMNS = ("source", "target", "weight_norm", "mutual_information")
+MARGINAL_COLUMNS = ("variable", "state", "probability")
+EVIDENCE_COLUMN = "probability_given_evidence"
+
+
+def model_edges_csv(model: PairwiseMRF, beliefs: Beliefs | None = None) -> str:
+    """Return one line per edge in the order of the model: two names and ‖w_ij‖₂.
+
+    With `beliefs` a column holds the mutual information of both variables, in nats.
+    """
+    columns: list[Sequence[Any]] = [
+        [model.names[i] for i, _ in model.edges.tolist()],
+        [model.names[j] for _, j in model.edges.tolist()],
+        model.edge_norms().tolist(),
+    ]
+    if beliefs is not None:
+        columns.append(mutual_informations(beliefs.edge).tolist())
+    return _csv(MODEL_EDGE_COLUMNS[: len(columns)], zip(*columns, strict=True))
+
+
+def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = None) -> str:
+    """Return one line per state of every variable, with its probability.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    before : Beliefs
+        Without evidence.
+    after : Beliefs, optional
+        Given evidence; fills a fourth column.
+    """
+    flat = [np.concatenate(beliefs.node) for beliefs in (before, after) if beliefs is not None]
+    states = (
+        (name, label)
+        for name, labels in zip(model.names, model.labels, strict=True)
+        for label in labels
+    )
+    numbers = np.stack(flat, axis=1).tolist()
+    rows = ((*state, *values) for state, values in zip(states, numbers, strict=True))
+    header = MARGINAL_COLUMNS if after is None else (*MARGINAL_COLUMNS, EVIDENCE_COLUMN)
+    return _csv(header, rows)
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,81 @@
+"""Node-link JSON: a model for D3 and other programs for the web, and for networkx; and back.
+
+It is what networkx calls node-link data, with nodes and edges as
+:mod:`graftviz.formats.model_records` has them, so the file can be read as the same model again.
+A weight of −∞ (a zero potential) is null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from graftviz.errors import InputError
+from graftviz.formats.files import read_bytes
+from graftviz.formats.model_records import ModelFile, model_of_records, model_records
+from graftviz.formats.result_json import json_value
+from graftviz.formats.tables import activation_steps
+from graftviz.model import PairwiseMRF
+from graftviz.runs import Result
+
+
+def node_link_json(model: PairwiseMRF, steps: Sequence[int] | None = None) -> str:
+    """Return a model as node-link JSON (ASCII only, so that any name survives).
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    steps : sequence of int, optional
+        The step in which each edge was activated.
+    """
+    nodes, edges = model_records(model, steps)
+    # A line a node and a line an edge: small enough to look at, and to compare by lines.
+    return (
+        '{"directed": false, "multigraph": false, "graph": {},\n"nodes": [\n'
+        + ",\n".join(_line(node) for node in nodes)
+        + '\n],\n"edges": [\n'
+        + ",\n".join(_line(edge) for edge in edges)
+        + "\n]}\n"
+    )
+
+
+def result_node_link(result: Result) -> str:
+    """Return the learned model as node-link JSON, every edge with the step that activated it."""
+    return node_link_json(result.model, activation_steps(result).tolist())
+
+
+def read_node_link(path: Path | str) -> ModelFile:
+    """Read a model from node-link JSON; edges may be called links, as D3 has it.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, is no JSON or no graph, or does not fit together.
+    """
+    path = Path(path)
+    return parse_node_link(path.name, read_bytes(path))
+
+
+def parse_node_link(title: str, content: bytes) -> ModelFile:
+    """Read node-link JSON from memory; see :func:`read_node_link`."""
+    try:
+        graph = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):  # malformed JSON, no UTF-8, brackets without end
+        raise InputError(f"{title} is not valid JSON.") from None
+    nodes = graph.get("nodes") if isinstance(graph, dict) else None
+    edges = graph.get("edges", graph.get("links")) if isinstance(graph, dict) else None
+    return model_of_records(title, _records(title, nodes), _records(title, edges))
+
+
+def _records(title: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise InputError(
+            f'{title} is JSON, but no graph: it needs {{"nodes": [{{…}}], "edges": [{{…}}]}}.'
+        )
+    return value
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(json_value(record), allow_nan=False)

@@ -1,0 +1,114 @@
+"""SVG: the picture of a graph as a drawing that can be printed at any size, and edited.
+
+The same picture gives the same bytes. Degree is told by size and by viridis, kinds of edges by
+colour and by dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from graftviz.formats.graphml import xml_text
+from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.inspection.picture import GraphPicture
+from graftviz.layout.graph import FRAME
+
+SIZE = 1_000
+_MARGIN = 40
+_LABELS = 60  # of the nodes of largest degree
+# Five colours of viridis; between them it is nearly straight.
+_VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+# Okabe and Ito's vermilion and blue.
+_STYLES = {
+    COMMON: 'stroke="#7f7f7f"',
+    LOST: 'stroke="#d55e00" stroke-dasharray="9 5"',
+    GAINED: 'stroke="#0072b2" stroke-dasharray="2 4" stroke-linecap="round"',
+}
+
+
+def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
+    """Return a picture as SVG on white ground, with names beside the nodes of largest degree.
+
+    Parameters
+    ----------
+    picture : GraphPicture
+    names : sequence of str
+        Of all variables.
+    title : str
+        Read out by screen readers, and shown by viewers.
+    """
+    at = dict(zip(picture.nodes.tolist(), _scaled(picture.places).tolist(), strict=True))
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" role="img" '
+        'font-family="sans-serif">',
+        f"<title>{escape(xml_text(title))}</title>",
+        f'<rect width="{SIZE}" height="{SIZE}" fill="#ffffff"/>',
+        *_edges(picture, at),
+        *_nodes(picture, at, names),
+        *_labels(picture, at, names),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def viridis(share: float) -> str:
+    """Return viridis at 0 … 1 as a colour of the web."""
+    place = min(max(share, 0.0), 1.0) * (len(_VIRIDIS) - 1)
+    k = min(int(place), len(_VIRIDIS) - 2)
+    parts = zip(_VIRIDIS[k], _VIRIDIS[k + 1], strict=True)
+    mixed = (round(a + (b - a) * (place - k)) for a, b in parts)
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def _scaled(places: np.ndarray) -> np.ndarray:
+    scaled: np.ndarray = _MARGIN + places / FRAME * (SIZE - 2 * _MARGIN)
+    return scaled
+
+
+def _edges(picture: GraphPicture, at: dict[int, list[float]]) -> list[str]:
+    lines = []
+    for (i, j), strength, style in zip(
+        picture.edges.tolist(), picture.strengths.tolist(), picture.styles, strict=True
+    ):
+        (x1, y1), (x2, y2) = at[i], at[j]
+        lines.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {_STYLES[style]} '
+            f'stroke-width="{0.8 + 4.2 * strength:.2f}" stroke-opacity="0.75"/>'
+        )
+    return lines
+
+
+def _radius(picture: GraphPicture, degree: int) -> float:
+    largest = max(1, int(picture.degrees.max(initial=1)))
+    room = 260.0 / max(1.0, len(picture.nodes)) ** 0.5
+    return min(16.0, max(2.0, room * 0.35)) * (0.5 + 0.5 * (degree / largest) ** 0.5)
+
+
+def _nodes(picture: GraphPicture, at: dict[int, list[float]], names: Sequence[str]) -> list[str]:
+    largest = max(1, int(picture.degrees.max(initial=1)))
+    lines = []
+    for i, degree in zip(picture.nodes.tolist(), picture.degrees.tolist(), strict=True):
+        x, y = at[i]
+        lines.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_radius(picture, degree):.1f}" '
+            f'fill="{viridis(degree / largest)}" stroke="#1b2430" stroke-width="0.8">'
+            f"<title>{escape(xml_text(names[i]))}, degree {degree}</title></circle>"
+        )
+    return lines
+
+
+def _labels(picture: GraphPicture, at: dict[int, list[float]], names: Sequence[str]) -> list[str]:
+    busiest = np.argsort(-picture.degrees, kind="stable")[:_LABELS]
+    lines = []
+    for k in busiest.tolist():
+        i, degree = int(picture.nodes[k]), int(picture.degrees[k])
+        x, y = at[i]
+        lines.append(
+            f'<text x="{x + _radius(picture, degree) + 3:.1f}" y="{y + 4:.1f}" font-size="12" '
+            'fill="#1b2430" stroke="#ffffff" stroke-width="3" paint-order="stroke">'
+            f"{escape(xml_text(names[i]))}</text>"
+        )
+    return lines

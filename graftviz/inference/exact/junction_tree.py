@@ -1,0 +1,364 @@
+"""The junction tree of an elimination order: exact marginals, log Z, pairs and samples."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.inference.beliefs import Beliefs
+from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
+from graftviz.inference.exact.draws import draw
+from graftviz.inference.exact.lazily import lazily
+from graftviz.inference.exact.ordering import Scopes
+from graftviz.inference.exact.plan import (
+    EliminationPlan,
+    allowed_bytes,
+    plan_for,
+    refuse_if_too_large,
+)
+from graftviz.inference.exact.structure import Cliques, Tables
+from graftviz.inference.exact.tables import sweep
+from graftviz.model import PairwiseMRF
+
+_CHUNK = 20_000_000  # entries gone through between two reports of progress
+_UNIFORMS = 1_000_000  # random numbers drawn at a time
+
+Progress = Callable[[int, int], None]
+
+
+class JunctionTree:
+    """Exact inference on a pairwise model of any discrete variables, given evidence.
+
+    Every variable is summed out along an elimination order (bucket elimination: Dechter, "Bucket
+    elimination: a unifying framework for reasoning", 1999); the cliques that this makes are a
+    junction tree (Lauritzen and Spiegelhalter, 1988), over which marginals come back. Time and
+    memory are exponential in the width of the order: see `plan`.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+        Weights of -inf are allowed.
+    evidence : mapping, optional
+        States of observed variables, by index or name and by index or label.
+    max_memory : int, optional
+        Bytes that all tables together may take; default: 80 % of what is free.
+    order : sequence of int, optional
+        Elimination order; default: the best one found.
+    progress : callable, optional
+        ``progress(done, total)`` is told how many entries have been gone through.
+
+    Raises
+    ------
+    InputError
+        Before anything is allocated, when tables would need more memory; and for bad evidence.
+    """
+
+    def __init__(
+        self,
+        model: PairwiseMRF,
+        evidence: Evidence | None = None,
+        max_memory: int | None = None,
+        *,
+        order: Sequence[int] | np.ndarray | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.model = model
+        self.evidence = checked_evidence(model, evidence)
+        self._given = conditioned(model, self.evidence)
+        self._max_memory = max_memory
+        self._progress = progress
+        self._done = 0
+        self._lock = threading.RLock()  # a way down writes over what others may be about to read
+        self._tables: Tables | None = None  # after a way up, until a way down writes over them
+        self._log_partition: float | None = None
+        self.plan: EliminationPlan = plan_for(self._given.model, allowed_bytes(max_memory), order)
+        refuse_if_too_large(self.plan, max_memory)
+        self._pairs: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, ...]]]] = {}
+
+    @property
+    def work(self) -> int:
+        """Entries that the way up and the way down will go through: the total of progress."""
+        return self.plan.total_entries * (2 if self.plan.segments == 1 else 3)
+
+    @property
+    def log_partition(self) -> float:
+        """Log of the sum over all joint states that agree with the evidence; -inf for none."""
+        with self._lock:
+            if self._log_partition is None:
+                self._collected()
+            assert self._log_partition is not None
+            return self._log_partition
+
+    def node(self, i: int) -> np.ndarray:
+        """Return p(x_i | evidence), shape (s_i,), read-only.
+
+        Raises
+        ------
+        InputError
+            When the evidence has probability zero. So do all methods below.
+        """
+        return self._beliefs.node[i]
+
+    def edge(self, e: int) -> np.ndarray:
+        """Return p(x_i, x_j | evidence) of the e-th edge of the model, shape (s_i, s_j)."""
+        return self._beliefs.edge[e]
+
+    def beliefs(self) -> Beliefs:
+        """Return the marginals of all variables and edges."""
+        return self._beliefs
+
+    def pair(self, i: int, j: int) -> np.ndarray:
+        """Return p(x_i, x_j | evidence) of any two variables, shape (s_i, s_j), read-only.
+
+        An edge of the model is looked up. Any other pair takes a pass for each state of one of
+        the two: p(x_i, x_j) = p(x_i) p(x_j | x_i); the passes are kept for further pairs of i.
+        """
+        i, j = self.model.index_of(i), self.model.index_of(j)
+        if i == j:
+            return _read_only(np.diag(self.node(i)))
+        if i in self.evidence or j in self.evidence or self._component[i] != self._component[j]:
+            return _read_only(np.outer(self.node(i), self.node(j)))
+        if (e := self._edge_between(i, j)) is not None:
+            return self.edge(e) if i < j else self.edge(e).T
+        if i not in self._pairs and (
+            j in self._pairs or self.model.cardinalities[j] < self.model.cardinalities[i]
+        ):
+            return self.pair(j, i).T
+        shares, given = self._given_each_state(i)
+        rows = [share * marginals[j] for share, marginals in zip(shares, given, strict=True)]
+        return _read_only(np.array(rows))
+
+    def sample(self, rows: int = 1, seed: int = 0) -> np.ndarray:
+        """Draw independent joint states given the evidence.
+
+        Returns
+        -------
+        codes : int64 array, shape (variables, rows)
+
+        Raises
+        ------
+        InputError
+            For fewer than one row or a negative seed.
+        """
+        if rows < 1:
+            raise InputError(f"A sample needs at least 1 row; got {rows}.")
+        if seed < 0:
+            raise InputError(f"A seed must be 0 or a positive whole number; got {seed}.")
+        rng = np.random.default_rng(seed)
+        by_place = np.zeros((self.model.n_variables, rows), dtype=np.int64)
+        step = max(_UNIFORMS // rows, 1)
+        with self._lock:
+            for tables, begin, end in self._way_down(writes=False):
+                for last in range(end, begin, -step):
+                    first = max(last - step, begin)
+                    uniforms = rng.random((last - first, rows))
+                    draw(self._cliques, tables, first, last, uniforms, by_place)
+        codes = np.empty_like(by_place)
+        codes[self.plan.order] = by_place
+        for i, state in self.evidence.items():
+            codes[i] = state
+        return _read_only(codes)
+
+    # The passes
+
+    @lazily
+    def _cliques(self) -> Cliques:
+        assert self.plan.scopes is not None
+        return _cliques(self._given.model, self.plan.scopes)
+
+    def _collected(self) -> Tables:
+        """Return the tables as they are after the way up."""
+        if self._tables is not None:
+            return self._tables
+        plan, model = self.plan, self._given.model
+        layout = plan.layout
+        assert layout is not None
+        n, fixed = model.n_variables, 2 * len(model.weights)
+        tables = Tables(
+            entries=np.empty(fixed + layout.entries),
+            message_at=layout.first + fixed,
+            belief_at=layout.belief + fixed,
+            is_log=np.zeros(n, dtype=np.bool_),
+            in_logs=np.zeros(n, dtype=np.bool_),
+            span=np.zeros(n),
+            log_scale=np.zeros(n),
+        )
+        for begin, end in self._chunks(0, n):
+            if not sweep(self._cliques, tables, model.weights, begin, end, -1, False):
+                self._log_partition = -np.inf
+                return tables
+            self._advance(begin, end)
+        self._tables, self._log_partition = tables, float(tables.log_scale.sum())
+        return tables
+
+    def _way_down(self, *, writes: bool) -> Iterator[tuple[Tables, int, int]]:
+        """Yield segments of the order, last first, each with the messages that it needs.
+
+        With `writes`, beliefs are going to be written where messages lie that have been used.
+        """
+        if self.log_partition == -np.inf:
+            told = "This evidence has" if self.evidence else "Every joint state of this model has"
+            raise InputError(f"{told} probability zero, so there is nothing to infer.")
+        layout = self.plan.layout
+        assert layout is not None
+        fixed, weights = 2 * len(self._given.model.weights), self._given.model.weights
+        bounds = layout.bounds.tolist()
+        tables = self._collected()
+        if writes or self.plan.segments > 1:
+            self._tables = None
+        for begin, end in zip(bounds[-2::-1], bounds[:0:-1], strict=True):
+            if end < bounds[-1]:
+                again = np.flatnonzero(layout.again[begin:end] >= 0) + begin
+                tables.message_at[again] = layout.again[again] + fixed
+                for first, last in self._chunks(begin, end):
+                    sweep(self._cliques, tables, weights, first, last, end, False)
+                    self._advance(first, last)
+            yield tables, begin, end
+
+    @lazily
+    def _beliefs(self) -> Beliefs:
+        for tables, begin, end in self._way_down(writes=True):
+            for first, last in reversed(list(self._chunks(begin, end))):
+                sweep(self._cliques, tables, self._given.model.weights, first, last, -1, True)
+                self._advance(first, last)
+        nodes, edges = _marginals(self._given.model, self.plan.order, tables.entries)
+        found = Beliefs(
+            node=nodes,
+            edge=edges,
+            log_partition=self.log_partition,
+            converged=True,
+            sweeps=1,
+            residual=0.0,
+            method="exact",
+            log_partition_is="exact",
+        )
+        return self._given.extended(found)
+
+    def _chunks(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield stretches of the order of moderate work."""
+        assert self.plan.scopes is not None
+        sizes = self.plan.scopes.clique_sizes
+        at = begin
+        while at < end:
+            work, last = float(sizes[at]), at + 1
+            while last < end and work + sizes[last] <= _CHUNK:
+                work += float(sizes[last])
+                last += 1
+            yield at, last
+            at = last
+
+    def _advance(self, begin: int, end: int) -> None:
+        """Report that a stretch of the order has been gone through."""
+        if self._progress is not None:
+            assert self.plan.scopes is not None
+            self._done += round(self.plan.scopes.clique_sizes[begin:end].sum())
+            self._progress(min(self._done, self.work), self.work)
+
+    def _edge_between(self, i: int, j: int) -> int | None:
+        starts, neighbours, edges = self.model.incidence
+        begin, end = int(starts[i]), int(starts[i + 1])
+        at = begin + int(np.searchsorted(neighbours[begin:end], j))
+        return int(edges[at]) if at < end and neighbours[at] == j else None
+
+    @lazily
+    def _component(self) -> np.ndarray:
+        """Return for each variable the place where its component's elimination ends."""
+        assert self.plan.scopes is not None
+        parent = self.plan.scopes.parent
+        root = np.arange(len(parent))
+        for k in range(len(parent) - 1, -1, -1):
+            if parent[k] >= 0:
+                root[k] = root[parent[k]]
+        by_variable = np.empty_like(root)
+        by_variable[self.plan.order] = root
+        return by_variable
+
+    def _given_each_state(self, i: int) -> tuple[np.ndarray, list[tuple[np.ndarray, ...]]]:
+        """Return p(x_i), and for each state of i the marginals given it."""
+        if i not in self._pairs:
+            shares, given = self.node(i), []
+            for state, share in enumerate(shares):
+                if share > 0.0:
+                    tree = JunctionTree(
+                        self.model,
+                        dict(self.evidence) | {i: state},
+                        self._max_memory,
+                        order=self.plan.order,
+                    )
+                    given.append(tree.beliefs().node)
+                else:
+                    given.append(tuple(np.zeros(int(s)) for s in self.model.cardinalities))
+            self._pairs[i] = shares, given
+        return self._pairs[i]
+
+
+def _cliques(model: PairwiseMRF, scopes: Scopes) -> Cliques:
+    """Sort the potentials of a model to the places that sum them out."""
+    n = model.n_variables
+    order, parent = scopes.order, scopes.parent
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    ends = place[model.edges]
+    earlier, later = ends.min(axis=1), ends.max(axis=1)
+    owner = np.concatenate([np.arange(n), earlier])
+    other = np.concatenate([np.full(n, -1), later]).astype(np.int64)
+    weight_at = np.concatenate([model.node_offsets[:-1][order], model.edge_offsets[:-1]])
+    # In the model the second variable of an edge runs fastest.
+    is_turned = np.concatenate([np.zeros(n, dtype=bool), ends[:, 0] < ends[:, 1]])
+    sort = np.argsort(owner, kind="stable")
+    value_at = weight_at[sort]
+    children = np.argsort(parent, kind="stable")
+    children = children[np.count_nonzero(parent < 0) :]
+    states = model.cardinalities[order]
+    return Cliques(
+        states=states,
+        starts=scopes.starts,
+        scopes=scopes.scopes,
+        parent=parent,
+        child_starts=_starts(parent[parent >= 0], n),
+        children=children,
+        potential_starts=_starts(owner, n),
+        other=other[sort],
+        value_at=value_at,
+        marginal_at=value_at + len(model.weights),
+        weight_at=value_at,
+        is_turned=is_turned[sort],
+        message_sizes=np.rint(scopes.clique_sizes / states).astype(np.int64),
+    )
+
+
+def _marginals(
+    model: PairwiseMRF, order: np.ndarray, entries: np.ndarray
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return the marginals of nodes and edges, which lie as the potentials do."""
+    flat = entries[len(model.weights) : 2 * len(model.weights)]
+    bounds, sizes = model.node_offsets.tolist(), model.cardinalities.tolist()
+    nodes = tuple(_shares(flat[a:b]) for a, b in itertools.pairwise(bounds))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    edges = []
+    spans = itertools.pairwise(model.edge_offsets.tolist())
+    for (i, j), (a, b) in zip(model.edges.tolist(), spans, strict=True):
+        if place[i] < place[j]:  # the variable that was summed out first runs fastest
+            edges.append(_shares(flat[a:b].reshape(sizes[j], sizes[i]).T))
+        else:
+            edges.append(_shares(flat[a:b].reshape(sizes[i], sizes[j])))
+    return nodes, tuple(edges)
+
+
+def _shares(table: np.ndarray) -> np.ndarray:
+    return _read_only(np.ascontiguousarray(table) / table.sum())
+
+
+def _starts(owner: np.ndarray, n: int) -> np.ndarray:
+    counts = np.bincount(owner, minlength=n)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array

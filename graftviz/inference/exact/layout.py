@@ -1,0 +1,259 @@
+"""Where every table lies while it is needed: planned before anything is allocated.
+
+All tables live in one array. Messages go up the tree in the order of elimination; then marginals
+come down in reverse, and each step down needs the messages that once came up to it. So either all
+messages are kept, or, when memory is short, the order is cut into segments: only the messages that
+cross into a segment are kept, and those inside it are worked out a second time when the way down
+gets there. That costs one more way up, whatever the number of segments.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+_MOST_LARGE = 4000  # tables that may have holes cut to their size
+_LEEWAYS = (0.0, 0.4)  # of a segment, by which a cut may be moved
+_STEPS = 8  # sizes of slots from one power of two to the next
+_HOLES, _HOLE_END, _SLOTS, _SLOT_END, _SPARE = range(5)
+_SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+
+
+class Layout(NamedTuple):
+    """Offsets of tables in one array.
+
+    Attributes
+    ----------
+    bounds : int64 array, shape (segments + 1,)
+        Where the segments of the order begin and end.
+    first, again, belief : int64 arrays, shape (n,)
+        Where the message of each place is written on the way up, where it is written when it is
+        worked out again (-1: it is not), and where its belief is written on the way down.
+    entries : int
+        Length of the array.
+    """
+
+    bounds: np.ndarray
+    first: np.ndarray
+    again: np.ndarray
+    belief: np.ndarray
+    entries: int
+
+
+class _Room(NamedTuple):
+    """What is free at a moment, for the kernels.
+
+    Attributes
+    ----------
+    hole_at, hole_end : int64 arrays
+        Holes for large tables, ascending; the last one has no end.
+    free_slot : int64 array, one per kind of small table
+        The first free slot; -1: none.
+    slot_at, next_slot : int64 arrays
+        Where a free slot lies, and the next one of its kind.
+    counts : int64 array, shape (5,)
+        Number of holes, end of the room used by large tables, entries used for slots, end of the
+        room used by slots, first spare entry for slots.
+    """
+
+    hole_at: np.ndarray
+    hole_end: np.ndarray
+    free_slot: np.ndarray
+    slot_at: np.ndarray
+    next_slot: np.ndarray
+    counts: np.ndarray
+
+
+def lay_out(parent: np.ndarray, sizes: np.ndarray, most_entries: float) -> Layout:
+    """Return the layout of the fewest segments that keeps to a number of entries.
+
+    Where none does, the one that takes least.
+
+    Parameters
+    ----------
+    parent : int64 array, shape (n,)
+        The place each message goes to, later in the order; -1 at roots.
+    sizes : int64 array, shape (n,)
+        Entries of each message.
+    most_entries : float
+    """
+    cuts = ((segments, leeway) for segments in _SEGMENTS for leeway in _LEEWAYS)
+    best = _layout(parent, sizes, 1, 0.0)
+    for segments, leeway in cuts:
+        if best.entries <= most_entries:
+            break
+        found = _layout(parent, sizes, segments, leeway)
+        if found.entries < best.entries:
+            best = found
+    return best
+
+
+def _layout(parent: np.ndarray, sizes: np.ndarray, segments: int, leeway: float) -> Layout:
+    bounds = _cut(parent, sizes, segments, leeway)
+    return Layout(bounds, *_place(parent, sizes, bounds))
+
+
+@njit(cache=True, nogil=True)
+def _cut(parent, sizes, segments, leeway):
+    """Cut the order into segments whose messages take about the same room.
+
+    Each cut is moved, by that share of a segment, to where the messages that cross it, which have
+    to be kept, take least.
+    """
+    n = len(parent)
+    bounds = np.empty(segments + 1, dtype=np.int64)
+    bounds[0], bounds[segments] = 0, n
+    crossing, total = np.zeros(n + 1), 0.0
+    for k in range(n):
+        total += sizes[k]
+        crossing[k + 1] += crossing[k] + (sizes[k] if parent[k] >= 0 else 0)
+        if parent[k] >= 0:
+            crossing[parent[k] + 1] -= sizes[k]
+    done, at = 0.0, 0
+    for g in range(1, segments):
+        while at < n and done < total * (g - leeway) / segments:
+            done += sizes[at]
+            at += 1
+        bounds[g] = at
+        while at < n and done < total * (g + leeway) / segments:
+            done += sizes[at]
+            at += 1
+            if crossing[at] <= crossing[bounds[g]]:
+                bounds[g] = at
+    return bounds
+
+
+def _place(
+    parent: np.ndarray, sizes: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return the last four fields of :class:`Layout`."""
+    large = max(int(sizes.sum()) // _MOST_LARGE, 1)
+    # Small tables are rounded up to few sizes and take turns with others of their size.
+    exponent = np.maximum(np.ceil(np.log2(sizes) * _STEPS), 0).astype(np.int64)
+    rounded = np.maximum(np.floor(2.0 ** (np.arange(exponent.max() + 1) / _STEPS)), 1)
+    room = np.maximum(rounded[exponent].astype(np.int64), sizes)
+    kinds, kind = np.unique(np.where(sizes <= large, room, -1), return_inverse=True)
+    starts = np.searchsorted(np.sort(parent), np.arange(-1, len(parent) + 1))
+    children = np.argsort(parent, kind="stable")
+    kind = np.where(kinds[kind] < 0, -1, kind).astype(np.int64)
+    found = _allocate(parent, sizes, bounds, starts.astype(np.int64), children, kinds, kind)
+    return found[0], found[1], found[2], int(found[3])
+
+
+@njit(cache=True, nogil=True)
+def _allocate(parent, sizes, bounds, starts, children, kinds, kind):
+    """Give every table a place for the time it lives.
+
+    Small tables, those with a kind, lie in slots of their kind's size; large ones in holes.
+    """
+    n, last = len(parent), len(bounds) - 2
+    segment = np.empty(n, dtype=np.int64)
+    for g in range(last + 1):
+        segment[bounds[g] : bounds[g + 1]] = g
+    first, again = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    belief = np.full(n, -1, dtype=np.int64)
+    room = _Room(
+        np.empty(3 * n + 8, dtype=np.int64),
+        np.empty(3 * n + 8, dtype=np.int64),
+        np.full(len(kinds), -1, dtype=np.int64),
+        np.empty(3 * n + 8, dtype=np.int64),
+        np.empty(3 * n + 8, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
+    )
+    room.hole_at[0], room.hole_end[0] = 0, np.int64(2**62)
+    room.counts[_HOLES], room.counts[_SPARE] = 1, -1
+    for k in range(n):
+        first[k] = _take(room, kinds, kind[k], sizes[k])
+        if segment[k] != last:
+            for at in range(starts[k + 1], starts[k + 2]):
+                c = children[at]
+                if segment[c] == segment[k]:
+                    _give(room, kind[c], first[c], sizes[c])
+    for g in range(last, -1, -1):
+        if g != last:
+            for k in range(bounds[g], bounds[g + 1]):
+                if parent[k] >= 0 and segment[parent[k]] == g:
+                    again[k] = _take(room, kinds, kind[k], sizes[k])
+        for k in range(bounds[g + 1] - 1, bounds[g] - 1, -1):
+            if parent[k] < 0:
+                belief[k] = _take(room, kinds, kind[k], sizes[k])
+            for at in range(starts[k + 1], starts[k + 2]):
+                belief[children[at]] = _take(room, kinds, kind[children[at]], sizes[children[at]])
+            for at in range(starts[k + 1], starts[k + 2]):
+                c = children[at]
+                _give(room, kind[c], again[c] if again[c] >= 0 else first[c], sizes[c])
+            _give(room, kind[k], belief[k], sizes[k])
+    # Slots lie before the holes; large tables move behind them all.
+    slots = room.counts[_SLOT_END]
+    for k in range(n):
+        if kind[k] < 0:
+            first[k] += slots
+            belief[k] += slots
+            again[k] += slots if again[k] >= 0 else 0
+    return first, again, belief, slots + room.counts[_HOLE_END]
+
+
+@njit(cache=True, nogil=True)
+def _take(room, kinds, kind, size):
+    """Take room for a table; return where."""
+    if kind >= 0:
+        slot = room.free_slot[kind]
+        if slot >= 0:
+            room.free_slot[kind] = room.next_slot[slot]
+            at = room.slot_at[slot]
+            room.next_slot[slot] = room.counts[_SPARE]  # the entry itself can be used again
+            room.counts[_SPARE] = slot
+            return at
+        at = room.counts[_SLOT_END]
+        room.counts[_SLOT_END] += kinds[kind]
+        return at
+    hole_at, hole_end, holes = room.hole_at, room.hole_end, room.counts[_HOLES]
+    h = 0
+    while hole_end[h] - hole_at[h] < size:
+        h += 1
+    at = hole_at[h]
+    hole_at[h] += size
+    room.counts[_HOLE_END] = max(room.counts[_HOLE_END], at + size)
+    if hole_at[h] == hole_end[h]:
+        for later in range(h, holes - 1):
+            hole_at[later], hole_end[later] = hole_at[later + 1], hole_end[later + 1]
+        room.counts[_HOLES] = holes - 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _give(room, kind, at, size):
+    """Give the room of a table back."""
+    if kind >= 0:
+        slot = room.counts[_SPARE]
+        if slot >= 0:
+            room.counts[_SPARE] = room.next_slot[slot]
+        else:
+            slot = room.counts[_SLOTS]
+            room.counts[_SLOTS] += 1
+        room.slot_at[slot], room.next_slot[slot] = at, room.free_slot[kind]
+        room.free_slot[kind] = slot
+        return
+    hole_at, hole_end, holes = room.hole_at, room.hole_end, room.counts[_HOLES]
+    h = holes
+    while h > 0 and hole_at[h - 1] > at:
+        h -= 1
+    end = at + size
+    joins_before = h > 0 and hole_end[h - 1] == at
+    if h < holes and hole_at[h] == end:
+        if not joins_before:
+            hole_at[h] = at
+            return
+        hole_end[h - 1] = hole_end[h]
+        for later in range(h, holes - 1):
+            hole_at[later], hole_end[later] = hole_at[later + 1], hole_end[later + 1]
+        room.counts[_HOLES] = holes - 1
+    elif joins_before:
+        hole_end[h - 1] = end
+    else:
+        for later in range(holes, h, -1):
+            hole_at[later], hole_end[later] = hole_at[later - 1], hole_end[later - 1]
+        hole_at[h], hole_end[h] = at, end
+        room.counts[_HOLES] = holes + 1

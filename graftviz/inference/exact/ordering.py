@@ -1,0 +1,367 @@
+"""In which order to sum variables out, so that no table grows larger than it must.
+
+Finding the best order is NP-hard; several greedy ones are found and the cheapest is taken. Fill-in
+is what counts: summing a variable out joins all its neighbours, and an order is good when few of
+them were strangers. Only edges that exist are stored, so a forest of 100,000 variables is as quick
+as its size says; where every choice left would make a table of more than 2⁶² entries, the search
+ends, because no such table will ever be made.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.inference.exact.traversal import depth_first, sweeps
+from graftviz.model import PairwiseMRF
+
+MOST_BITS = 62.0  # log₂ of the largest table worth looking at
+_MOST_NEIGHBOURS = 64  # above, a clique of binary variables would pass it
+_EMPTY = -1
+_FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
+_MIN_FILL, _WEIGHTED_FILL, _MIN_WEIGHT = 0, 1, 2
+_HOPELESS = 1000  # variables left, all joined to too many: no other order will do
+_RESTARTS = 24
+_RESTART_WORK = 3_000_000  # edges looked at, above which random restarts are not worth their time
+
+
+class Scopes(NamedTuple):
+    """What is left to join when each variable is summed out, in the order of elimination.
+
+    Places count along the order: place k is the k-th variable to be summed out.
+
+    Attributes
+    ----------
+    order : int64 array, shape (n,)
+        The variable at each place.
+    starts, scopes : int64 arrays, shapes (n + 1,) and (total,)
+        ``scopes[starts[k] : starts[k + 1]]``: the places, ascending, of the variables that the
+        message of place k is about.
+    parent : int64 array, shape (n,)
+        The first of them, where the message goes; -1 where it is about none.
+    clique_sizes : float64 array, shape (n,)
+        Joint states of the variable at each place and those of its scope.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    scopes: np.ndarray
+    parent: np.ndarray
+    clique_sizes: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """Variables of the largest scope."""
+        return int(np.diff(self.starts).max())
+
+    @property
+    def work(self) -> float:
+        """Entries of all cliques together."""
+        return float(self.clique_sizes.sum())
+
+
+def best_scopes(model: PairwiseMRF) -> Scopes | None:
+    """Return the cheapest elimination found; None if every one passes 2⁶² entries.
+
+    The candidates: min-fill, ties broken by the size of the table; fill weighted by numbers of
+    states; the smallest table first; the order of the variables and its reverse (models of time
+    and space are often numbered along their narrow side); breadth-first sweeps from both ends of
+    the graph; and, for graphs where it takes no time, min-fill with random ties. The tree of the
+    cheapest is gone through depth first, so that few messages wait at a time.
+    """
+    best = _cheapest(model)
+    if best is None:
+        return None
+    order = best.order[depth_first(best.parent, best.clique_sizes)]
+    return scopes_along(model, order)
+
+
+def _cheapest(model: PairwiseMRF) -> Scopes | None:
+    incidence = model.incidence
+    bits = np.log2(model.cardinalities.astype(np.float64))
+    sizes = model.cardinalities.astype(np.float64)
+    best: Scopes | None = None
+
+    def consider(order: np.ndarray) -> None:
+        nonlocal best
+        most = np.inf if best is None else best.work
+        found = _scopes(order, incidence.starts, incidence.neighbours, sizes, most)
+        if found[0]:
+            best = Scopes(order, *found[1:])
+
+    none, work = np.zeros(model.n_variables), 0
+    for kind in (_MIN_WEIGHT, _MIN_FILL, _WEIGHTED_FILL):
+        done, order, looked = greedy_order(
+            incidence.starts, incidence.neighbours, bits, kind, none, MOST_BITS
+        )
+        work = max(work, looked)
+        if done:
+            consider(order)
+        if best is not None and best.width <= 1:
+            return best  # no order is better
+        if not done and model.n_variables - len(order) > _HOPELESS:
+            break
+    for order in sweeps(incidence.starts, incidence.neighbours):
+        consider(order)
+    if best is not None and work * _RESTARTS <= _RESTART_WORK:
+        rng = np.random.default_rng(0)
+        for _ in range(_RESTARTS):
+            ties = rng.random(model.n_variables)
+            done, order, _ = greedy_order(
+                incidence.starts, incidence.neighbours, bits, _MIN_FILL, ties, MOST_BITS
+            )
+            if done:
+                consider(order)
+    return best
+
+
+def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Scopes | None:
+    """Return what eliminating in a given order joins; None if a table passes 2⁶² entries."""
+    incidence = model.incidence
+    sizes = model.cardinalities.astype(np.float64)
+    order = np.ascontiguousarray(order, dtype=np.int64)
+    found = _scopes(order, incidence.starts, incidence.neighbours, sizes, np.inf)
+    return Scopes(order, *found[1:]) if found[0] else None
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _place_of(keys, key):
+    """Return where a key stands in an open-addressing table, or the free place it would take."""
+    mask = len(keys) - 1
+    at = np.int64((np.uint64(key) * _FIBONACCI) >> np.uint64(20)) & mask
+    while keys[at] != _EMPTY and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
+def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
+    """Sum out, again and again, the variable that looks cheapest.
+
+    Parameters
+    ----------
+    starts, neighbours : int64 arrays
+        Neighbour lists.
+    bits : float64 array, shape (n,)
+        log₂ of each variable's number of states.
+    kind : int
+        0: fewest new edges; 1: new edges weighted by the bits of their ends; 2: smallest table.
+    ties : float64 array, shape (n,)
+        Breaks the ties that are left.
+    most_bits : float
+
+    Returns
+    -------
+    done : bool
+        False if only tables beyond `most_bits` were left.
+    order : int64 array, shape (n,)
+        Shorter if not done.
+    work : int
+        Pairs of neighbours looked at.
+    """
+    n = len(starts) - 1
+    # Neighbours stand in chunks that move to the end of the pool when they grow.
+    begin, length = starts[:n].copy(), np.empty(n, dtype=np.int64)
+    room = np.empty(n, dtype=np.int64)
+    pool = np.empty(2 * len(neighbours) + 16, dtype=np.int64)
+    used = len(neighbours)
+    for at in range(used):
+        pool[at] = neighbours[at]
+    n_keys = 16
+    while n_keys < 2 * len(neighbours) + 2:
+        n_keys *= 2
+    keys = np.full(n_keys, _EMPTY, dtype=np.int64)
+    stored = 0
+    degree = np.empty(n, dtype=np.int64)
+    around = np.zeros(n)  # bits of all living neighbours
+    for i in range(n):
+        length[i] = degree[i] = room[i] = starts[i + 1] - starts[i]
+        for k in range(starts[i], starts[i + 1]):
+            around[i] += bits[neighbours[k]]
+            if i < neighbours[k]:
+                key = i * n + neighbours[k]
+                keys[_place_of(keys, key)] = key
+                stored += 1
+    gone = np.zeros(n, dtype=np.bool_)
+    fill = np.zeros(n)  # what joining the neighbours would cost; stale where too many
+    version = np.zeros(n, dtype=np.int64)
+    order = np.empty(n, dtype=np.int64)
+    heap = [(0.0, 0.0, 0.0, np.int64(-1), np.int64(0))]
+    heap.clear()
+    due = np.empty(n, dtype=np.int64)  # nodes whose price must be worked out anew
+    is_due = np.zeros(n, dtype=np.bool_)
+    n_due = n
+    for i in range(n):
+        due[i], is_due[i] = i, True
+    work = n
+    for step in range(n):
+        for at in range(n_due):
+            i = due[at]
+            is_due[i] = False
+            if gone[i]:
+                continue
+            version[i] += 1
+            size = bits[i] + around[i]
+            if degree[i] > _MOST_NEIGHBOURS or size > most_bits:
+                continue
+            kept = 0
+            for k in range(begin[i], begin[i] + length[i]):
+                if not gone[pool[k]]:
+                    pool[begin[i] + kept] = pool[k]
+                    kept += 1
+            length[i] = kept
+            if kind == _MIN_WEIGHT:
+                heapq.heappush(heap, (size, 0.0, ties[i], i, version[i]))
+                continue
+            work += kept * kept
+            total = 0.0
+            for p in range(begin[i], begin[i] + kept):
+                a = pool[p]
+                for q in range(p + 1, begin[i] + kept):
+                    b = pool[q]
+                    key = a * n + b if a < b else b * n + a
+                    if keys[_place_of(keys, key)] == _EMPTY:
+                        total += 1.0 if kind == _MIN_FILL else bits[a] * bits[b]
+            fill[i] = total
+            heapq.heappush(heap, (total, size, ties[i], i, version[i]))
+        n_due = 0
+        pivot = np.int64(-1)
+        while len(heap) > 0:
+            entry = heapq.heappop(heap)
+            if not gone[entry[3]] and entry[4] == version[entry[3]]:
+                pivot = entry[3]
+                break
+        if pivot < 0:
+            return False, order[:step], work
+        order[step] = pivot
+        gone[pivot] = True
+        first, last = begin[pivot], begin[pivot] + length[pivot]
+        for p in range(first, last):
+            a = pool[p]
+            if gone[a]:
+                continue
+            degree[a] -= 1
+            around[a] -= bits[pivot]
+            if not is_due[a]:
+                is_due[a] = True
+                due[n_due] = a
+                n_due += 1
+        for p in range(first, last):
+            a = pool[p]
+            if gone[a]:
+                continue
+            for q in range(p + 1, last):
+                b = pool[q]
+                if gone[b]:
+                    continue
+                key = a * n + b if a < b else b * n + a
+                place = _place_of(keys, key)
+                if keys[place] == key:
+                    continue
+                keys[place] = key
+                stored += 1
+                if 2 * stored > len(keys):
+                    larger = np.full(2 * len(keys), _EMPTY, dtype=np.int64)
+                    for old in keys:
+                        if old != _EMPTY:
+                            larger[_place_of(larger, old)] = old
+                    keys = larger
+                for side in range(2):
+                    i, j = (a, b) if side == 0 else (b, a)
+                    if length[i] == room[i]:
+                        wanted = 2 * room[i] + 2
+                        if used + wanted > len(pool):
+                            pool = _longer(pool, used, 2 * len(pool) + wanted)
+                        for at in range(length[i]):
+                            pool[used + at] = pool[begin[i] + at]
+                        begin[i], room[i] = used, wanted
+                        used += wanted
+                    pool[begin[i] + length[i]] = j
+                    length[i] += 1
+                    degree[i] += 1
+                    around[i] += bits[j]
+                if kind == _MIN_WEIGHT:
+                    continue
+                # Who knows both ends has one pair less to join.
+                short, long = (a, b) if length[a] <= length[b] else (b, a)
+                for k in range(begin[short], begin[short] + length[short]):
+                    c = pool[k]
+                    if gone[c] or is_due[c] or c == long:
+                        continue
+                    key = c * n + long if c < long else long * n + c
+                    if keys[_place_of(keys, key)] == key:
+                        fill[c] -= 1.0 if kind == _MIN_FILL else bits[a] * bits[b]
+                        if degree[c] <= _MOST_NEIGHBOURS and bits[c] + around[c] <= most_bits:
+                            version[c] += 1
+                            price = (fill[c], bits[c] + around[c], ties[c], c, version[c])
+                            heapq.heappush(heap, price)
+    return True, order, work
+
+
+@njit(cache=True, nogil=True)
+def _scopes(order, starts, neighbours, sizes, most_work):
+    """Return whether the order is affordable and better, and the fields of :class:`Scopes`."""
+    n = len(order)
+    place = np.empty(n, dtype=np.int64)
+    for k in range(n):
+        place[order[k]] = k
+    begins = np.zeros(n + 1, dtype=np.int64)
+    scopes = np.empty(2 * len(neighbours) + 16, dtype=np.int64)
+    parent = np.full(n, -1, dtype=np.int64)
+    clique_sizes = np.empty(n)
+    first_child = np.full(n, -1, dtype=np.int64)
+    next_child = np.full(n, -1, dtype=np.int64)
+    mark = np.full(n, -1, dtype=np.int64)
+    work, most_entries = 0.0, 2.0**MOST_BITS
+    used = 0
+    for k in range(n):
+        i = order[k]
+        begin, entries = used, sizes[i]
+        mark[k] = k
+        if used + n - k > len(scopes):
+            scopes = _longer(scopes, used, 2 * len(scopes) + n)
+        for at in range(starts[i], starts[i + 1]):
+            p = place[neighbours[at]]
+            if p > k and mark[p] != k:
+                mark[p] = k
+                scopes[used] = p
+                used += 1
+                entries *= sizes[order[p]]
+        child = first_child[k]
+        while child >= 0:
+            for at in range(begins[child], begins[child + 1]):
+                p = scopes[at]
+                if mark[p] != k:
+                    mark[p] = k
+                    scopes[used] = p
+                    used += 1
+                    entries *= sizes[order[p]]
+            child = next_child[child]
+        clique_sizes[k] = entries
+        work += entries
+        if entries > most_entries or work >= most_work:
+            return False, begins, scopes, parent, clique_sizes
+        begins[k + 1] = used
+        if used > begin:
+            for at in range(begin + 1, used):
+                p, q = scopes[at], at
+                while q > begin and scopes[q - 1] > p:
+                    scopes[q] = scopes[q - 1]
+                    q -= 1
+                scopes[q] = p
+            parent[k] = scopes[begin]
+            next_child[k] = first_child[parent[k]]
+            first_child[parent[k]] = k
+    return True, begins, _longer(scopes, used, used), parent, clique_sizes
+
+
+@njit(cache=True, nogil=True)
+def _longer(array, used, length):
+    """Return an array of another length that begins with the first `used` entries of this one."""
+    grown = np.empty(length, dtype=array.dtype)
+    for at in range(used):
+        grown[at] = array[at]
+    return grown

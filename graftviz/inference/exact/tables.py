@@ -1,0 +1,343 @@
+"""The passes over tables: sum a variable out, and bring marginals back. Kernels.
+
+The clique of place k is its variable v and the variables S of its scope; its factors are the
+potentials of v with itself and with later variables, and the messages that were sent to k, all of
+them tables about v and some of S. The message of k is Σ_v of their product, a table about S; on the
+way down, the belief about S times p(v | S) = product / Σ_v product gives every factor's marginal.
+The product is never stored: it is worked out in blocks that stay in the processor's cache.
+
+Every table has its first place fastest, so v runs fastest in all factors of its clique. A block is
+v and as many of the first places of S as fit; factors that vary within a block are multiplied entry
+by entry, others once per block.
+
+Tables are scaled to a largest entry of 1 and multiplied as they are: no product grows, and what is
+lost to underflow is below 1e-300. Where that could matter to an entry of a message, its clique is
+worked out in logarithms instead, and so is every clique that gets a message too wide to be written
+without.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.inference.exact.blocks import (
+    add_to_table,
+    column_sums,
+    fill,
+    index_block,
+    join_column,
+    join_table,
+    run_length,
+    spread,
+    sum_out,
+)
+
+_BLOCK = 2048  # entries: 16 kB, so that a few of them stay in the innermost cache
+_TINY = 1e-280  # a sum of products below may have lost something to underflow
+_SAFE_SPAN = 600.0  # nats between the largest and the smallest positive entry of a table
+
+
+@njit(cache=True, nogil=True)
+def sweep(cliques, tables, weights, begin, end, only_to, down):
+    """Go through places `begin` … `end` - 1: upwards their messages, downwards their marginals.
+
+    Upwards with `only_to` ≥ 0, only messages that go to a place before it. Returns False as soon as
+    a message is zero everywhere.
+    """
+    for step in range(end - begin):
+        k = end - 1 - step if down else begin + step
+        parent = cliques.parent[k]
+        if not down and only_to >= 0 and (parent < 0 or parent >= only_to):
+            continue
+        # What is compiled once is called from one place: each call would be compiled anew.
+        again = True
+        while again:
+            if down:
+                _clear_beliefs(cliques, tables, k)
+                spans = 0.0
+            else:
+                spans = _prepare(cliques, tables, weights, k)
+            value_at, belief_at, strides = factors_of(cliques, tables, k)
+            if tables.in_logs[k]:
+                turn_to_logs(cliques, tables, k)
+            _work_out(cliques, tables, k, value_at, belief_at, strides, tables.in_logs[k], down)
+            again = spans > _SAFE_SPAN and _has_lost(cliques, tables, k, value_at, strides)
+            tables.in_logs[k] = tables.in_logs[k] or again
+        if not down and not _scale(cliques, tables, k):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _prepare(cliques, tables, weights, k):
+    """Load the potentials of k, and find out whether it has to be worked out in logarithms.
+
+    Returns the sum of spans of all its factors, 0 in logarithms: up to the safe span, underflow is
+    out of the question.
+    """
+    tables.log_scale[k] = 0.0
+    widest, spans = _load_potentials(cliques, tables, weights, k, False)
+    in_logs = tables.in_logs[k] or widest > _SAFE_SPAN
+    for c in range(cliques.child_starts[k], cliques.child_starts[k + 1]):
+        spans += tables.span[cliques.children[c]]
+        in_logs = in_logs or tables.is_log[cliques.children[c]]
+    tables.in_logs[k], tables.is_log[k] = in_logs, False
+    if in_logs:
+        tables.log_scale[k] = 0.0
+        _load_potentials(cliques, tables, weights, k, True)
+        return 0.0
+    return spans
+
+
+@njit(cache=True, nogil=True)
+def _scale(cliques, tables, k):
+    """Scale the message of k to a largest entry of 1; return False if it is zero everywhere."""
+    entries = tables.entries
+    begin, end = tables.message_at[k], tables.message_at[k] + cliques.message_sizes[k]
+    in_logs = tables.in_logs[k]
+    zero = -np.inf if in_logs else 0.0
+    top, low = zero, np.inf
+    for i in range(begin, end):
+        x = entries[i]
+        top = max(top, x)
+        low = min(low, x if x > zero else np.inf)
+    if top == zero:
+        return False
+    if not in_logs:
+        scale = 1.0 / top
+        for i in range(begin, end):
+            entries[i] *= scale
+        top, low = np.log(top), np.log(low)
+    tables.log_scale[k] += top
+    tables.span[k] = top - low
+    if in_logs:
+        tables.is_log[k] = tables.span[k] > _SAFE_SPAN
+        for i in range(begin, end):
+            entries[i] -= top
+            if not tables.is_log[k]:
+                entries[i] = np.exp(entries[i])
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _load_potentials(cliques, tables, weights, k, in_logs):
+    """Fill in the potentials of k, each scaled to a largest entry of 1.
+
+    Returns their widest span and the sum of spans, in nats, zeros left out; what they were scaled
+    by goes into the log scale of k.
+    """
+    entries, states = tables.entries, cliques.states[k]
+    widest, total = 0.0, 0.0
+    for f in range(cliques.potential_starts[k], cliques.potential_starts[k + 1]):
+        others = 1 if cliques.other[f] < 0 else cliques.states[cliques.other[f]]
+        source, target = cliques.weight_at[f], cliques.value_at[f]
+        top, low = -np.inf, np.inf
+        for i in range(source, source + states * others):
+            top = max(top, weights[i])
+            if weights[i] > -np.inf:
+                low = min(low, weights[i])
+        if top > -np.inf:
+            widest, total = max(widest, top - low), total + top - low
+            tables.log_scale[k] += top
+        else:
+            top = 0.0
+        for v in range(states):
+            for u in range(others):
+                at = source + (v * others + u if cliques.is_turned[f] else u * states + v)
+                weight = weights[at] - top
+                entries[target + u * states + v] = weight if in_logs else np.exp(weight)
+    return widest, total
+
+
+@njit(cache=True, nogil=True)
+def turn_to_logs(cliques, tables, k):
+    """Replace the messages to k by their logarithms, where they are not yet."""
+    entries = tables.entries
+    for c in range(cliques.child_starts[k], cliques.child_starts[k + 1]):
+        child = cliques.children[c]
+        if not tables.is_log[child]:
+            tables.is_log[child] = True
+            at = tables.message_at[child]
+            for i in range(at, at + cliques.message_sizes[child]):
+                entries[i] = np.log(entries[i]) if entries[i] > 0.0 else -np.inf
+
+
+@njit(cache=True, nogil=True)
+def factors_of(cliques, tables, k):
+    """Return where the factors of k and their beliefs lie, and their strides along its scope."""
+    first, last = cliques.potential_starts[k], cliques.potential_starts[k + 1]
+    begin, end = cliques.child_starts[k], cliques.child_starts[k + 1]
+    scope = cliques.scopes[cliques.starts[k] : cliques.starts[k + 1]]
+    count = last - first + end - begin
+    value_at, belief_at = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    strides = np.zeros((count, len(scope)), dtype=np.int64)
+    for f in range(first, last):
+        value_at[f - first], belief_at[f - first] = cliques.value_at[f], cliques.marginal_at[f]
+        if cliques.other[f] >= 0:
+            p = 0
+            while scope[p] != cliques.other[f]:
+                p += 1
+            strides[f - first, p] = cliques.states[k]
+    for c in range(begin, end):
+        child, f = cliques.children[c], last - first + c - begin
+        value_at[f], belief_at[f] = tables.message_at[child], tables.belief_at[child]
+        stride, p = cliques.states[k], 0
+        for at in range(cliques.starts[child] + 1, cliques.starts[child + 1]):
+            while scope[p] != cliques.scopes[at]:
+                p += 1
+            strides[f, p] = stride
+            stride *= cliques.states[scope[p]]
+    return value_at, belief_at, strides
+
+
+@njit(cache=True, nogil=True)
+def _has_lost(cliques, tables, k, value_at, strides):
+    """Whether underflow took something from an entry of the message of k that is not zero."""
+    entries = tables.entries
+    states, begins = cliques.states[k], cliques.starts[k]
+    for i in range(cliques.message_sizes[k]):
+        if entries[tables.message_at[k] + i] >= _TINY:
+            continue
+        for v in range(states):
+            positive = True
+            for f in range(len(value_at)):
+                at, rest = value_at[f] + v, i
+                for p in range(strides.shape[1]):
+                    size = cliques.states[cliques.scopes[begins + p]]
+                    at += rest % size * strides[f, p]
+                    rest //= size
+                if entries[at] == 0.0:
+                    positive = False
+                    break
+            if positive:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _clear_beliefs(cliques, tables, k):
+    """Set the beliefs of all factors of k to zero, and that of a root to 1."""
+    entries = tables.entries
+    if cliques.parent[k] < 0:
+        entries[tables.belief_at[k]] = 1.0
+    for c in range(cliques.child_starts[k], cliques.child_starts[k + 1]):
+        child = cliques.children[c]
+        fill(entries, tables.belief_at[child], cliques.message_sizes[child], 0.0)
+    for f in range(cliques.potential_starts[k], cliques.potential_starts[k + 1]):
+        others = 1 if cliques.other[f] < 0 else cliques.states[cliques.other[f]]
+        fill(entries, cliques.marginal_at[f], cliques.states[k] * others, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _work_out(cliques, tables, k, value_at, belief_at, strides, in_logs, down):
+    """Go through the clique of k block by block.
+
+    Upwards, write its message; downwards, add to the beliefs of its factors.
+    """
+    entries, states = tables.entries, cliques.states[k]
+    scope = cliques.scopes[cliques.starts[k] : cliques.starts[k + 1]]
+    depth, count = len(scope), len(value_at)
+    inner, length = 0, 1
+    while inner < depth and states * length * cliques.states[scope[inner]] <= _BLOCK:
+        length *= cliques.states[scope[inner]]
+        inner += 1
+    blocks = 1
+    for p in range(inner, depth):
+        blocks *= cliques.states[scope[p]]
+    # How each factor varies: with v alone, within a block, from block to block, or both.
+    alone, n_alone = np.empty(count, dtype=np.int64), 0
+    within, n_within = np.empty(count, dtype=np.int64), 0
+    across, n_across = np.empty(count, dtype=np.int64), 0
+    both, n_both = np.empty(count, dtype=np.int64), 0
+    for f in range(count):
+        varies_within = varies_across = False
+        for p in range(depth):
+            if strides[f, p] > 0:
+                varies_within = varies_within or p < inner
+                varies_across = varies_across or p >= inner
+        if varies_within and varies_across:
+            both[n_both] = f
+            n_both += 1
+        elif varies_within:
+            within[n_within] = f
+            n_within += 1
+        elif varies_across:
+            across[n_across] = f
+            n_across += 1
+        else:
+            alone[n_alone] = f
+            n_alone += 1
+    width = states * length
+    base, index = np.empty(width), np.empty(width, dtype=np.int64)
+    own = np.empty(states)
+    fill(own, 0, states, 0.0 if in_logs else 1.0)
+    for a in range(n_alone):
+        join_column(own, states, entries, value_at[alone[a]], in_logs)
+    for i in range(width):
+        base[i] = own[i % states]
+    for a in range(n_within):
+        index_block(cliques, scope, inner, states, strides, within[a], index)
+        join_table(base, base, entries, value_at[within[a]], index, 1, in_logs)
+    # Where a factor lacks places of the block, its entries come in runs.
+    runs, n_runs = np.empty(n_both, dtype=np.int64), np.zeros(n_both + 1, dtype=np.int64)
+    for a in range(n_both):
+        runs[a] = run_length(cliques, scope, inner, states, strides, both[a])
+        n_runs[a + 1] = n_runs[a] + width // runs[a]
+    firsts = np.zeros(n_runs[n_both], dtype=np.int64)
+    for a in range(n_both):
+        index_block(cliques, scope, inner, states, strides, both[a], index)
+        for r in range(n_runs[a + 1] - n_runs[a]):
+            firsts[n_runs[a] + r] = index[r * runs[a]]
+    digits = np.zeros(depth - inner, dtype=np.int64)
+    at_both, at_across = np.zeros(n_both, dtype=np.int64), np.zeros(n_across, dtype=np.int64)
+    block, sums = np.empty(width), np.zeros(width)
+    factor, column, totals = np.empty(states), np.empty(states), np.empty(length)
+    for b in range(blocks):
+        fill(factor, 0, states, 0.0 if in_logs else 1.0)
+        for a in range(n_across):
+            join_column(factor, states, entries, value_at[across[a]] + at_across[a], in_logs)
+        if n_both == 0:
+            for i in range(width):
+                block[i] = base[i]
+        for a in range(n_both):
+            source, at = base if a == 0 else block, value_at[both[a]] + at_both[a]
+            join_table(block, source, entries, at, firsts[n_runs[a] :], runs[a], in_logs)
+        if not down:
+            sum_out(block, factor, entries, tables.message_at[k] + b * length, length, in_logs)
+        else:
+            source_at = tables.belief_at[k] + b * length
+            spread(block, factor, entries, source_at, totals, in_logs)
+            for i in range(width):
+                sums[i] += block[i]
+            for a in range(n_both):
+                at = belief_at[both[a]] + at_both[a]
+                add_to_table(entries, at, firsts[n_runs[a] :], runs[a], block)
+            if n_across > 0:
+                column_sums(block, column)
+                for a in range(n_across):
+                    at = belief_at[across[a]] + at_across[a]
+                    for v in range(states):
+                        entries[at + v] += column[v]
+        for p in range(depth - inner):
+            digits[p] += 1
+            size = cliques.states[scope[inner + p]]
+            for a in range(n_both):
+                at_both[a] += strides[both[a], inner + p]
+            for a in range(n_across):
+                at_across[a] += strides[across[a], inner + p]
+            if digits[p] < size:
+                break
+            digits[p] = 0
+            for a in range(n_both):
+                at_both[a] -= size * strides[both[a], inner + p]
+            for a in range(n_across):
+                at_across[a] -= size * strides[across[a], inner + p]
+    if down:
+        column_sums(sums, column)
+        for a in range(n_alone):
+            for v in range(states):
+                entries[belief_at[alone[a]] + v] = column[v]
+        for a in range(n_within):
+            index_block(cliques, scope, inner, states, strides, within[a], index)
+            add_to_table(entries, belief_at[within[a]], index, 1, sums)

@@ -1,0 +1,92 @@
+"""Ways through a graph or an elimination tree: breadth first, depth first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+def sweeps(starts: np.ndarray, neighbours: np.ndarray) -> list[np.ndarray]:
+    """Return orders that cross the graph: as numbered, and breadth first; each from both ends."""
+    natural = np.arange(len(starts) - 1)
+    there = _breadth_first(starts, neighbours, natural)
+    back = _breadth_first(starts, neighbours, there[::-1].copy())
+    return [natural, natural[::-1].copy(), back, back[::-1].copy()]
+
+
+@njit(cache=True, nogil=True)
+def _breadth_first(starts, neighbours, seeds):
+    """Visit all nodes breadth first, each component from the first of its nodes in `seeds`."""
+    n = len(starts) - 1
+    order, seen = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    filled = 0
+    for seed in seeds:
+        if seen[seed]:
+            continue
+        seen[seed] = True
+        order[filled] = seed
+        at = filled
+        filled += 1
+        while at < filled:
+            i = order[at]
+            at += 1
+            for k in range(starts[i], starts[i + 1]):
+                j = neighbours[k]
+                if not seen[j]:
+                    seen[j] = True
+                    order[filled] = j
+                    filled += 1
+    return order
+
+
+def depth_first(parent: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the places in an order with children before parents and few messages waiting.
+
+    Of the children of a place the one goes first whose subtree needs most room beyond what it
+    leaves behind (Liu, "On the storage requirement in the out-of-core multifrontal method", 1986).
+    """
+    n = len(parent)
+    needs = _subtree_needs(parent, sizes)
+    by_parent = np.lexsort((np.arange(n), sizes - needs, parent))
+    return _emit(parent, by_parent)
+
+
+@njit(cache=True, nogil=True)
+def _subtree_needs(parent, sizes):
+    """Return a bound on the room each subtree needs: its own table and its children's."""
+    n = len(parent)
+    needs, waiting = sizes.copy(), np.zeros(n)
+    for k in range(n):
+        needs[k] = max(needs[k], sizes[k] + waiting[k])
+        if parent[k] >= 0:
+            p = parent[k]
+            needs[p] = max(needs[p], needs[k] + waiting[p])
+            waiting[p] += sizes[k]
+    return needs
+
+
+@njit(cache=True, nogil=True)
+def _emit(parent, by_parent):
+    """Return all places depth first, children (in the order of `by_parent`) before parents."""
+    n = len(parent)
+    starts = np.zeros(n + 2, dtype=np.int64)
+    for k in range(n):
+        starts[parent[k] + 2] += 1
+    for k in range(n + 1):
+        starts[k + 1] += starts[k]
+    order, stack = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    at, filled = starts.copy(), 0
+    # The children of k stand from starts[k + 1]; those of nobody, the roots, from starts[0].
+    for r in range(starts[0], starts[1]):
+        stack[0], depth = by_parent[r], 1
+        while depth > 0:
+            k = stack[depth - 1]
+            if at[k + 1] < starts[k + 2]:
+                stack[depth] = by_parent[at[k + 1]]
+                at[k + 1] += 1
+                depth += 1
+            else:
+                order[filled] = k
+                filled += 1
+                depth -= 1
+    return order

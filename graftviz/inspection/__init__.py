@@ -1,0 +1,28 @@
+"""What can be asked of a finished model: numbers of nodes and edges, differences, pictures."""
+
+from graftviz.inspection.difference import ModelDifference, compare_models
+from graftviz.inspection.facts import (
+    degree_counts,
+    degree_ranks,
+    deviation_from_independence,
+    entropies,
+    mutual_informations,
+    strongest_partners,
+    total_variations,
+)
+from graftviz.inspection.picture import GraphPicture, difference_picture, graph_picture
+
+__all__ = [
+    "GraphPicture",
+    "ModelDifference",
+    "compare_models",
+    "degree_counts",
+    "degree_ranks",
+    "deviation_from_independence",
+    "difference_picture",
+    "entropies",
+    "graph_picture",
+    "mutual_informations",
+    "strongest_partners",
+    "total_variations",
+]

@@ -1,0 +1,82 @@
+"""Numbers about the nodes and edges of a model and of its marginals. Logarithms are natural."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graftviz.model import PairwiseMRF
+
+
+def degree_ranks(model: PairwiseMRF) -> np.ndarray:
+    """Return every node's place by degree, 1 for the largest; equals share the better place."""
+    degrees = model.degrees()
+    return 1 + np.searchsorted(np.sort(-degrees), -degrees, side="left")
+
+
+def degree_counts(model: PairwiseMRF) -> tuple[np.ndarray, np.ndarray]:
+    """Return the degrees that occur, ascending, and how many nodes have each."""
+    return np.unique(model.degrees(), return_counts=True)
+
+
+def strongest_partners(model: PairwiseMRF, strengths: np.ndarray | None = None) -> np.ndarray:
+    """Return the edge of every node with the largest strength, int64, shape (n,); −1 for none.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    strengths : array, shape (m,), optional
+        By default ‖w_ij‖₂.
+    """
+    strengths = model.edge_norms() if strengths is None else strengths
+    best = np.full(model.n_variables, -1, dtype=np.int64)
+    # Later assignments win: the strongest edges come last, the first of equals after the others.
+    for e in np.lexsort((-np.arange(len(strengths)), strengths)):
+        best[model.edges[e]] = e
+    return best
+
+
+def entropies(marginals: Sequence[np.ndarray]) -> np.ndarray:
+    """Return −Σ p log p of every marginal, shape (n,)."""
+    return _sums(marginals, _surprise(np.concatenate([np.zeros(0), *marginals])))
+
+
+def total_variations(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> np.ndarray:
+    """Return ½ Σ |p − q| between two lists of marginals, shape (n,): 0 equal, 1 disjoint."""
+    gaps = np.abs(np.concatenate([np.zeros(0), *before]) - np.concatenate([np.zeros(0), *after]))
+    return 0.5 * _sums(before, gaps)
+
+
+def mutual_informations(pairs: Sequence[np.ndarray]) -> np.ndarray:
+    """Return Σ p(x,y) log p(x,y) / (p(x) p(y)) of every pair marginal, shape (m,), at least 0."""
+    result = np.zeros(len(pairs))
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for e, pair in enumerate(pairs):
+        by_shape.setdefault(pair.shape, []).append(e)
+    for members in by_shape.values():
+        stacked = np.stack([pairs[e] for e in members])
+        rows = _surprise(stacked.sum(axis=2)).sum(axis=1)
+        columns = _surprise(stacked.sum(axis=1)).sum(axis=1)
+        result[members] = rows + columns - _surprise(stacked).sum(axis=(1, 2))
+    return np.maximum(result, 0.0)
+
+
+def deviation_from_independence(pair: np.ndarray) -> np.ndarray:
+    """Return p(x,y) − p(x) p(y), shape (s_i, s_j): above 0 where x and y go together."""
+    deviation: np.ndarray = pair - np.outer(pair.sum(axis=1), pair.sum(axis=0))
+    return deviation
+
+
+def _surprise(p: np.ndarray) -> np.ndarray:
+    """Return −p log p, 0 where p is 0."""
+    safe = np.where(p > 0.0, p, 1.0)
+    terms: np.ndarray = -safe * np.log(safe)
+    return terms
+
+
+def _sums(parts: Sequence[np.ndarray], flat: np.ndarray) -> np.ndarray:
+    """Return the sum of `flat` over every part; no part is empty."""
+    starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+    sums: np.ndarray = np.add.reduceat(flat, starts) if len(parts) else np.zeros(0)
+    return sums

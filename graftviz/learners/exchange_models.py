@@ -1,0 +1,146 @@
+"""Models on the way of forced pruning: a structure, its fit, and how parameters move on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.fitting.automatic_tying import TiedFit
+from graftviz.fitting.deviations import Deviations, centred_weights
+from graftviz.fitting.structure_fit import StructureFit
+from graftviz.fitting.tying import Tying
+from graftviz.history import Changes
+from graftviz.search.contributions import Contributions, contributions
+
+OBJECTIVE = "pseudo-likelihood"
+
+Pair = tuple[int, int]
+
+
+class FittedModel(NamedTuple):
+    """A fitted structure.
+
+    Attributes
+    ----------
+    pairs : list of pairs
+        In the order of the layout.
+    fit : StructureFit
+        Several may share the room for their conditionals: what is told of a model goes through the
+        rows first.
+    tied : TiedFit
+    step : int
+        Which step it came from.
+    """
+
+    pairs: list[Pair]
+    fit: StructureFit
+    tied: TiedFit
+    step: int
+
+    @property
+    def value(self) -> float:
+        """Mean training pseudo-likelihood per row."""
+        return -self.tied.loss
+
+    @property
+    def objective(self) -> float:
+        """Loss plus λ₂ Σ θ²."""
+        return self.tied.solved.objective
+
+    def contributions(self) -> Contributions:
+        """Return what every edge contributes; the fit's conditionals are this model's then."""
+        parameters = self.tied.solved.point.parameters
+        self.fit.evaluate(parameters)
+        return contributions(self.fit, self.fit.layout.weights(parameters)[1])
+
+    def carried(
+        self,
+        vector: np.ndarray,
+        layout: Deviations,
+        pairs: Sequence[Pair],
+        entering: Mapping[Pair, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Return a vector of this model's parameters for another structure.
+
+        Those of edges in both stay, `entering` gives those of others, and the rest is 0.
+        """
+        return _carried(vector, self.fit.layout, self.pairs, layout, pairs, entering or {})
+
+    def changes(self, ids: Mapping[Pair, int]) -> Changes:
+        """Return all weights, in the centred form, of edges with these ids in the history."""
+        point, layout = self.tied.solved.point, self.fit.layout
+        weights = layout.weights(point.parameters)
+        nodes, tables = centred_weights(layout.structure, *weights)
+        return _read_only(
+            Changes(
+                nodes=np.arange(len(layout.references)),
+                edges=np.array([ids[pair] for pair in self.pairs], dtype=np.int64),
+                node_weights=nodes,
+                node_beliefs=point.beliefs.copy(),
+                edge_weights=tables,
+            )
+        )
+
+
+def no_changes() -> Changes:
+    """Return that nothing has changed."""
+    groups, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return _read_only(Changes(groups, groups, numbers, numbers, numbers))
+
+
+def _read_only(changes: Changes) -> Changes:
+    for array in (
+        changes.nodes,
+        changes.edges,
+        changes.node_weights,
+        changes.node_beliefs,
+        changes.edge_weights,
+    ):
+        array.flags.writeable = False
+    return changes
+
+
+def _carried(
+    vector: np.ndarray,
+    old: Deviations,
+    old_pairs: Sequence[Pair],
+    new: Deviations,
+    new_pairs: Sequence[Pair],
+    entering: Mapping[Pair, np.ndarray],
+) -> np.ndarray:
+    """Return what a vector of one structure's parameters is for another; the rest is 0."""
+    moved = np.zeros(new.size, dtype=vector.dtype)
+    nodes = int(new.node_starts[-1])
+    moved[:nodes] = vector[:nodes]
+    places = {pair: e for e, pair in enumerate(old_pairs)}
+    for e, pair in enumerate(new_pairs):
+        part = slice(int(new.edge_starts[e]), int(new.edge_starts[e + 1]))
+        if pair in entering:
+            moved[part] = entering[pair]
+        elif pair in places:
+            at = places[pair]
+            moved[part] = vector[int(old.edge_starts[at]) : int(old.edge_starts[at + 1])]
+    return moved
+
+
+def reordered(
+    tied: TiedFit,
+    old: Deviations,
+    old_pairs: Sequence[Pair],
+    new: Deviations,
+    new_pairs: Sequence[Pair],
+) -> TiedFit:
+    """Return the same fit with the edges in another order."""
+
+    def in_order(vector: np.ndarray) -> np.ndarray:
+        return _carried(vector, old, old_pairs, new, new_pairs, {})
+
+    point = tied.solved.point
+    point = point._replace(parameters=in_order(point.parameters), slopes=in_order(point.slopes))
+    return tied._replace(
+        values=in_order(tied.values),
+        tying=Tying(in_order(tied.tying.assignment), tied.tying.centres),
+        solved=tied.solved._replace(point=point),
+    )

@@ -1,0 +1,444 @@
+"""A run of forced pruning: start, exchanges, restarts, the way back to the best, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.exchange import Exchange, Kind
+from graftviz.fitting.automatic_tying import TiedFit, fit_with_tying
+from graftviz.fitting.deviations import model_of
+from graftviz.fitting.structure_fit import Penalties, StructureFit, fit_free, rows_of
+from graftviz.history import History
+from graftviz.inference import infer
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.clock import Clock
+from graftviz.learners.exchange_choice import certificate_of, edges_out, pairs_in
+from graftviz.learners.exchange_models import OBJECTIVE, FittedModel, Pair, no_changes, reordered
+from graftviz.learners.grafting import NO_NODES, NO_TESTS
+from graftviz.search.deletion import Deletion
+from graftviz.table import DiscreteTable
+from graftviz.trace import NO_PAIRS, Outcome, ScoredEdge, Step
+
+_TOLERANCE = 1e-8  # violation allowed after every fit
+_ROUGHLY = 1e-3  # of the free fit that a start begins with
+
+
+class ExchangeRun:
+    """The present model, the best one seen, and what has been seen, with the report.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    options : ForcedPruning
+    seed : int
+    """
+
+    def __init__(self, table: DiscreteTable, options: Any, seed: int) -> None:
+        options.check(table)
+        self.clock = Clock()
+        self.options = options
+        self._table = table
+        self._random = np.random.default_rng(seed)
+        with self.clock.work("statistics"):
+            self._rows = rows_of(table)
+            self._possible = PairCounts(table).tables_possible
+            varies = [len(np.unique(codes)) > 1 for codes in self._rows.codes]
+        n = table.n_variables
+        self._pairs: list[Pair] = [
+            (i, j) for i in range(n) for j in range(i + 1, n) if varies[i] and varies[j]
+        ]
+        with self.clock.work("fitting"):
+            empty = StructureFit(self._rows, np.zeros((0, 2), dtype=np.int64))
+            self._room = empty.probabilities
+            free = fit_free(
+                empty, np.zeros(empty.layout.size), Penalties(self._lam2), tolerance=_TOLERANCE
+            )
+        self._empty = free
+        beliefs = free.point.beliefs.copy()
+        beliefs.flags.writeable = False
+        self._history = History(
+            model_of(empty.layout, free.point.parameters, table.names, table.labels), beliefs
+        )
+        self._ids: dict[Pair, int] = {}
+        self._tree: list[Pair] = []
+        self._model: FittedModel | None = None
+        self._best: FittedModel | None = None
+        self._seen: dict[frozenset[Pair], int] = {}
+        self._index = self._tests = self._tests_total = 0
+        self._made = self._starts = 0
+        self._circle: int | None = None  # the step that the next exchange would lead back to
+        self._activated: tuple[ScoredEdge, ...] = ()
+        self._previous_objective = free.objective
+        self._exchange: Exchange | None = None
+        self._notes: list[str] = []
+        self._lines: tuple[str, ...] = ()
+
+    @property
+    def _lam2(self) -> float:
+        lam2 = self.options.lam2
+        return 0.5 / self._table.n_rows if lam2 is None else float(lam2)
+
+    @property
+    def _edges(self) -> int:
+        """M, or all pairs of variables that vary if there are fewer."""
+        return min(self.options.edge_budget(self._table.n_variables), len(self._pairs))
+
+    def switch(self, options: Any) -> None:
+        """Go on with other options from the next exchange on.
+
+        Raises
+        ------
+        InputError
+            When they do not suit the table.
+        """
+        options.check(self._table)
+        before, self.options = self.options, options
+        same = ("edges", "max_edges", "clusters", "tied", "beta", "lam2")
+        if any(getattr(before, name) != getattr(options, name) for name in same):
+            # What was best is no measure any more.
+            self._best = self._model
+        self._seen = {}
+        self._circle = None
+
+    def advance(self) -> bool:
+        """Make the next step; False, and nothing done, when the run has come to its end."""
+        self._notes = []
+        if not self._pairs:
+            return False
+        if self._model is None:
+            self._start("start")
+            return True
+        if self._may_exchange() and self._try_exchange():
+            return True
+        if self._starts <= self.options.restarts and len(self._outside()) > 0:
+            self._start("restart")
+            return True
+        assert self._best is not None  # there was a start
+        if self._best.step != self._model.step:
+            self._return_to_best()
+            return True
+        return False
+
+    def step(self) -> Step:
+        """Report the step just made; the clock stands still until it is resumed."""
+        assert self._model is not None  # a step was made
+        assert self._exchange is not None
+        return Step(
+            index=self._index,
+            activated=self._activated,
+            edges=len(self._model.pairs),
+            removed=self._exchange.removed,
+            objective=self._model.objective,
+            previous_objective=self._previous_objective,
+            kkt_residual=self._model.tied.solved.violation,
+            reservoir=None,
+            skipped_adjacent=NO_PAIRS,
+            replaced=NO_PAIRS,
+            dropped=NO_PAIRS,
+            queue=0,
+            frozen=0,
+            unseen=0,
+            tests=self._tests,
+            tests_total=self._tests_total,
+            test_limit=None,
+            tables_counted=self._possible,
+            tables_possible=self._possible,
+            hubs=NO_NODES,
+            seconds=self.clock.pause(),
+            tested=NO_TESTS,
+            lines=self._lines,
+            notes=tuple(self._notes),
+            changes=self._history.changes[-1],
+            history=self._history,
+            exchange=self._exchange,
+        )
+
+    def finish(self) -> Outcome:
+        """Look for an exchange that would still gain, and report how the run ended."""
+        outside = self._outside()
+        with self.clock.work("scoring"):
+            certificate = certificate_of(self._model, outside, self._possible, self._lam2)
+        self._tests_total += len(outside)
+        self._history.append((), no_changes())
+        model = self._model
+        gap = 0.0
+        with self.clock.work("other"):
+            if model is not None:
+                final = self._history.state_at(self._index).model
+                beliefs = np.concatenate(infer(final, max_sweeps=100).node)
+                gap = float(np.abs(beliefs - self._rows.shares).max())
+        solved = self._empty if model is None else model.tied.solved
+        return Outcome(
+            stop_reason=self._reason(),
+            converged=certificate.proves_optimality,
+            certificate=certificate,
+            objective=solved.objective,
+            kkt_residual=solved.violation,
+            bp_restart_gap=gap,
+            tests=self._tests_total,
+            tables_counted=self._possible,
+            tables_possible=self._possible,
+            seconds=self.clock.pause(),
+            history=self._history,
+            objective_name=OBJECTIVE,
+        )
+
+    # Starts.
+
+    def _start(self, kind: Kind) -> None:
+        """Fit the tree with random other edges."""
+        if kind == "start":
+            with self.clock.work("statistics"):
+                self._tree = [
+                    (edge.source, edge.target)
+                    for step in ChowLiu().steps(self._table)
+                    for edge in step.activated
+                ][: self._edges]
+            asked = self.options.edge_budget(self._table.n_variables)
+            if asked > self._edges:
+                self._notes.append(
+                    f"Only {self._edges:,} pairs are of variables that vary, so the model has that "
+                    f"many edges instead of {asked:,}."
+                )
+        in_tree = set(self._tree)
+        others = [pair for pair in self._pairs if pair not in in_tree]
+        drawn = self._random.permutation(len(others))[: self._edges - len(self._tree)]
+        chosen = [*self._tree, *(others[k] for k in drawn)]
+        self._starts += 1
+        self._made = self._tests = 0
+        self._circle = None
+        with self.clock.work("fitting"):
+            fit = self._fit_of(chosen)
+            values = np.zeros(fit.layout.size)
+            values[: len(self._empty.point.parameters)] = self._empty.point.parameters
+            free = fit_free(fit, values, Penalties(self._lam2), tolerance=_ROUGHLY)
+            tied = self._tied(fit, free.point.parameters)
+        with self.clock.work("scoring"):
+            known = FittedModel(chosen, fit, tied, 0).contributions().total
+        worth = dict(zip(chosen, known.tolist(), strict=True))
+        gone, pairs, new = self._replaced_by(chosen, worth)
+        ordered = self._fit_of(pairs)
+        tied = reordered(tied, fit.layout, chosen, ordered.layout, pairs)
+        self._previous_objective = self._objective_left(ordered, pairs)
+        gains = np.array([worth[pair] for pair in new])
+        lines = ("start", "loop", "fit", "tie", "keep")
+        lost = self._lost(gone)
+        self._take(kind, pairs, ordered, tied, gains, gone, lines, lost=lost, added=new)
+
+    def _replaced_by(
+        self, wanted: Sequence[Pair], worth: Mapping[Pair, float]
+    ) -> tuple[list[Pair], list[Pair], list[Pair]]:
+        """Return which edges leave for other ones, all that are there then, and the new ones."""
+        present = [] if self._model is None else self._model.pairs
+        known, there = set(wanted), set(present)
+        gone = [pair for pair in present if pair not in known]
+        new = sorted(known - there, key=lambda pair: (-worth[pair], pair))
+        return gone, [*(pair for pair in present if pair in known), *new], new
+
+    def _objective_left(self, fit: StructureFit, pairs: list[Pair]) -> float:
+        """Return the objective of a structure in which only edges of the present model say more."""
+        if self._model is None:
+            return self._empty.objective
+        point = self._model.tied.solved.point
+        left = self._model.carried(point.parameters, fit.layout, pairs)
+        return fit.evaluate(left).loss + Penalties(self._lam2).price(left)
+
+    def _lost(self, gone: list[Pair]) -> np.ndarray:
+        """Sort leaving edges by what they contribute to the present model, and return that."""
+        if self._model is None:
+            return np.zeros(0)
+        with self.clock.work("scoring"):
+            total = self._model.contributions().total
+        lost = dict(zip(self._model.pairs, total.tolist(), strict=True))
+        gone.sort(key=lambda pair: (lost[pair], pair))
+        return np.array([lost[pair] for pair in gone])
+
+    def _fit_of(self, pairs: Sequence[Pair]) -> StructureFit:
+        return StructureFit(self._rows, np.array(pairs, dtype=np.int64), self._room)
+
+    # Exchanges.
+
+    def _may_exchange(self) -> bool:
+        """Whether this start allows another exchange."""
+        assert self._model is not None
+        asks = self._k > 0 or len(self._model.pairs) != self._edges
+        has_room = self._made < self.options.exchanges and self._circle is None
+        return asks and has_room and len(self._outside()) > 0
+
+    @property
+    def _k(self) -> int:
+        assert self._model is not None
+        size: int = self.options.exchange_size(self._edges)
+        return min(size, len(self._model.pairs))
+
+    def _outside(self) -> np.ndarray:
+        """Return the pairs of variables that vary and are no edges, shape (k, 2)."""
+        inside = set() if self._model is None else set(self._model.pairs)
+        return np.array([p for p in self._pairs if p not in inside], dtype=np.int64).reshape(-1, 2)
+
+    def _try_exchange(self) -> bool:
+        """Exchange edges; False, and nothing done, if that leads to a structure already seen."""
+        model = self._model
+        assert model is not None
+        outside = self._outside()
+        surplus = len(model.pairs) - self._edges
+        k = min(self._k, len(outside) - max(0, -surplus), len(model.pairs))
+        with self.clock.work("scoring"):
+            known = model.contributions()
+            deletion = edges_out(self.options, model, known, k + max(0, surplus), self._random)
+            gains = pairs_in(
+                self.options, model, self._lam2, outside, k + max(0, -surplus), self._random
+            )
+        gone = [model.pairs[e] for e in deletion.edges]
+        new = [(int(i), int(j)) for i, j in gains.edges]
+        pairs = [pair for pair in model.pairs if pair not in set(gone)] + new
+        structure = frozenset(pairs)
+        is_random = self.options.heuristic != "greedy" or self.options.sample_additions
+        if structure in self._seen and not is_random:
+            self._circle = self._seen[structure]
+            return False
+        if k < self._k:
+            self._notes.append(f"Only {k:,} pairs are no edges, so no more could be exchanged.")
+        if deletion.fallback:
+            self._notes.append(
+                f"None of {deletion.tries:,} subsets drawn was accepted; one of them was taken "
+                "with probability proportional to exp(PLL without it)."
+            )
+        self._tests = len(outside)
+        with self.clock.work("fitting"):
+            fit = self._fit_of(pairs)
+            entering = dict(zip(new, gains.parameters, strict=True))
+            self._previous_objective = self._objective_left(fit, pairs)
+            values = model.carried(model.tied.values, fit.layout, pairs, entering)
+            tied = self._tied(fit, values)
+        self._made += 1
+        lines = ("loop", "fit", "tie", "keep", "delete", "add", "exchange")
+        self._take(
+            "exchange",
+            pairs,
+            fit,
+            tied,
+            gains.gains,
+            gone,
+            lines,
+            deletion=deletion,
+            lost=known.total[deletion.edges],
+            added=new,
+        )
+        return True
+
+    # The best model.
+
+    def _return_to_best(self) -> None:
+        """Go back to the best model seen."""
+        best = self._best
+        assert best is not None  # it was left
+        with self.clock.work("scoring"):
+            known = best.contributions().total
+        worth = dict(zip(best.pairs, known.tolist(), strict=True))
+        gone, pairs, new = self._replaced_by(best.pairs, worth)
+        fit = self._fit_of(pairs)
+        with self.clock.work("fitting"):
+            self._previous_objective = self._objective_left(fit, pairs)
+        tied = reordered(best.tied, best.fit.layout, best.pairs, fit.layout, pairs)
+        gains = np.array([worth[pair] for pair in new])
+        lost = self._lost(gone)
+        self._tests = 0
+        self._take("best", pairs, fit, tied, gains, gone, ("best",), lost=lost, added=new)
+
+    # What all steps do.
+
+    def _take(
+        self,
+        kind: Kind,
+        pairs: list[Pair],
+        fit: StructureFit,
+        tied: TiedFit,
+        gains: np.ndarray,
+        gone: Sequence[Pair],
+        lines: tuple[str, ...],
+        *,
+        lost: np.ndarray,
+        added: list[Pair],
+        deletion: Deletion | None = None,
+    ) -> None:
+        """Make a fitted structure the present model, and write down how it came about."""
+        before = -self._empty.point.loss if self._model is None else self._model.value
+        self._index += 1
+        self._tests_total += self._tests
+        model = FittedModel(pairs, fit, tied, self._index)
+        self._model = model
+        is_best = self._best is None or model.value > self._best.value or kind == "best"
+        if is_best:
+            self._best = model
+        assert self._best is not None
+        self._seen[frozenset(pairs)] = self._index
+        if not is_best:
+            lines = tuple(line for line in lines if line != "keep")
+        self._lines = lines
+        removed_ids = [self._ids.pop(pair) for pair in gone]
+        first = len(self._history.activations)
+        self._ids.update({pair: first + e for e, pair in enumerate(added)})
+        self._activated = tuple(
+            ScoredEdge(i, j, float(gain)) for (i, j), gain in zip(added, gains, strict=True)
+        )
+        self._history.append(added, model.changes(self._ids), removed=removed_ids)
+        tree = set(self._tree)
+        self._exchange = Exchange(
+            kind=kind,
+            removed=np.array(gone, dtype=np.int32).reshape(-1, 2),
+            contributions=np.array(lost, dtype=np.float64),
+            added=np.array(added, dtype=np.int32).reshape(-1, 2),
+            gains=np.array(gains, dtype=np.float64),
+            before=before,
+            after=model.value,
+            best=self._best.value,
+            tries=0 if deletion is None else deletion.tries,
+            accepted=0 if deletion is None else deletion.accepted,
+            fallback=deletion is not None and deletion.fallback,
+            values=tied.values.copy(),
+            centres=tied.tying.centres.copy(),
+            assignment=tied.tying.assignment.copy(),
+            tree=sum(pair in tree for pair in pairs),
+        )
+
+    def _tied(self, fit: StructureFit, values: np.ndarray) -> TiedFit:
+        return fit_with_tying(
+            fit,
+            values,
+            clusters=self.options.cluster_count(fit.layout.size),
+            beta=float(self.options.beta),
+            lam2=self._lam2,
+            tolerance=_TOLERANCE,
+        )
+
+    def _reason(self) -> str:
+        """Say why the run ended."""
+        model, best = self._model, self._best
+        if model is None or best is None:
+            return "Fewer than two variables vary, so that no edge would say anything."
+        if len(model.pairs) == self._possible:
+            return "Every pair of variables is active."
+        if len(self._outside()) == 0:
+            return "Every pair of variables that vary is active."
+        if self._k == 0:
+            return "Nothing was to be exchanged (k = 0): the start was fitted, and that is all."
+        if self._circle is not None:
+            ended = (
+                f"After {_count(self._made, 'exchange')} the next one would lead back to the edges "
+                f"of step {self._circle}, so that greedy exchanges go on in a circle."
+            )
+        else:
+            ended = f"All {_count(self._made, 'exchange')} that were allowed have been made."
+        if self._starts > 1:
+            ended = f"{self._starts:,} starts were made. In the last one: {ended}"
+        kept = "The result is the best model seen"
+        return f"{ended} {kept}, with a training PLL of {best.value:.6g} nats per row."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

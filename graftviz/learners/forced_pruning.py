@@ -1,0 +1,249 @@
+"""Forced pruning: a fixed number of edges, of which the k worst are exchanged for the k best.
+
+Most learners find the number of edges by a penalty. Here the number M is given, and sought is
+the best M: starting from the Chow–Liu tree and random other edges, each exchange takes out k edges
+that contribute little to the pseudo-likelihood and puts in k that promise most, even if nothing is
+gained by it at first. Parameters are tied: they share K values, found along the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.learners.base import CodeLine, Learner, checked_seed
+from graftviz.learners.budget import checked_budget
+from graftviz.learners.exchange_run import ExchangeRun
+from graftviz.options import option
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome, Step
+
+EXCHANGE = 5
+CLUSTERS = 16
+MCMC_SWAPS = 50  # per edge exchanged
+MOST_DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class ForcedPruning(Learner):
+    """Models of exactly M edges, bettered by exchanges of k edges.
+
+    The first step is the start: the Chow–Liu tree and M − (n − 1) random other edges, fitted. Every
+    further step is one exchange. Fitted is the mean pseudo-likelihood per row minus λ₂ Σ θ_j² with
+    automatic parameter tying: at first the θ_j are only drawn to the nearest of K centres by
+    β Σ_j (θ_j − μ_{a_j})², with exact 1-D k-means in between, then θ_j = μ_{a_j}, and the K values
+    are fitted again. Nodes and edges are tied in one pool, as log-odds of deviations from the mean
+    of the data (:mod:`graftviz.fitting.deviations`): as many parameters as a model of this
+    structure has, and the form in which tying and pruning disturb the other parameters least.
+
+    An edge's contribution is what the pseudo-likelihood loses without it, all other weights as
+    they are; the gain of a pair outside is what it wins when the pair's weights alone are fitted.
+    The score of an activated edge is its gain; of the edges of a start, and of those that come back
+    with the best model, what they contribute. The best model seen, by pseudo-likelihood of the
+    training rows, is the result; where the last exchange left it, the last step goes back to it.
+
+    The certificate says whether one more exchange would gain: its score of a pair outside is the
+    pair's gain minus the smallest contribution in the model. A pair of which one variable never
+    varies has nothing to gain and is never an edge. Greedy exchanges stop when the next one would
+    lead to a structure already seen; random ones go on to the limit.
+
+    Source: Abdelatty, Sahoo and Roy, "Structure learning using forced pruning", algorithm 2; tying:
+    Chou et al., "Automatic parameter tying" (2018).
+    """
+
+    name: ClassVar[str] = "forced-pruning"
+    title: ClassVar[str] = "Forced pruning"
+    idea: ClassVar[str] = (
+        "Keeps the number of edges fixed and exchanges the k worst for the k best, again and "
+        "again. For models of a size you choose, with few different weights."
+    )
+    source: ClassVar[str] = "Abdelatty, Sahoo and Roy, “Structure learning using forced pruning”"
+    pseudocode: ClassVar[tuple[CodeLine, ...]] = (
+        CodeLine("start", 0, "P = Chow–Liu tree ∪ random other edges, M in all"),
+        CodeLine("loop", 0, "repeat"),
+        CodeLine("fit", 1, "θ = argmax PLL(P) − β Σ (θⱼ − μ_aⱼ)² − λ₂ Σ θⱼ²; a, μ = k-means of θ"),
+        CodeLine("tie", 1, "θⱼ = μ_aⱼ; fit the K values μ again"),
+        CodeLine("keep", 1, "keep P, θ if their PLL is the best so far"),
+        CodeLine("delete", 1, "D = k edges of P that contribute least (or a drawn subset)"),
+        CodeLine("add", 1, "A = the k pairs outside P with the largest gain"),
+        CodeLine("exchange", 1, "P = (P − D) ∪ A"),
+        CodeLine("best", 0, "return the best P, θ"),
+    )
+
+    edges: int | None = option(
+        None,
+        "M, the number of edges of the model: at least n − 1, as many as a tree has",
+        label="Edges M",
+        minimum=1,
+        none_means="twice as many as a tree has",
+    )
+    exchange: int | None = option(
+        None,
+        "k, how many edges are exchanged at a time; 0: the start is fitted, and that is all",
+        label="Exchange k",
+        minimum=0,
+        maximum=100_000,
+        none_means=f"{EXCHANGE}, or all edges if there are fewer",
+    )
+    heuristic: str = option(
+        "greedy",
+        "which edges leave: those that contribute least (greedy), or a subset drawn from the "
+        "distribution ∝ exp(PLL without it), by rejection sampling or by a Markov chain (mcmc)",
+        label="Deletion",
+        choices=("greedy", "rejection", "mcmc"),
+    )
+    clusters: int | None = option(
+        None,
+        "K, how many different values the parameters may have",
+        label="Clusters K",
+        minimum=1,
+        maximum=1_000_000,
+        none_means=f"{CLUSTERS}, or as many as there are parameters",
+    )
+    exchanges: int = option(
+        50,
+        "most exchanges of one start",
+        label="Exchanges",
+        minimum=0,
+        maximum=10_000,
+    )
+    restarts: int = option(
+        0,
+        "how often to start again from the tree with other random edges, once exchanges have ended",
+        label="Restarts",
+        minimum=0,
+        maximum=1000,
+    )
+    sample_additions: bool = option(
+        False,
+        "draw the pairs that enter with probabilities proportional to their gains, instead of "
+        "taking the largest",
+        label="Sample additions",
+        advanced=True,
+    )
+    tied: bool = option(
+        True,
+        "tie parameters; false: every parameter has its own value",
+        label="Tie parameters",
+        advanced=True,
+    )
+    beta: float = option(
+        0.01,
+        "β: how strongly parameters are drawn to their centre before they are tied, per row",
+        label="β (tying)",
+        minimum=0.0,
+        maximum=1000.0,
+        advanced=True,
+    )
+    lam2: float | None = option(
+        None,
+        "λ₂: weight of the squared parameters",
+        label="λ₂",
+        minimum=0.0,
+        maximum=10.0,
+        scale="log",
+        none_means="1 / (2N), a standard normal prior",
+        advanced=True,
+    )
+    tries: int | None = option(
+        None,
+        "most subsets that rejection sampling draws, or swaps of the Markov chain, for an exchange",
+        label="Tries",
+        minimum=1,
+        maximum=10_000_000,
+        none_means=f"{MOST_DRAWS:,} draws, or {MCMC_SWAPS} swaps per edge exchanged",
+        advanced=True,
+    )
+    max_edges: int | None = option(
+        None,
+        "the same as edges, under the name that every learner has; give one of the two",
+        label="Edge budget (M)",
+        minimum=1,
+        none_means="edges decides",
+        advanced=True,
+    )
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when table and options do not go together."""
+        super().check(table)
+        if not table.has_rows:
+            raise InputError(
+                "Forced pruning reads all rows many times, so a table in chunks is not enough; use "
+                "a learner that needs pair counts only, such as chow-liu, or fewer rows."
+            )
+        edges = self.edge_budget(table.n_variables)
+        if self.exchange is not None and self.exchange > edges:
+            raise InputError(
+                f"{self.exchange:,} edges are to be exchanged at a time, but the model has only "
+                f"{edges:,}; ask for an exchange of at most {edges:,}, or for more edges."
+            )
+        if self.tied and self.clusters is not None:
+            free = table.cardinalities - 1
+            pairs = np.triu(np.outer(free, free), 1)[np.triu_indices(len(free), 1)]
+            most = int(free.sum() + np.sort(pairs)[::-1][:edges].sum())
+            if self.clusters > most:
+                raise InputError(
+                    f"{self.clusters:,} clusters were asked for, but a model of {edges:,} edges on "
+                    f"these variables has at most {most:,} parameters; ask for at most {most:,} "
+                    "clusters, or leave parameters untied (tied=false)."
+                )
+
+    def edge_budget(self, n: int) -> int:
+        """Return M, the number of edges among n variables.
+
+        Raises
+        ------
+        InputError
+            When there are not so many pairs, a tree has more, or M is given twice.
+        """
+        if self.edges is not None and self.max_edges is not None and self.edges != self.max_edges:
+            raise InputError(
+                f"The number of edges is given twice: edges = {self.edges:,} and max_edges = "
+                f"{self.max_edges:,}; give one of them."
+            )
+        asked = self.max_edges if self.edges is None else self.edges
+        if asked is None:
+            return min(2 * (n - 1), n * (n - 1) // 2)
+        edges = checked_budget(asked, n)
+        if edges < n - 1:
+            raise InputError(
+                f"{edges:,} edges were asked for, but forced pruning starts from a tree, and that "
+                f"of {n:,} variables has {n - 1:,}; ask for at least {n - 1:,} edges."
+            )
+        return edges
+
+    def exchange_size(self, edges: int) -> int:
+        """Return k for a model of so many edges."""
+        return min(EXCHANGE, edges) if self.exchange is None else self.exchange
+
+    def cluster_count(self, parameters: int) -> int:
+        """Return K for a model of so many parameters; all of them where nothing is tied."""
+        if not self.tied:
+            return parameters
+        return min(CLUSTERS if self.clusters is None else self.clusters, parameters)
+
+    def most_tries(self, exchange: int) -> int:
+        """Return how many subsets may be drawn for an exchange of k edges."""
+        if self.tries is not None:
+            return self.tries
+        return MCMC_SWAPS * exchange if self.heuristic == "mcmc" else MOST_DRAWS
+
+    def for_rehearsal(self) -> Learner:
+        """Return the learner without what only fits data of a certain size."""
+        return replace(self, edges=None, max_edges=None, exchange=None, clusters=None)
+
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        """Learn from `table`; the seed draws the random edges, and subsets where asked for."""
+        run = ExchangeRun(table, self, checked_seed(seed))
+        while run.advance():
+            sent = yield run.step()
+            run.clock.resume()
+            if isinstance(sent, ForcedPruning):
+                run.switch(sent)
+        return run.finish()

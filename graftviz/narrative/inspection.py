@@ -1,0 +1,111 @@
+"""What is known of a model, a node or an edge of it, and of evidence, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from graftviz.inference import Beliefs
+from graftviz.inspection import ModelDifference, degree_ranks
+from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.phrases import plural, short
+from graftviz.regions import LocalMarginal
+
+METHOD_NAMES = {
+    "exact": "exact inference (junction tree)",
+    "bp": "belief propagation",
+    "trbp": "tree-reweighted belief propagation",
+    "mean-field": "mean field",
+}
+
+
+def model_words(model: PairwiseMRF) -> str:
+    """Return "34 variables with 2 to 5 states, 78 edges"."""
+    low, high = int(model.cardinalities.min()), int(model.cardinalities.max())
+    states = plural(low, "state") if low == high else f"{low} to {high} states"
+    return f"{plural(model.n_variables, 'variable')} with {states}, {plural(model.n_edges, 'edge')}"
+
+
+def node_words(model: PairwiseMRF, i: int) -> str:
+    """Return a node's degree and its place among all."""
+    degree = int(model.degrees()[i])
+    rank = int(degree_ranks(model)[i])
+    neighbours = plural(degree, "neighbour") if degree else "no neighbours"
+    return (
+        f"{plural(int(model.cardinalities[i]), 'state')}, {neighbours}: place {rank:,} of "
+        f"{model.n_variables:,} by degree"
+    )
+
+
+def edge_words(model: PairwiseMRF, e: int, information: float | None) -> str:
+    """Return an edge's strength, its place among all, and the information both variables share."""
+    norms = model.edge_norms()
+    rank = 1 + int((norms > norms[e]).sum())
+    strength = "has zero potentials" if np.isinf(norms[e]) else f"‖w‖ = {norms[e]:.3g}"
+    told = "" if information is None else f"; mutual information {information:.3g} nats"
+    return f"{strength}, place {rank:,} of {plural(model.n_edges, 'edge')}{told}"
+
+
+def marginal_words(model: PairwiseMRF, i: int, marginal: np.ndarray) -> str:
+    """Return the most probable state of a node: "Valjean is most likely 2 (p = 0.71)"."""
+    best = int(np.argmax(marginal))
+    label = short(model.labels[i][best])
+    return f"{short(model.names[i])} is most likely {label} (p = {marginal[best]:.2f})"
+
+
+def region_words(model: PairwiseMRF, found: LocalMarginal) -> str:
+    """Return what a small region proves about a node, or that it proves nothing."""
+    best = int(np.argmax(found.marginal))
+    size = f"A region of {len(found.nodes):,} of {plural(model.n_variables, 'variable')}"
+    label = short(model.labels[found.query][best])
+    if not found.certified:
+        return (
+            f"{size} gives p({label}) = {found.marginal[best]:.3f}, not proven. {found.stop_reason}"
+        )
+    digits = max(2, 1 - math.floor(math.log10(found.bound))) if found.bound > 0 else 12
+    # What is left out of the written number counts too, and a bound is only ever rounded up.
+    unit = 10.0**-digits
+    bound = math.ceil(found.bound / unit + 0.5) * unit
+    return (
+        f"{size} proves p({label}) = {found.marginal[best]:.{digits}f} ± {bound:.{digits}f}. "
+        f"{found.stop_reason}"
+    )
+
+
+def evidence_words(model: PairwiseMRF, evidence: Mapping[int, int]) -> str:
+    """Return "a = yes, b = no"."""
+    return ", ".join(
+        f"{short(model.names[i])} = {short(model.labels[i][k])}" for i, k in evidence.items()
+    )
+
+
+def contradiction_words(model: PairwiseMRF, i: int, state: int, others: int) -> str:
+    """Say that an observation is impossible, given the others."""
+    told = f"{short(model.names[i])} = {short(model.labels[i][state])}"
+    given = " together with the other evidence" if others else ""
+    kept = " and the rest is kept" if others else ""
+    return f"{told} has probability zero{given}; it was left out{kept}."
+
+
+def method_words(beliefs: Beliefs, width: int | None) -> str:
+    """Return by which method marginals were computed, and how far they can be trusted."""
+    name = METHOD_NAMES.get(beliefs.method, beliefs.method)
+    told = f"{name[0].upper()}{name[1:]}"
+    if beliefs.method == "exact":
+        return f"{told}, width {width}" if width is not None else told
+    sweeps = plural(beliefs.sweeps, "sweep")
+    if not beliefs.converged:
+        return f"{told}: not converged after {sweeps} (residual {beliefs.residual:.1g})"
+    return f"{told}, converged after {sweeps}"
+
+
+def difference_words(difference: ModelDifference) -> str:
+    """Return how many edges two models share."""
+    common, lost, gained = (difference.count(status) for status in (COMMON, LOST, GAINED))
+    return (
+        f"{plural(common, 'edge')} in both, {lost:,} only in the first model, {gained:,} only in "
+        "the second."
+    )

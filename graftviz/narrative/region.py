@@ -1,0 +1,201 @@
+"""The certified region of a node at some step: how far a few nodes vouch for its probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.inference import Beliefs, infer
+from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.answers import history_at
+from graftviz.narrative.phrases import plural
+from graftviz.regions import RegionStep, grow_region, region_model
+from graftviz.runs import Run
+
+MAX_SIZE = 16  # nodes: more are hard to see in a graph
+SMALLEST_TOLERANCE = 1e-4
+_SAYS_LITTLE, _VACUOUS = 0.5, 0.99  # bounds from here on prove next to nothing; nothing at all
+_PATIENCE = 8  # nodes added in a row that did not make the bound smaller
+_AFFORDABLE = 500_000  # joint states of all cliques: milliseconds
+_FEW_VARIABLES = 64  # of which the exact answer is looked for
+_BP_TOLERANCE, _BP_SWEEPS = 1e-6, 200
+_SMALLEST_GAP = 1e-4  # what belief propagation itself may be off by is not worth telling
+
+
+class _Answered(NamedTuple):
+    """A region, and what exact inference inside it says of the query.
+
+    `steps` are all regions it was chosen from, in order of growth.
+    """
+
+    step: RegionStep
+    marginal: np.ndarray
+    steps: tuple[RegionStep, ...]
+
+
+def certified_region(
+    run: Run, i: int, t: int, *, cut: str = "drop", tolerance: float = 0.01
+) -> dict[str, Any]:
+    """Grow the region of variable `i` in the model after step `t`: the dict of docs/player.md.
+
+    It grows greedily, until the bound is within the tolerance, and of the regions on the way the
+    one with the smallest bound answers.
+
+    Parameters
+    ----------
+    run : Run
+    i, t : int
+        The last step of a run that has ended stands for the model it ended with.
+    cut : {"drop", "mean-field"}
+        What becomes of edges that leave the region.
+    tolerance : float
+
+    Raises
+    ------
+    InputError
+        When there is no such variable, step or cut, or the tolerance is out of range.
+    """
+    if not SMALLEST_TOLERANCE <= tolerance < 1.0:
+        raise InputError(
+            f"The tolerance of a region must be at least {SMALLEST_TOLERANCE} and below 1; "
+            f"got {tolerance}."
+        )
+    history = history_at(run, t)
+    at_end = run.outcome is not None and t == len(run.steps)
+    model = history.state_at(len(history.counts) if at_end else t).model
+    found = _answer(model, i, cut, tolerance)
+    whole = infer(model, "bp", tolerance=_BP_TOLERANCE, max_sweeps=_BP_SWEEPS)
+    exact = _exact(model, i, whole)
+    verdict, headline = _verdict(model, found, tolerance)
+    return {
+        "node": i,
+        "t": t,
+        "cut": cut,
+        "tolerance": tolerance,
+        "nodes": found.steps[-1].nodes.tolist(),
+        "bounds": [float(step.bound) for step in found.steps],
+        "size": found.step.size,
+        "bound": float(found.step.bound),
+        "marginal": found.marginal.tolist(),
+        "bp": whole.node[i].tolist() if whole.converged else None,
+        "exact": None if exact is None else exact.tolist(),
+        "verdict": verdict,
+        "headline": headline,
+        "words": _beside(found, whole.node[i] if whole.converged else None, exact),
+    }
+
+
+def region_settings(wish: object) -> dict[str, Any]:
+    """Return the options of :func:`certified_region` that a player's question asks for.
+
+    Raises
+    ------
+    InputError
+        When they are no mapping, or of the wrong kind.
+    """
+    if not isinstance(wish, Mapping):
+        raise InputError("A question about a region needs its settings.")
+    settings: dict[str, Any] = {}
+    if "cut" in wish:
+        settings["cut"] = str(wish["cut"])
+    if "tolerance" in wish:
+        tolerance = wish["tolerance"]
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
+            raise InputError("The tolerance of a region must be a number.")
+        settings["tolerance"] = float(tolerance)
+    return settings
+
+
+def rounded_up(bound: float) -> str:
+    """Write a bound with two significant digits, rounded up: what is shown must still be true."""
+    if bound <= 0.0:
+        return "0"
+    digits = max(0, 1 - math.floor(math.log10(bound)))
+    up = math.ceil(bound * 10**digits - 1e-9) / 10**digits
+    return f"{up:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{up:g}"
+
+
+def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered:
+    """Grow the region, and answer in the one with the smallest bound that exact inference can."""
+    steps = _grown(model, i, cut, tolerance)
+    best = min(steps, key=lambda step: step.bound)
+    # Where nothing worth telling is proven, the largest region guesses best.
+    size = best.size if best.bound < _SAYS_LITTLE else steps[-1].size
+    while True:
+        step = steps[size - 1]
+        local = region_model(model, step.nodes, cut)
+        if size == 1 or plan_elimination(local).total_entries <= _AFFORDABLE:
+            return _Answered(step, JunctionTree(local).node(0), steps)
+        size //= 2
+
+
+def _grown(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> tuple[RegionStep, ...]:
+    """Return the regions on the way, until the bound is small enough or will not become smaller."""
+    steps: list[RegionStep] = []
+    best, in_vain = math.inf, 0
+    for step in grow_region(model, i, tolerance=tolerance, max_size=MAX_SIZE, cut=cut):
+        steps.append(step)
+        in_vain = 0 if step.bound < best else in_vain + 1
+        if in_vain == _PATIENCE:
+            break
+        best = min(best, step.bound)
+    return tuple(steps)
+
+
+def _exact(model: PairwiseMRF, i: int, whole: Beliefs) -> np.ndarray | None:
+    """Return the marginal itself where it costs next to nothing."""
+    if whole.log_partition_is == "exact":
+        return whole.node[i]
+    if model.n_variables > _FEW_VARIABLES:
+        return None
+    plan = plan_elimination(model)
+    return JunctionTree(model).node(i) if plan.total_entries <= _AFFORDABLE else None
+
+
+def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[str, str]:
+    """Return what the bound amounts to, and a sentence that says so."""
+    step = found.step
+    share = f"{step.size} of {plural(model.n_variables, 'variable')}"
+    if step.bound > _VACUOUS:
+        return "none", "Not certified: the bound is vacuous (the couplings here are too strong)."
+    if step.bound >= _SAYS_LITTLE:
+        told = f"a bound of {rounded_up(step.bound)} says next to nothing"
+        return "none", f"Not certified: {told} (the couplings here are too strong)."
+    if len(step.boundary) == 0:
+        if step.size == 1:
+            return "certified", "Certified exactly: it has no edges, so no other variable matters."
+        return "certified", f"Certified exactly with {share}: no edge leads out of them."
+    if step.bound <= tolerance:
+        return "certified", f"Certified to ±{rounded_up(step.bound)} with {share}."
+    told = f"Certified only to ±{rounded_up(step.bound)} with {share}, not to ±{tolerance:g}."
+    return "bounded", told
+
+
+def _beside(found: _Answered, bp: np.ndarray | None, exact: np.ndarray | None) -> str:
+    """Compare the region with what BP on the whole graph says, and with the truth."""
+
+    def gap(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.abs(a - b).max())
+
+    if exact is not None:
+        off = _off_by(gap(found.marginal, exact))
+        truth = f"Beside the exact answer of this model the region is off by {off}"
+        if bp is None:
+            return f"{truth}; BP on the whole graph does not converge."
+        return f"{truth}, BP on the whole graph by {_off_by(gap(bp, exact))}."
+    if bp is None:
+        return "BP on the whole graph does not converge here."
+    apart, bound = gap(bp, found.marginal), found.step.bound
+    told = f"BP on the whole graph differs by {_off_by(apart)}"
+    if apart - bound > _SMALLEST_GAP:
+        return f"{told}: it is provably off by at least {apart - bound:.1g}."
+    return f"{told}."
+
+
+def _off_by(gap: float) -> str:
+    return f"{gap:.2g}" if gap >= _SMALLEST_GAP else "less than 0.0001"

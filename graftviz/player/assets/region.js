@@ -1,0 +1,317 @@
+// The growing region: which step is shown, what moves it, who is told about it.
+
+const REGION_TYPE = 14.5; // px, of the style sheet's type
+const REGION_RETRY = [120, 250, 500, 1000]; // ms between questions for what is still worked out
+const REGION_LOST = 4000; // ms after which an answer will not come any more
+const REGION_STILL_RATE = 1; // steps per second for who asked for less motion
+
+class RegionPlayer {
+  constructor(host, callbacks) {
+    this.callbacks = { branch: null, ...callbacks };
+    this.log = null;
+    this.shown = 0; // steps after the query itself
+    this.p = 0;
+    this.age = Infinity; // seconds since the shown step was reached
+    this.playing = false;
+    this.speed = SPEEDS.includes(remembered.get("region.speed", 2)) ? remembered.get("region.speed", 2) : 2;
+    this.state = 0;
+    this.wanted = null; // a step to show once it has arrived
+    this.whole = this.rules = null;
+    this.pending = [];
+    this.type = 1;
+    this.timers = {};
+    this.raf = 0;
+    this.root = h("section", { class: "gv-player gv-region", "aria-label": "Growing region", tabindex: "-1" });
+    host.append(this.root);
+    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
+    this.refresh();
+    this.build();
+    this.onVisible = () => { if (!document.hidden) this.wake(); };
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.schemes = matchMedia("(prefers-color-scheme: dark)");
+    this.onScheme = () => this.refresh();
+    this.schemes.addEventListener("change", this.onScheme);
+  }
+
+  build() {
+    this.graph = new RegionGraph(this);
+    this.answer = new RegionAnswer(this);
+    this.curves = new RegionCurves(this);
+    this.map = new RegionMap(this);
+    this.transport = new RegionTransport(this);
+    this.panels = [this.graph, this.answer, this.curves, this.map, this.transport];
+    this.headline = h("h2", { dir: "auto" });
+    this.badge = h("span", { class: "gv-badge" });
+    this.under = h("p", { dir: "auto" });
+    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.stop = h("p", { class: "gv-muted", dir: "auto" });
+    this.live = h("p", { class: "gv-live", "aria-live": "polite" });
+    this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the region…");
+    this.graph.element.prepend(h("div", { class: "gv-region-words" }, this.words, this.stop));
+    this.body = h("div", { class: "gv-region-body", hidden: true },
+      h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-region-title" }, this.headline, this.badge), this.under, this.note),
+      h("div", { class: "gv-region-grid" }, this.graph.element, this.answer.element, this.curves.element, this.map.element),
+      this.transport.element);
+    this.root.append(this.loading, this.body, this.live);
+  }
+
+  /** No tweening: the reader asked for it. */
+  get still() {
+    return this.motion.matches;
+  }
+
+  // ----------------------------------------------------------------------------------- messages
+
+  show(message) {
+    const { token, graph, region, whole, rules, map, mapId, point, coefficient, pending, visit, page } = message;
+    const isFirst = this.log === null;
+    if (graph) this.graph.setGraph(this.prepared(graph));
+    const isKnown = token === this.token;
+    if (!isKnown) this.whole = this.rules = null;
+    this.whole = whole ?? this.whole;
+    this.rules = rules ?? this.rules;
+    if (map || mapId !== this.mapId) this.map.setMap(map ?? null);
+    this.mapId = mapId;
+    this.map.setPoint(point, coefficient);
+    this.told = JSON.stringify({ step: region.at, state: region.chosen });
+    this.take(token, region, isFirst || visit !== this.visit);
+    this.visit = visit;
+    if (page !== this.page) this.expects = false;
+    this.page = page;
+    this.pending = pending;
+    this.tries = isKnown ? this.tries : 0;
+    this.loading.hidden = true;
+    this.body.hidden = false;
+    this.curves.setRules();
+    this.map.replied();
+    this.askAgain();
+    this.changed();
+  }
+
+  prepared(graph) {
+    const neighbours = graph.names.map(() => []);
+    for (const [i, j] of graph.edges) {
+      neighbours[i].push(j);
+      neighbours[j].push(i);
+    }
+    return { ...graph, neighbours, largest: Math.max(1e-12, ...graph.norms) };
+  }
+
+  /** Show a region: at the place of a link, grown anew around a new query, or as far as the last was. */
+  take(token, region, isVisit) {
+    const before = this.log;
+    const log = new RegionLog(this.graph.graph, region);
+    const wasAtEnd = before !== null && before.finished && this.shown === before.ready;
+    const isNews = token !== this.token;
+    const begins = isVisit ? region.at === null : before.region.query !== region.query;
+    this.log = log;
+    this.token = token;
+    this.state = clamp(region.state, 0, region.labels.length - 1);
+    this.transport.setRun(log);
+    if (isNews) this.answer.setRegion(log);
+    if (begins) this.wanted = this.still ? Infinity : null;
+    else if (isVisit) this.wanted = region.at;
+    else if (isNews && wasAtEnd && !this.playing) this.wanted = Infinity;
+    if (isVisit || begins) {
+      this.goTo(0);
+      this.playing = this.wanted === null;
+    } else this.goTo(Math.min(this.shown, log.ready));
+    if (this.wanted !== null) this.goTo(Math.min(this.wanted, log.ready));
+    if (region.done) this.wanted = null;
+  }
+
+  goTo(step) {
+    if (step !== this.shown) this.age = Infinity;
+    this.shown = this.p = clamp(step, 0, this.log.ready);
+  }
+
+  /** What is still worked out is asked for after a while, and never while a hand holds the point. */
+  askAgain() {
+    clearTimeout(this.timers.need);
+    if (this.pending.length === 0 || document.hidden) return;
+    const wait = REGION_RETRY[Math.min(this.tries, REGION_RETRY.length - 1)];
+    this.timers.need = setTimeout(() => {
+      if (!this.map.dragging && !this.map.asked && !this.expects) {
+        this.tries += 1;
+        this.callbacks.need({ parts: this.pending });
+      }
+      // An answer asks again by itself; this is for one that was lost.
+      this.timers.need = setTimeout(() => this.askAgain(), REGION_LOST);
+    }, wait);
+  }
+
+  ask(i) {
+    if (i === this.log.region.query) this.seek(0, !this.still);
+    else this.expect(() => this.callbacks.ask(i));
+  }
+
+  // Send what changes the controls of the page too. Until these have followed, nothing else is sent:
+  // a message carries the state of all controls, and an old one would undo the change.
+  expect(send) {
+    this.expects = true;
+    clearTimeout(this.timers.expects);
+    this.timers.expects = setTimeout(() => { this.expects = false; }, REGION_LOST);
+    send();
+  }
+
+  chooseState(state) {
+    this.state = state;
+    this.answer.domain = null;
+    this.changed();
+    this.tellPlace();
+  }
+
+  chooseRule(key) {
+    this.expect(() => this.callbacks.rule(key));
+  }
+
+  // ---------------------------------------------------------------------------------- transport
+
+  toggle() {
+    if (!this.log) return;
+    if (!this.playing && this.shown >= this.log.ready) this.goTo(0);
+    this.wanted = null;
+    this.playing = !this.playing;
+    this.changed();
+  }
+
+  stepBy(steps) {
+    this.playing = false;
+    this.seek(this.shown + steps);
+  }
+
+  seek(step, play = false) {
+    if (!this.log) return;
+    const to = clamp(step, 0, this.log.ready);
+    const forward = to === this.shown + 1;
+    this.goTo(to);
+    if (forward) this.age = 0;
+    this.wanted = null;
+    this.playing = play;
+    this.changed();
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    remembered.set("region.speed", speed);
+  }
+
+  stateWords() {
+    const { log, shown } = this;
+    const { bound } = log.steps[shown];
+    const promise = bound === null ? "no bound" : `bound ±${boundText(bound)}`;
+    return shown === log.last ? `${promise} · finished` : promise;
+  }
+
+  // ----------------------------------------------------------------------------------- movement
+
+  wake() {
+    if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));
+  }
+
+  frame(now) {
+    this.raf = 0;
+    if (!this.log || this.gone) return;
+    // A frame's time may lie before the last one's, and a sleeping tab wakes to a huge gap.
+    const seconds = this.before === undefined ? 0 : clamp((now - this.before) / 1000, 0, 0.1);
+    this.age += seconds;
+    if (this.playing) this.roll(seconds);
+    this.answer.advance(seconds);
+    this.transport.advance(seconds);
+    for (const panel of this.panels) {
+      try {
+        panel.draw();
+      } catch (error) {
+        // One broken picture must not stop the others, nor fill the console at 60 lines a second.
+        if (!this.complained) console.error(error);
+        this.complained = true;
+      }
+    }
+    const moving = this.playing || this.graph.moving || this.answer.moving || this.transport.moving;
+    this.before = moving ? now : undefined;
+    if (moving) this.wake();
+  }
+
+  roll(seconds) {
+    const { log } = this;
+    this.p += seconds * (this.still ? Math.min(this.speed, REGION_STILL_RATE) : this.speed);
+    const step = Math.min(Math.floor(this.p), log.ready);
+    if (step > this.shown) {
+      this.shown = step;
+      this.age = 0;
+      if (step === log.last) this.playing = false;
+      this.changed();
+    }
+    if (step >= log.ready) this.p = Math.min(this.p, log.ready);
+    if (step === log.last) this.playing = false;
+  }
+
+  // ----------------------------------------------------------------------------- telling others
+
+  changed() {
+    if (!this.log) return;
+    const { log, shown } = this;
+    const step = log.steps[shown];
+    this.headline.textContent = step.head;
+    const met = step.certified && step.bound <= log.region.tolerance;
+    this.badge.textContent = met ? "✓ certified" : step.certified ? "so far" : "✗ not certified";
+    if (step.certified && !met && shown === log.last) this.badge.textContent = "certified, above the tolerance";
+    this.badge.className = `gv-badge ${met ? "gv-good" : step.certified ? "" : "gv-bad"}`;
+    this.under.textContent = step.sub;
+    this.note.textContent = log.region.note;
+    this.note.hidden = !log.region.note;
+    this.words.textContent = step.words;
+    this.stop.textContent = shown === log.last ? log.region.stop : "";
+    this.answer.goal = this.answer.target();
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    if (!this.timers.live) {
+      this.timers.live = setTimeout(() => {
+        this.timers.live = 0;
+        const text = `${this.headline.textContent}. ${this.words.textContent}`;
+        if (this.live.textContent !== text) this.live.textContent = text;
+      }, this.playing ? 3000 : 350);
+    }
+    this.wake();
+  }
+
+  tellPlace() {
+    if (this.expects || this.map.asked) {
+      this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+      return;
+    }
+    const { log, shown, state } = this;
+    // The end is the end, however many steps a region takes elsewhere; so is a region still growing.
+    const step = shown >= log.ready ? null : shown;
+    const place = { step, state: state === log.region.usual ? null : state };
+    if (JSON.stringify(place) === this.told) return;
+    this.told = JSON.stringify(place);
+    this.callbacks.moved(place);
+  }
+
+  resized() {
+    this.type = parseFloat(getComputedStyle(this.body).fontSize) / REGION_TYPE || 1;
+    this.wake();
+  }
+
+  /** Read the theme again, e.g. after it was switched. */
+  refresh() {
+    this.palette = readPalette(this.root);
+    racerColours(this.palette).forEach((colour, k) => this.root.style.setProperty(`--gv-racer-${k}`, css(colour)));
+    this.wake();
+  }
+
+  destroy() {
+    this.gone = true;
+    cancelAnimationFrame(this.raf);
+    for (const timer of Object.values(this.timers)) clearTimeout(timer);
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.schemes.removeEventListener("change", this.onScheme);
+    for (const panel of this.panels) panel.destroy();
+    this.root.remove();
+  }
+}
+
+const mount = (host, callbacks = {}) => new RegionPlayer(host, callbacks);

@@ -1,0 +1,70 @@
+// Pointer, wheel and touch on the graph of a region: pan, zoom, point, ask. Returns what undoes it.
+
+function attachRegionGestures(view) {
+  const { canvas } = view.surface;
+  const pointers = new Map();
+  const abort = new AbortController();
+  const on = (type, listener, options) => canvas.addEventListener(type, listener, { signal: abort.signal, ...options });
+  let moved = 0;
+  let spread = 0;
+
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+
+  on("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    pointers.set(event.pointerId, place(event));
+    moved = pointers.size > 1 ? 99 : 0;
+    spread = 0;
+    canvas.setPointerCapture(event.pointerId);
+  });
+
+  on("pointermove", (event) => {
+    const now = place(event);
+    const last = pointers.get(event.pointerId);
+    if (!last) {
+      if (event.pointerType !== "touch") view.pointAt(...now);
+      return;
+    }
+    pointers.set(event.pointerId, now);
+    moved += Math.hypot(now[0] - last[0], now[1] - last[1]);
+    if (pointers.size === 1) {
+      // A hand is never quite still: below 4 px it is a click, not a drag.
+      if (moved > 4) view.panBy(now[0] - last[0], now[1] - last[1]);
+      return;
+    }
+    const [a, b] = [...pointers.values()];
+    const distance = Math.hypot(a[0] - b[0], a[1] - b[1]);
+    if (spread > 0 && distance > 0) view.zoomBy(distance / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
+    spread = distance;
+  });
+
+  const release = (event) => {
+    const known = pointers.delete(event.pointerId);
+    spread = 0;
+    if (known && event.type === "pointerup" && moved <= 4) view.askAt(...place(event));
+  };
+  on("pointerup", release);
+  on("pointercancel", release);
+  on("pointerleave", () => view.pointAt(NaN, NaN));
+  on("dblclick", (event) => event.preventDefault());
+  on("wheel", (event) => {
+    // A page that scrolls must go on scrolling: zoom only when asked for, or after a click here.
+    const focused = canvas.getRootNode().activeElement === canvas;
+    if (!event.ctrlKey && !focused) return;
+    event.preventDefault();
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    view.zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) * (event.ctrlKey ? 0.006 : 0.0022)), ...place(event));
+  }, { passive: false });
+  on("keydown", (event) => {
+    const keys = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (keys[event.key]) view.zoomBy(keys[event.key]);
+    else if (event.key === "0") view.resetCamera();
+    else return;
+    event.preventDefault();
+  });
+  return () => abort.abort();
+}

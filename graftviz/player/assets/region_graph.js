@@ -1,0 +1,399 @@
+// The graph around the query: what the region is, where it is cut off, and who may join next.
+
+const JOIN_SECONDS = 0.45; // a node's way into the region
+const FLASH_SECONDS = 1.1;
+const NAME_ROOM = 56; // px between nodes from which on all of them wear their names
+const LABEL_ROOM = 23; // px between nodes from which on every candidate wears its bound
+
+class RegionGraph {
+  constructor(app) {
+    this.app = app;
+    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.hover = -1;
+    this.holder = h("div", { class: "gv-region-stage" });
+    this.tip = h("div", { class: "gv-tip", hidden: true });
+    this.keys = h("div", { class: "gv-legend" });
+    const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
+      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
+      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
+      button("Show the whole graph", icon("fit"), () => this.resetCamera()));
+    this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoom));
+    this.surface = new Surface(this.holder, () => app.resized());
+    this.holder.append(this.tip);
+    this.surface.canvas.tabIndex = 0;
+    this.surface.canvas.setAttribute("role", "img");
+    this.release = attachRegionGestures(this);
+    this.buildLegend();
+  }
+
+  destroy() {
+    this.release();
+    this.surface.destroy();
+  }
+
+  buildLegend() {
+    this.low = h("span");
+    this.high = h("span");
+    const key = (sample, text, title) => h("span", { class: "gv-key", title }, h("i", { class: `gv-region-key ${sample}`, "aria-hidden": "true" }), h("span", {}, text));
+    this.ramp = h("span", { class: "gv-key", title: "What the bound would be with this neighbour in the region" },
+      "may join: bound ", this.low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.high);
+    this.plainKey = key("gv-region-rim", "may join", "A neighbour of the region");
+    this.noneKey = key("gv-region-vacuous", "may join, no bound yet", "With this neighbour in the region the bound would still be vacuous");
+    this.feltKey = key("gv-region-felt", "outside: felt here the more, the darker", "How much of a variable can be felt at your question at most");
+    replaceChildren(this.keys, key("gv-region-query", "your question", "The variable whose probability is asked for"),
+      key("gv-region-inside", "in the region", "Only these variables are used to answer"),
+      key("gv-region-cut", "cut edges", "Edges that leave the region: left out, or replaced by a field"),
+      this.ramp, this.plainKey, this.noneKey, this.feltKey);
+  }
+
+  // ------------------------------------------------------------------------------ places, camera
+
+  setGraph(graph) {
+    this.graph = graph;
+    const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+    const [[x0, x1], [y0, y1]] = [range(graph.positions.map((p) => p[0])), range(graph.positions.map((p) => p[1]))];
+    this.box = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
+    this.gap = this.gapOf(graph.positions);
+    this.screen = new Float32Array(2 * graph.names.length);
+    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.hover = -1;
+  }
+
+  /** Typical distance of a node to the nearest other one. */
+  gapOf(places) {
+    const some = places.filter((_, i) => i % Math.ceil(places.length / 300) === 0);
+    const gaps = some.map(([x, y]) => Math.min(...places.map(([a, b]) => Math.hypot(a - x, b - y) || Infinity)));
+    const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
+    return Number.isFinite(gap) ? gap : 3000;
+  }
+
+  project() {
+    const { width, height } = this.surface;
+    const { zoom, x, y } = this.camera;
+    const margin = clamp(Math.min(width, height) * 0.05, 14, 34) + (this.graph.names.length <= 60 && !this.graph.given ? 24 : 0);
+    const stretch = this.graph.given ? 1.25 : 1.5;
+    let [sx, sy] = [(width - 2 * margin) / this.box.w, (height - 2 * margin) / this.box.h];
+    sx = Math.min(sx, sy * stretch);
+    sy = Math.min(sy, sx * stretch);
+    this.graph.positions.forEach(([px, py], i) => {
+      this.screen[2 * i] = width / 2 + x + (px - this.box.x) * sx * zoom;
+      this.screen[2 * i + 1] = height / 2 + y + (py - this.box.y) * sy * zoom;
+    });
+    this.spacing = this.gap * Math.min(sx, sy) * zoom;
+    this.unit = clamp(0.27 * this.spacing, 2.2, 13 * this.app.type);
+  }
+
+  at(i) {
+    return [this.screen[2 * i], this.screen[2 * i + 1]];
+  }
+
+  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
+    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
+    const f = zoom / this.camera.zoom;
+    this.camera.x = (px - this.surface.width / 2) * (1 - f) + this.camera.x * f;
+    this.camera.y = (py - this.surface.height / 2) * (1 - f) + this.camera.y * f;
+    this.camera.zoom = zoom;
+    this.app.wake();
+  }
+
+  panBy(dx, dy) {
+    this.camera.x += dx;
+    this.camera.y += dy;
+    this.app.wake();
+  }
+
+  resetCamera() {
+    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.app.wake();
+  }
+
+  // -------------------------------------------------------------------------------------- asking
+
+  nodeAt(x, y) {
+    let [best, gap] = [-1, clamp(0.75 * this.spacing, 11, 26)];
+    for (let i = 0; i < this.graph.names.length; i++) {
+      const distance = Math.hypot(this.screen[2 * i] - x, this.screen[2 * i + 1] - y);
+      if (distance < gap) [best, gap] = [i, distance];
+    }
+    return best;
+  }
+
+  askAt(x, y) {
+    const i = this.graph ? this.nodeAt(x, y) : -1;
+    if (i >= 0) this.app.ask(i);
+  }
+
+  pointAt(x, y) {
+    const i = this.graph ? this.nodeAt(x, y) : -1;
+    if (i !== this.hover) {
+      this.hover = i;
+      this.surface.canvas.classList.toggle("gv-pointing", i >= 0);
+      this.app.wake();
+    }
+    this.tip.hidden = i < 0;
+    if (i < 0) return;
+    const { log, shown } = this.app;
+    const step = log.steps[shown];
+    const place = step.candidates.indexOf(i);
+    const fact = i === log.region.query ? "the question"
+      : log.has(i, shown) ? `in the region since step ${log.joined[i]}`
+        : place < 0 ? "outside: not looked at · click to ask about it"
+          : !log.region.asksAll ? "may join; this rule does not ask what the bound would be"
+          : step.bounds[place] === null ? "may join; the bound would stay vacuous"
+            : `may join; the bound would be ${boundText(step.bounds[place])}`;
+    replaceChildren(this.tip, h("b", {}, isolated(shorten(this.graph.names[i], 40))), ` · ${fact}`);
+    const { width, height } = this.surface;
+    this.tip.style.left = `${clamp(x + 14, 4, Math.max(4, width - this.tip.offsetWidth - 4))}px`;
+    this.tip.style.top = `${y + 18 + this.tip.offsetHeight > height ? y - this.tip.offsetHeight - 10 : y + 18}px`;
+  }
+
+  // ------------------------------------------------------------------------------------- drawing
+
+  /** Something still moves: the newest node is on its way in. */
+  get moving() {
+    return !this.app.still && this.app.age < FLASH_SECONDS;
+  }
+
+  draw() {
+    const context = this.surface.begin();
+    const { log, palette } = this.app;
+    if (!context || !log) return;
+    this.project();
+    this.k = this.app.shown;
+    this.step = log.steps[this.k];
+    this.entry = this.app.still || this.k === 0 ? 1 : smooth(clamp(this.app.age / JOIN_SECONDS, 0, 1));
+    this.drawEdges(context, palette, log);
+    this.drawBody(context, palette, log);
+    this.drawCuts(context, palette, log);
+    this.drawOutside(context, palette, log);
+    this.drawInside(context, palette, log);
+    this.drawCandidates(context, palette, log);
+    this.drawNames(context, palette, log);
+    if (this.hover >= 0) this.ring(context, this.hover, this.unit + 3, 2, css(palette.text));
+  }
+
+  line(context, i, j) {
+    context.moveTo(this.screen[2 * i], this.screen[2 * i + 1]);
+    context.lineTo(this.screen[2 * j], this.screen[2 * j + 1]);
+  }
+
+  drawEdges(context, palette, log) {
+    const { edges, norms, largest } = this.graph;
+    // A few widths, each drawn at once: stroking thousands of lines one by one is slow.
+    const groups = Array.from({ length: 5 }, () => []);
+    edges.forEach(([i, j], e) => {
+      if (log.has(i, this.k) && log.has(j, this.k)) return;
+      groups[Math.min(4, Math.floor((5 * norms[e]) / largest))].push([i, j]);
+    });
+    groups.forEach((group, g) => {
+      context.beginPath();
+      for (const [i, j] of group) this.line(context, i, j);
+      context.lineWidth = 0.6 + 0.35 * g;
+      context.strokeStyle = css(palette.muted, 0.13 + 0.09 * g);
+      context.stroke();
+    });
+  }
+
+  /** The region as one body: wide round strokes along its inner edges, stroked as a single path. */
+  drawBody(context, palette, log) {
+    context.beginPath();
+    for (const { added } of log.steps.slice(0, this.k + 1)) {
+      const [x, y] = this.at(added);
+      const from = log.from[added];
+      const [fx, fy] = from < 0 ? [x, y] : this.at(from);
+      const f = added === this.step.added ? this.entry : 1;
+      context.moveTo(fx, fy);
+      context.lineTo(lerp(fx, x, f) + 0.01, lerp(fy, y, f));
+      for (const j of this.graph.neighbours[added]) {
+        if (log.joined[j] < log.joined[added] && f === 1) this.line(context, added, j);
+      }
+    }
+    context.lineCap = context.lineJoin = "round";
+    context.lineWidth = Math.min(this.spacing * 0.92, 6.5 * this.unit, 54 * this.app.type) || 12;
+    context.strokeStyle = css(palette.objective, palette.dark ? 0.34 : 0.2);
+    context.stroke();
+    context.lineCap = "butt";
+    context.beginPath();
+    for (const [i, j] of this.graph.edges) {
+      if (log.has(i, this.k) && log.has(j, this.k)) this.line(context, i, j);
+    }
+    context.lineWidth = clamp(this.unit * 0.28, 1.4, 3);
+    context.strokeStyle = css(palette.text, 0.75);
+    context.stroke();
+  }
+
+  drawCuts(context, palette, log) {
+    context.beginPath();
+    for (const i of this.step.boundary) {
+      for (const j of this.graph.neighbours[i]) {
+        if (!log.has(j, this.k)) this.line(context, i, j);
+      }
+    }
+    context.lineWidth = clamp(this.unit * 0.26, 1.3, 2.6);
+    context.setLineDash([3, 3.5]);
+    context.strokeStyle = css(palette.wrong);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  /** What is left outside: the fainter, the less of it can be felt at the query. */
+  drawOutside(context, palette, log) {
+    const { influence } = log.region;
+    const levels = Array.from({ length: 6 }, () => []);
+    for (let i = 0; i < log.n; i++) {
+      if (log.has(i, this.k)) continue;
+      levels[influence ? Math.round((5 * influence[i]) / 255) : 2].push(i);
+    }
+    levels.forEach((nodes, level) => {
+      context.beginPath();
+      const size = this.unit * (influence ? 0.5 + 0.07 * level : 0.62);
+      for (const i of nodes) this.disc(context, i, size);
+      context.fillStyle = css(mix(palette.background, palette.text, influence ? 0.16 + 0.09 * level : 0.32));
+      context.fill();
+    });
+  }
+
+  drawInside(context, palette, log) {
+    const { query } = log.region;
+    const added = this.step.added;
+    if (this.k > 0) this.flash(context, palette, added);
+    context.beginPath();
+    for (const { added: i } of log.steps.slice(1, this.k + 1)) this.disc(context, i, this.unit * (i === added ? this.entry : 1));
+    context.fillStyle = css(palette.text);
+    context.fill();
+    if (this.k > 0) this.ring(context, added, this.unit + 2.5, 2.2, css(palette.step));
+    this.star(context, query, this.unit * 1.85);
+    context.lineJoin = "round";
+    context.lineWidth = 2.2;
+    context.strokeStyle = css(palette.text);
+    context.fillStyle = css(palette.step);
+    context.fill();
+    context.stroke();
+  }
+
+  flash(context, palette, i) {
+    const left = this.app.still ? 0 : 1 - clamp(this.app.age / FLASH_SECONDS, 0, 1);
+    if (left <= 0) return;
+    context.beginPath();
+    this.disc(context, i, this.unit * (1.4 + 1.8 * (1 - left)) + 4);
+    context.fillStyle = css(palette.step, 0.6 * left);
+    context.fill();
+  }
+
+  drawCandidates(context, palette, log) {
+    const { candidates, bounds } = this.step;
+    const size = this.unit * 0.95;
+    const best = bounds.reduce((at, b, m) => (b !== null && (at < 0 || b < bounds[at]) ? m : at), -1);
+    candidates.forEach((i, m) => {
+      context.beginPath();
+      this.disc(context, i, size);
+      context.fillStyle = bounds[m] === null ? css(palette.background) : viridis(0.06 + 0.94 * log.promise(bounds[m]));
+      context.fill();
+      if (bounds[m] === null && log.region.asksAll) this.hatch(context, palette, i, size);
+      context.lineWidth = m === best ? 2.6 : 1.1;
+      context.strokeStyle = css(palette.text, m === best ? 1 : 0.8);
+      context.stroke();
+    });
+    this.drawBounds(context, palette, best);
+  }
+
+  /** Bounds as numbers: all of them where there is room, else those that promise most. */
+  drawBounds(context, palette, best) {
+    const { candidates, bounds } = this.step;
+    const order = bounds.map((b, m) => m).filter((m) => bounds[m] !== null).sort((a, b) => bounds[a] - bounds[b]);
+    const size = clamp(this.unit * 1.35, 10, 14 * this.app.type);
+    const roomy = this.spacing >= LABEL_ROOM;
+    context.lineJoin = "round";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const m of order.slice(0, roomy ? 60 : 3).reverse()) {
+      const [x, y] = this.at(candidates[m]);
+      context.font = `${m === best ? 700 : 500} ${size}px ${palette.font}`;
+      const below = y + this.unit + size * 0.62;
+      context.lineWidth = 3.4;
+      context.strokeStyle = css(palette.background, 0.92);
+      context.strokeText(brief(bounds[m]), x, below);
+      context.fillStyle = css(palette.text);
+      context.fillText(brief(bounds[m]), x, below);
+    }
+  }
+
+  /** Names where there is room for all; else, where no place says it, of the query and the newest node. */
+  drawNames(context, palette, log) {
+    const all = this.spacing >= NAME_ROOM * this.app.type;
+    if (!all && this.graph.given) return;
+    const named = all ? this.graph.names.keys() : new Set([log.region.query, this.step.added]);
+    context.font = `500 ${12 * this.app.type}px ${palette.font}`;
+    context.textAlign = "center";
+    context.textBaseline = "alphabetic";
+    context.lineJoin = "round";
+    context.lineWidth = 3.5;
+    for (const i of named) {
+      const [x, y] = this.at(i);
+      const text = shorten(this.graph.names[i], 18);
+      const half = context.measureText(text).width / 2;
+      const at = [clamp(x, half + 3, this.surface.width - half - 3), Math.max(y - this.unit * (i === log.region.query ? 1.9 : 1) - 6, 12 * this.app.type)];
+      context.strokeStyle = css(palette.background, 0.9);
+      context.strokeText(text, ...at);
+      context.fillStyle = css(palette.text);
+      context.fillText(text, ...at);
+    }
+  }
+
+  disc(context, i, radius) {
+    const [x, y] = this.at(i);
+    context.moveTo(x + radius, y);
+    context.arc(x, y, Math.max(radius, 0), 0, 7);
+  }
+
+  ring(context, i, radius, width, colour) {
+    context.beginPath();
+    this.disc(context, i, radius);
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
+
+  hatch(context, palette, i, radius) {
+    const [x, y] = this.at(i);
+    context.save();
+    context.clip();
+    context.beginPath();
+    for (let d = -2 * radius; d <= 2 * radius; d += 3.4) {
+      context.moveTo(x + d - radius, y + radius);
+      context.lineTo(x + d + radius, y - radius);
+    }
+    context.lineWidth = 1.1;
+    context.strokeStyle = css(palette.muted);
+    context.stroke();
+    context.restore();
+    context.beginPath();
+    this.disc(context, i, radius);
+  }
+
+  star(context, i, radius) {
+    const [x, y] = this.at(i);
+    context.beginPath();
+    for (let corner = 0; corner < 10; corner++) {
+      const angle = (Math.PI * corner) / 5 - Math.PI / 2;
+      const far = Math.max(radius, 7) * (corner % 2 ? 0.46 : 1);
+      context.lineTo(x + far * Math.cos(angle), y + far * Math.sin(angle));
+    }
+    context.closePath();
+  }
+
+  describe() {
+    const { log, shown } = this.app;
+    const step = log.steps[shown];
+    const some = step.bounds.some((b) => b !== null);
+    this.ramp.hidden = !log.steps.some(({ bounds }) => bounds.some((b) => b !== null));
+    this.plainKey.hidden = log.region.asksAll;
+    this.feltKey.hidden = !log.region.influence;
+    this.noneKey.hidden = !log.region.asksAll || !log.steps.some(({ bounds }) => bounds.some((b) => b === null));
+    this.low.textContent = chance(Number(log.most.toPrecision(2)));
+    this.high.textContent = chance(Number(log.least.toPrecision(2)));
+    const left = `${plural(step.candidates.length, "neighbour")} may join${some ? "" : step.candidates.length ? ", none of which would give a bound yet" : ""}`;
+    this.surface.canvas.setAttribute("aria-label",
+      `Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);
+  }
+}

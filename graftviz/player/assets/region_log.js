@@ -1,0 +1,60 @@
+// What is known of a growing region: which node joined when, what is cut, what was promised.
+
+/** A probability, or a bound on one, with the digits that matter. */
+function chance(x) {
+  if (x === null || x === undefined) return "–";
+  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential(1).replace("e-", "e−");
+  return String(Number(x.toPrecision(3)));
+}
+
+/** The same in as few characters as possible, for marks on the graph. */
+const brief = (x) => (x < 0.001 ? x.toExponential(0).replace("e-", "e−") : String(Number(x.toPrecision(2))).replace(/^0\./, "."));
+
+/** A bound as a certificate may state it: rounded up, never down. */
+function boundText(x) {
+  if (x === 0) return "0";
+  const power = 10 ** (Math.floor(Math.log10(x)) - 1);
+  return chance(Math.min(1, Math.ceil(x / power - 1e-9) * power));
+}
+
+class RegionLog {
+  constructor(graph, region) {
+    this.graph = graph;
+    this.region = region;
+    this.steps = region.steps;
+    this.n = graph.names.length;
+    this.last = region.done ? this.steps.length - 1 : null;
+    this.ready = this.steps.length - 1;
+    this.finished = region.done;
+    this.branchStep = null; // the timeline it shares with the player asks for these
+    this.header = { branch: null };
+    this.joined = new Int32Array(this.n).fill(1 << 30);
+    this.from = new Int32Array(this.n).fill(-1); // the neighbour a node joined by
+    this.steps.forEach((step, k) => {
+      this.joined[step.added] = k;
+      const inside = graph.neighbours[step.added].filter((j) => this.joined[j] < k);
+      this.from[step.added] = inside.length ? inside[inside.length - 1] : -1;
+    });
+    const bounds = this.steps.flatMap((step) => step.bounds.filter((b) => b !== null && b > 0));
+    this.least = bounds.length ? Math.min(...bounds) : 0.01;
+    this.most = bounds.length ? Math.max(...bounds) : 1;
+  }
+
+  has(i, k) {
+    return this.joined[i] <= k;
+  }
+
+  /** 0 for the largest bound any candidate had, 1 for the smallest; on a logarithmic scale. */
+  promise(bound) {
+    const span = Math.log(this.most / this.least);
+    return span > 1e-9 ? clamp(Math.log(this.most / Math.max(bound, this.least)) / span, 0, 1) : 1;
+  }
+
+  name(i) {
+    return this.graph.names[i];
+  }
+
+  edgesAt(k) {
+    return k + 1;
+  }
+}

@@ -1,0 +1,150 @@
+"""A region as the Regions page's picture is told of it, in plain JSON values.
+
+The graph is sent once, a region whole: its steps are few. Bounds that promise nothing are null,
+never the number 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.regions import (
+    change_words,
+    headline,
+    joining_words,
+    meaning,
+    start_words,
+)
+from graftviz.regions import RegionStep
+
+DIGITS = 7
+
+
+class AnsweredStep(NamedTuple):
+    """A step of a growing region, and what the region then says about the query.
+
+    Attributes
+    ----------
+    step : RegionStep
+    marginal : float64 array, shape (s,)
+    is_exact : bool
+        Whether the region was narrow enough for exact inference; if not, nothing is certified.
+    """
+
+    step: RegionStep
+    marginal: np.ndarray
+    is_exact: bool
+
+    @property
+    def bound(self) -> float | None:
+        """The bound, where it promises anything."""
+        return None if self.step.is_vacuous or not self.is_exact else float(self.step.bound)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether there is a bound that leaves every state any probability from 0 to 1."""
+        furthest = np.maximum(self.marginal, 1.0 - self.marginal).max()
+        return self.bound is not None and self.bound >= float(furthest)
+
+
+def graph_record(
+    model: PairwiseMRF, positions: np.ndarray, key: str, *, given: bool
+) -> dict[str, Any]:
+    """Return the graph: names, places (0 … 10000, y downwards), edges and their weight norms.
+
+    With `given`, places are known ones (a grid, a map) and keep their shape.
+    """
+    return {
+        "id": key,
+        "names": list(model.names),
+        "positions": np.rint(positions).astype(int).tolist(),
+        "edges": model.edges.tolist(),
+        "norms": _numbers(np.where(np.isfinite(norms := model.edge_norms()), norms, 0.0), 3),
+        "given": given,
+    }
+
+
+def step_records(
+    model: PairwiseMRF, steps: Sequence[AnsweredStep], *, expansion: str
+) -> list[dict[str, Any]]:
+    """Return every step with its headline and its story."""
+    n = model.n_variables
+    records: list[dict[str, Any]] = []
+    for k, answered in enumerate(steps):
+        step, bound = answered.step, answered.bound
+        if k == 0:
+            cut = len(step.candidates)
+            words = start_words(model.names[int(step.added)], cut)
+            words += " The bound is vacuous." if bound is None else ""
+        else:
+            before = steps[k - 1]
+            words = joining_words(
+                model.names,
+                int(step.added),
+                before.step.candidates.tolist(),
+                bounds_of(before.step.candidate_bounds),
+                expansion=expansion,
+            )
+            words += f" {change_words(before.bound, bound)}"
+        size, is_exact, says_nothing = int(step.size), answered.is_exact, answered.says_nothing
+        records.append(
+            {
+                "added": int(step.added),
+                "bound": _number(bound),
+                "certified": bound is not None and not says_nothing,
+                "boundary": step.boundary.tolist(),
+                "candidates": step.candidates.tolist(),
+                "bounds": [_number(b) for b in bounds_of(step.candidate_bounds)],
+                "marginal": _numbers(answered.marginal, 10),
+                "head": headline(bound, size, n, is_exact=is_exact, says_nothing=says_nothing),
+                "sub": meaning(bound, size, n, is_exact=is_exact, says_nothing=says_nothing),
+                "words": words,
+            }
+        )
+    return records
+
+
+def bounds_of(values: np.ndarray) -> list[float | None]:
+    """Return bounds with None for those that promise nothing."""
+    return [float(b) if math.isfinite(b) and b < 1.0 else None for b in values.tolist()]
+
+
+def curve_record(
+    key: str,
+    name: str,
+    index: int,
+    steps: Sequence[AnsweredStep],
+    truth: np.ndarray | None,
+    *,
+    chosen: bool,
+) -> dict[str, Any]:
+    """Return bound and true error after every step of a rule; errors are null without `truth`.
+
+    The error is the largest over the states of the query, because the bound holds for each.
+    """
+    errors = (
+        None
+        if truth is None
+        else [_number(float(np.abs(answered.marginal - truth).max())) for answered in steps]
+    )
+    return {
+        "key": key,
+        "name": name,
+        "index": index,
+        "chosen": chosen,
+        "bounds": [_number(answered.bound) for answered in steps],
+        "errors": errors,
+    }
+
+
+def _number(value: float | None, digits: int = DIGITS) -> float | None:
+    return None if value is None else float(f"{value:.{digits}g}")
+
+
+def _numbers(values: np.ndarray, digits: int) -> list[float]:
+    return [float(f"{value:.{digits}g}") for value in values.tolist()]

@@ -1,0 +1,40 @@
+"""Localized inference: certified marginals from small regions, by Dobrushin's comparison theorem.
+
+`star` holds the coefficients of one variable, `comparison` turns those of a region into a bound,
+`newcomers` says what one more variable would do, `expansion` grows the region, and
+:func:`local_marginal` is the front door. `influence` and `global_bounds` look at the whole model.
+"""
+
+from __future__ import annotations
+
+from graftviz.regions.cuts import CUTS
+from graftviz.regions.expansion import EXPANSIONS, RegionStep
+from graftviz.regions.global_bounds import (
+    MinimalRadius,
+    decay_rate,
+    distance_bound,
+    minimal_radius,
+    tail_bound,
+)
+from graftviz.regions.influence import dobrushin_coefficient, influence_matrix
+from graftviz.regions.local_model import region_marginal, region_model, rim_of
+from graftviz.regions.marginal import LocalMarginal, grow_region, local_marginal
+
+__all__ = [
+    "CUTS",
+    "EXPANSIONS",
+    "LocalMarginal",
+    "MinimalRadius",
+    "RegionStep",
+    "decay_rate",
+    "distance_bound",
+    "dobrushin_coefficient",
+    "grow_region",
+    "influence_matrix",
+    "local_marginal",
+    "minimal_radius",
+    "region_marginal",
+    "region_model",
+    "rim_of",
+    "tail_bound",
+]

@@ -1,0 +1,88 @@
+"""The conditional distributions of one variable, for every joint state of its neighbours.
+
+Joint states are counted like digits, the first neighbour slowest. Where a joint state of the
+neighbours leaves the variable no state at all, its conditional may be chosen freely (such
+neighbours have probability zero); it is uniform here, in every measure alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.regions.neighbourhood import table_of
+
+
+@njit(cache=True, nogil=True)
+def joint_states(flat, i, slots, limit):
+    """Return the number of joint states of these neighbours of i, or limit + 1 if it is larger."""
+    count = 1
+    for slot in slots:
+        count *= flat.sizes[flat.neighbours[flat.starts[i] + slot]]
+        if count > limit:
+            return limit + 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def add_neighbours(flat, i, slots, logs, count):
+    """Spread `count` rows of log-potentials of x_i over the joint states of more neighbours.
+
+    Returns the new number of rows. Row c becomes the rows c·s … c·s + s − 1 of a neighbour with s
+    states, from the back, so that none is overwritten before it is read.
+    """
+    own_states = flat.sizes[i]
+    for slot in slots:
+        start, own, other, states = table_of(flat, i, slot)
+        for c in range(count - 1, -1, -1):
+            for x in range(states - 1, -1, -1):
+                for a in range(own_states):
+                    logs[c * states + x, a] = logs[c, a] + flat.weights[start + a * own + x * other]
+        count *= states
+    return count
+
+
+@njit(cache=True, nogil=True)
+def normalise(rows, count):
+    """Turn the first `count` rows of log-potentials into distributions, in place."""
+    states = rows.shape[1]
+    for c in range(count):
+        largest = -np.inf
+        for a in range(states):
+            largest = max(largest, rows[c, a])
+        if largest == -np.inf:
+            for a in range(states):
+                rows[c, a] = 1.0 / states
+            continue
+        total = 0.0
+        for a in range(states):
+            rows[c, a] = np.exp(rows[c, a] - largest)
+            total += rows[c, a]
+        for a in range(states):
+            rows[c, a] /= total
+
+
+@njit(cache=True, nogil=True)
+def total_variation(first, second):
+    """Return ½ Σ |first − second|."""
+    total = 0.0
+    for a in range(len(first)):
+        total += abs(first[a] - second[a])
+    return 0.5 * total
+
+
+@njit(cache=True, nogil=True)
+def largest_by_neighbour(rows, stride, states):
+    """Return the largest distance of two rows that differ only in one digit.
+
+    `stride` is how far apart rows are whose digit differs by one, `states` how many values it has.
+    """
+    largest = 0.0
+    block = stride * states
+    for begin in range(0, len(rows), block):
+        for rest in range(begin, begin + stride):
+            for a in range(states - 1):
+                for b in range(a + 1, states):
+                    distance = total_variation(rows[rest + a * stride], rows[rest + b * stride])
+                    largest = max(largest, distance)
+    return largest

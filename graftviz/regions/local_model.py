@@ -1,0 +1,91 @@
+"""The local model of a region, and the marginal it gives the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.inference.exact import JunctionTree
+from graftviz.model import PairwiseMRF
+from graftviz.regions.cuts import check_cut, field_of, fields_of
+from graftviz.regions.neighbourhood import (
+    flat_model,
+    inside_slots,
+    members,
+    neighbours_of,
+)
+
+
+def rim_of(model: PairwiseMRF, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the outside neighbours of a region, ascending."""
+    inside = {int(i) for i in nodes}
+    found = {int(k) for i in inside for k in neighbours_of(model, i)} - inside
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def region_model(
+    model: PairwiseMRF, nodes: Sequence[int] | np.ndarray, cut: str = "drop"
+) -> PairwiseMRF:
+    """Return the local model: the variables of a region, the edges among them, and its fields.
+
+    Variable k of it is ``nodes[k]``, under its own name and labels.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    nodes : sequence of int
+        The region.
+    cut : {"drop", "mean-field"}
+        What becomes of the edges that leave it.
+
+    Raises
+    ------
+    InputError
+        For a variable that is not in the model or stands twice, and for another cut.
+    """
+    check_cut(cut)
+    indices = [model.index_of(int(i)) for i in nodes]
+    if len(set(indices)) != len(indices) or not indices:
+        raise InputError("A region needs at least one variable, and none twice.")
+    region = np.array(indices, dtype=np.int64)
+    flat, inside = flat_model(model), members(region)
+    fields = fields_of(flat, region, rim_of(model, region), cut)
+    starts, neighbours, edges = model.incidence
+    node_weights, edge_weights = [], {}
+    for at, i in enumerate(indices):
+        slots, places = inside_slots(flat, i, inside)
+        node_weights.append(model.node_weights(i) + field_of(flat, i, slots, fields))
+        for slot, other in zip(slots.tolist(), places.tolist(), strict=True):
+            e = int(edges[starts[i] + slot])
+            if i < int(neighbours[starts[i] + slot]):
+                edge_weights[at, other] = model.edge_weights(e)
+    return PairwiseMRF.from_tables(
+        node_weights,
+        edge_weights,
+        names=tuple(model.names[i] for i in indices),
+        labels=tuple(model.labels[i] for i in indices),
+    )
+
+
+def region_marginal(
+    model: PairwiseMRF,
+    nodes: Sequence[int] | np.ndarray,
+    query: int,
+    cut: str = "drop",
+    *,
+    max_memory: int | None = None,
+) -> np.ndarray:
+    """Return the exact marginal of `query` in the local model of a region.
+
+    Raises
+    ------
+    InputError
+        When `query` is not in the region, or exact inference needs more than `max_memory` bytes.
+    """
+    places = [at for at, i in enumerate(nodes) if int(i) == query]
+    if not places:
+        raise InputError(f"Variable {query} is not in the region.")
+    local = region_model(model, nodes, cut)
+    return JunctionTree(local, max_memory=max_memory).node(places[0])

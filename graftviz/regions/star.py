@@ -1,0 +1,298 @@
+"""The coefficients of one variable of a region: its influence row, perturbation and spread.
+
+Let p be the model and q the local model of a region A. For a variable i of A, with its neighbours
+inside (in A) and outside:
+
+- influence of inside neighbour j: C_ij = max TV(q(x_i | y), q(x_i | z)) over joint states y, z of
+  the inside neighbours that differ only in x_j;
+- perturbation: b_i = max TV(p(x_i | x), q(x_i | x)) over joint states x of all its neighbours;
+- spread: max TV(p(x_i | x), q(x_i | y)) over joint states x and y that need not agree.
+
+They are maxima over all joint states where these are at most `limit` in number, and otherwise upper
+bounds by the closed forms of `closed_form`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.regions.closed_form import (
+    by_oscillation,
+    flip_oscillation,
+    gains_of,
+    is_finite_star,
+    logistic,
+    logistic_gap,
+)
+from graftviz.regions.conditionals import (
+    add_neighbours,
+    joint_states,
+    largest_by_neighbour,
+    normalise,
+    total_variation,
+)
+from graftviz.regions.neighbourhood import table_of
+
+# Joint states of neighbours that are enumerated at most: twelve neighbours of two states, five of
+# five. Beyond, closed forms.
+ENUMERATION_LIMIT = 4096
+# Of hubs the inside neighbours alone may be enumerated, but not so many: for many candidates.
+_SHARE_OF_HUBS = 16
+# Added to every perturbation, far more than rounding can falsify in these sums of exponentials;
+# weights in the millions need more, in proportion to their size.
+ROUNDING = 1e-10
+_ROUNDING_PER_WEIGHT = 1e-14
+
+
+class Around(NamedTuple):
+    """What the closed forms need to know of all neighbours of a variable, and which are inside.
+
+    Attributes
+    ----------
+    inside : int64 array
+        Slots of the inside neighbours.
+    is_enumerable : bool
+        Whether the neighbours have few enough joint states; then nothing below is filled in.
+    is_finite : bool
+        Whether no weight around the variable is -inf; if one is, nothing below is filled in.
+    inner, outer : float64 arrays, shape (s_i, s_i)
+        Sums of gains (see `gains_of`) over the neighbours inside and outside.
+    """
+
+    inside: np.ndarray
+    is_enumerable: bool
+    is_finite: bool
+    inner: np.ndarray
+    outer: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def around_of(flat, i, inside, limit):
+    """Return what there is to know of the neighbours of i; `inside` are slots, ascending."""
+    degree = flat.starts[i + 1] - flat.starts[i]
+    is_enumerable = joint_states(flat, i, np.arange(degree), limit) <= limit
+    inner, outer = np.zeros((0, 0)), np.zeros((0, 0))
+    is_finite = True
+    if not is_enumerable:
+        is_finite = is_finite_star(flat, i)
+        if is_finite:
+            states = flat.sizes[i]
+            inner, outer = np.zeros((states, states)), np.zeros((states, states))
+            gains = np.empty((states, states))
+            at = 0
+            for slot in range(degree):
+                gains_of(flat, i, slot, gains)
+                if at < len(inside) and inside[at] == slot:
+                    _add(inner, gains, 1.0)
+                    at += 1
+                else:
+                    _add(outer, gains, 1.0)
+    return Around(inside, is_enumerable, is_finite, inner, outer)
+
+
+@njit(cache=True, nogil=True)
+def around_with(flat, i, around, slot):
+    """Return the same with one more neighbour inside; it comes last."""
+    inside = np.empty(len(around.inside) + 1, np.int64)
+    for r in range(len(around.inside)):
+        inside[r] = around.inside[r]
+    inside[-1] = slot
+    if around.is_enumerable or not around.is_finite:
+        return Around(inside, around.is_enumerable, around.is_finite, around.inner, around.outer)
+    states = flat.sizes[i]
+    gains = np.empty((states, states))
+    gains_of(flat, i, slot, gains)
+    inner, outer = np.zeros((states, states)), np.zeros((states, states))
+    _add(inner, around.inner, 1.0)
+    _add(inner, gains, 1.0)
+    _add(outer, around.outer, 1.0)
+    _add(outer, gains, -1.0)
+    return Around(inside, False, True, inner, outer)
+
+
+@njit(cache=True, nogil=True)
+def _add(total, what, times):
+    for a in range(total.shape[0]):
+        for b in range(total.shape[1]):
+            total[a, b] += times * what[a, b]
+
+
+@njit(cache=True, nogil=True)
+def star(flat, i, around, field, limit, influence):
+    """Compute the coefficients of variable i; write its influences, return the other two.
+
+    Parameters
+    ----------
+    flat : FlatModel
+    i : int
+    around : Around
+    field : float64 array, shape (s_i,)
+        What stands in the local model for the edges to the outside; finite.
+    limit : int
+        Joint states to enumerate at most.
+    influence : float64 array, as long as ``around.inside``
+        Overwritten with C_ij of the inside neighbours.
+
+    Returns
+    -------
+    perturbation, spread : float64
+    """
+    states = flat.sizes[i]
+    inside = around.inside
+    for r in range(len(inside)):
+        influence[r] = 0.0
+    most = limit if around.is_enumerable else limit // _SHARE_OF_HUBS
+    n_inside = joint_states(flat, i, inside, most)
+    if n_inside > most:
+        return _closed_form(flat, i, around, field, influence, True)
+    own = flat.node_offsets[i]
+    local = np.empty((n_inside, states))
+    for a in range(states):
+        local[0, a] = flat.weights[own + a] + field[a]
+    add_neighbours(flat, i, inside, local, 1)
+    normalise(local, n_inside)
+    stride = n_inside
+    for r in range(len(inside)):
+        others = table_of(flat, i, inside[r])[3]
+        stride //= others
+        influence[r] = largest_by_neighbour(local, stride, others)
+    if not around.is_enumerable:
+        return _closed_form(flat, i, around, field, influence, False)
+    outside = _others(flat.starts[i + 1] - flat.starts[i], inside)
+    n_outside = joint_states(flat, i, outside, limit)
+    full = np.empty((n_inside * n_outside, states))
+    for a in range(states):
+        full[0, a] = flat.weights[own + a]
+    add_neighbours(flat, i, inside, full, 1)
+    add_neighbours(flat, i, outside, full, n_inside)
+    normalise(full, n_inside * n_outside)
+    perturbation = 0.0
+    for c in range(n_inside):
+        for x in range(c * n_outside, (c + 1) * n_outside):
+            perturbation = max(perturbation, total_variation(full[x], local[c]))
+    return perturbation, _spread_of_rows(full, local)
+
+
+@njit(cache=True, nogil=True)
+def _others(degree, inside):
+    """Return the slots that are not among those inside, ascending."""
+    is_outside = np.ones(degree, np.bool_)
+    for slot in inside:
+        is_outside[slot] = False
+    outside = np.empty(degree - len(inside), np.int64)
+    count = 0
+    for slot in range(degree):
+        if is_outside[slot]:
+            outside[count] = slot
+            count += 1
+    return outside
+
+
+@njit(cache=True, nogil=True)
+def _extremes(rows, a):
+    lowest, highest = 1.0, 0.0
+    for c in range(len(rows)):
+        lowest, highest = min(lowest, rows[c, a]), max(highest, rows[c, a])
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True)
+def _spread_of_rows(full, local):
+    """Bound the distance of any row of one from any row of the other by their extremes."""
+    states = full.shape[1]
+    above = below = widest = 0.0
+    for a in range(states):
+        lowest, highest = _extremes(full, a)
+        lowest_local, highest_local = _extremes(local, a)
+        up, down = max(highest - lowest_local, 0.0), max(highest_local - lowest, 0.0)
+        above, below, widest = above + up, below + down, max(widest, up, down)
+    # Of two states, one gains what the other loses.
+    return min(widest if states == 2 else min(above, below), 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _closed_form(flat, i, around, field, influence, with_influence):
+    """Bound the perturbation and the spread, and the influences too if they are wanted."""
+    states = flat.sizes[i]
+    inner, outer = around.inner, around.outer
+    if not around.is_finite:
+        if with_influence:
+            _influence_by_flips(flat, i, around.inside, influence)
+        return 1.0, 1.0
+    if states == 2:
+        own = flat.weights[flat.node_offsets[i] + 1] - flat.weights[flat.node_offsets[i]]
+        if with_influence:
+            odds = own + field[1] - field[0]
+            _influence_of_two(flat, i, around.inside, odds, inner, influence)
+        return _distances_of_two(own, field[1] - field[0], inner, outer)
+    if with_influence:
+        _influence_by_flips(flat, i, around.inside, influence)
+    shift = spread = 0.0
+    for a in range(states):
+        for b in range(states):
+            gap = outer[a, b] - (field[a] - field[b])
+            shift = max(shift, gap)
+            spread = max(spread, gap + inner[a, b] + inner[b, a])
+    return by_oscillation(shift), by_oscillation(spread)
+
+
+@njit(cache=True, nogil=True)
+def _influence_by_flips(flat, i, inside, influence):
+    for r in range(len(inside)):
+        states = table_of(flat, i, inside[r])[3]
+        widest = 0.0
+        for x in range(states - 1):
+            for y in range(x + 1, states):
+                widest = max(widest, flip_oscillation(flat, i, inside[r], x, y))
+        influence[r] = by_oscillation(widest)
+
+
+@njit(cache=True, nogil=True)
+def _influence_of_two(flat, i, inside, odds, inner, influence):
+    """Influences on a variable of two states, whose local log-odds start from `odds`."""
+    gains = np.empty((2, 2))
+    for r in range(len(inside)):
+        gains_of(flat, i, inside[r], gains)
+        # What the other inside neighbours can add to the log-odds.
+        low = odds - (inner[0, 1] - gains[0, 1])
+        high = odds + (inner[1, 0] - gains[1, 0])
+        start, own, other, states = table_of(flat, i, inside[r])
+        for x in range(states - 1):
+            d = flat.weights[start + own + x * other] - flat.weights[start + x * other]
+            for y in range(x + 1, states):
+                e = flat.weights[start + own + y * other] - flat.weights[start + y * other]
+                influence[r] = max(influence[r], logistic_gap(low, high, d, e))
+
+
+@njit(cache=True, nogil=True)
+def _distances_of_two(own, field, inner, outer):
+    """Return the perturbation and spread of a variable of two states, from its log-odds."""
+    low, high = own - inner[0, 1], own + inner[1, 0]
+    perturbation = max(
+        logistic_gap(low, high, -outer[0, 1], field), logistic_gap(low, high, outer[1, 0], field)
+    )
+    upward = logistic(high + outer[1, 0]) - logistic(low + field)
+    downward = logistic(high + field) - logistic(low - outer[0, 1])
+    return perturbation, max(upward, downward)
+
+
+@njit(cache=True, nogil=True)
+def rounding_of(flat, i):
+    """Return what to add to a perturbation so that no rounding can make a bound too small."""
+    largest = 0.0
+    total = 0.0
+    for a in range(flat.node_offsets[i], flat.node_offsets[i + 1]):
+        if flat.weights[a] > -np.inf:
+            largest = max(largest, abs(flat.weights[a]))
+    for at in range(flat.starts[i], flat.starts[i + 1]):
+        total += largest
+        largest = 0.0
+        e = flat.edges[at]
+        for w in range(flat.edge_offsets[e], flat.edge_offsets[e + 1]):
+            if flat.weights[w] > -np.inf:
+                largest = max(largest, abs(flat.weights[w]))
+    degree = flat.starts[i + 1] - flat.starts[i]
+    return ROUNDING + _ROUNDING_PER_WEIGHT * (degree + 1) * (total + largest)

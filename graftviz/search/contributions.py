@@ -1,0 +1,390 @@
+"""What edges are worth to the pseudo-likelihood: those of a model, and those outside it.
+
+The *contribution* of an edge of the model is what the pseudo-likelihood loses when its weights are
+set to zero, the *gain* of another pair is what it wins when that pair's weights alone are fitted;
+all other weights stay. Both concern the conditionals of two variables only, and change them row by
+row by a factor from a small table, so that no logits are needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.fitting.cholesky import solve_positive_definite
+from graftviz.fitting.masked_sums import add_masked
+from graftviz.fitting.structure_fit import Rows, StructureFit
+
+_WORD = 64
+_WORDS_AT_ONCE = 32  # 2,048 rows: so many of two columns stay in the nearest cache
+_NEWTON_STEPS = 12
+# Of the k-th largest estimate; gains of pairs with lower ones are not computed. Estimates are good
+# for two states, and coarse for more. At most 4k + 16 gains are computed, or three times as many.
+_WORTH_A_LOOK = (0.4, 0.2)
+_FEW = 16
+_ENOUGH = 1e-10  # change of a gain per row at which no further step is made
+
+
+class Contributions(NamedTuple):
+    """What each edge of a model contributes, in nats per row.
+
+    Attributes
+    ----------
+    total : float64 array, shape (m,)
+    sides : float64 array, shape (m, 2)
+        To log p(x_i | rest) and to log p(x_j | rest) of edge (i, j).
+    """
+
+    total: np.ndarray
+    sides: np.ndarray
+
+
+class Gains(NamedTuple):
+    """What pairs outside a model would gain, best first.
+
+    Attributes
+    ----------
+    edges : int64 array, shape (k, 2)
+    gains : float64 array, shape (k,)
+        Nats per row.
+    parameters : tuple of float64 arrays
+        The parameters fitted to each.
+    """
+
+    edges: np.ndarray
+    gains: np.ndarray
+    parameters: tuple[np.ndarray, ...]
+
+
+def contributions(fit: StructureFit, tables: np.ndarray) -> Contributions:
+    """Return what each edge contributes where `fit` was last evaluated.
+
+    Parameters
+    ----------
+    fit : StructureFit
+    tables : float64 array, flat
+        The tables of all edges there.
+    """
+    rows, structure = fit.rows, fit.layout.structure
+    sides = np.zeros((len(structure.edges), 2))
+    every = np.arange(len(structure.edges))
+    for side in range(2):
+        for e in every:
+            sides[e, side] = loss_without(
+                fit, tables, int(structure.edges[e, side]), every[e : e + 1]
+            )
+    return Contributions(sides.sum(axis=1) / rows.total, sides / rows.total)
+
+
+def loss_without(fit: StructureFit, tables: np.ndarray, i: int, edges: np.ndarray) -> float:
+    """Return what Σ log p(x_i | rest) loses over all rows without some of the edges of i.
+
+    Parameters
+    ----------
+    fit : StructureFit
+        Last evaluated at the model.
+    tables : float64 array, flat
+    i : int
+    edges : int64 array, shape (k,)
+        Edges of variable i.
+    """
+    rows, structure = fit.rows, fit.layout.structure
+    return float(
+        _loss_without(rows.codes, rows.multiplicity, structure, tables, fit.probabilities, i, edges)
+    )
+
+
+def estimated_gains(fit: StructureFit, lam2: float) -> np.ndarray:
+    """Return what every pair would gain to second order, shape (n, n), symmetric.
+
+    With g the gradient and h the diagonal of the Hessian by the pair's parameters t it is
+    ½ Σ g² / (h + 2λ₂): exact to second order for two states, a ranking for more. Entries of edges
+    of the model, and of variables with themselves, mean nothing.
+
+    Parameters
+    ----------
+    fit : StructureFit
+        Last evaluated at the model.
+    lam2 : float
+    """
+    rows, layout = fit.rows, fit.layout
+    sizes, offsets = rows.cardinalities, layout.structure.node_offsets
+    different = rows.codes.shape[1]
+    probabilities = fit.probabilities.reshape(-1, different)
+    kept = np.concatenate(
+        [
+            np.delete(np.arange(s), r) + at
+            for s, r, at in zip(sizes, layout.references, offsets[:-1], strict=True)
+        ]
+    ).astype(np.int64)
+    owners = np.repeat(np.arange(len(sizes)), sizes - 1)
+    states = kept - offsets[owners]
+    shares = layout.shares[kept]
+    words = -(-different // _WORD)
+    width = words * _WORD
+    hits = np.zeros((len(kept), width), dtype=np.bool_)
+    hits[:, :different] = rows.codes[owners] == states[:, None]
+    planes = np.packbits(hits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+    columns = np.zeros((len(kept), 2, width), dtype=np.float32)
+    weights, chances = rows.multiplicity.astype(np.float32), probabilities[kept]
+    columns[:, 0, :different] = weights * (chances - hits[:, :different])
+    columns[:, 1, :different] = weights * (chances * (1.0 - chances))
+    sums = np.zeros((len(kept), len(kept), 2))
+    masked_products(columns.reshape(-1), planes.reshape(-1), words, sums.reshape(-1))
+    totals = columns.sum(axis=2, dtype=np.float64)
+    # Of deviations d = 1{x = b} − q: Σ r d, and Σ v d² with d² = 1{x = b} (1 − 2q) + q².
+    slopes = sums[:, :, 0] - totals[:, :1] * shares
+    bends = sums[:, :, 1] * (1.0 - 2.0 * shares) + totals[:, 1:] * shares**2
+    slopes += slopes.T
+    bends += bends.T
+    worth = 0.5 * (slopes / rows.total) ** 2 / (bends / rows.total + 2.0 * lam2 + 1e-12)
+    free = np.flatnonzero(sizes > 1)
+    starts = np.concatenate([[0], np.cumsum(sizes - 1)[:-1]])[free].astype(np.int64)
+    found = np.zeros((len(sizes), len(sizes)))
+    if len(free):
+        by_pair = np.add.reduceat(np.add.reduceat(worth, starts, axis=0), starts, axis=1)
+        found[np.ix_(free, free)] = by_pair
+    return found
+
+
+def best_gains(
+    fit: StructureFit, lam2: float, estimates: np.ndarray, edges: np.ndarray, count: int
+) -> Gains:
+    """Return the `count` pairs with the largest gains among `edges`.
+
+    Gains are computed by Newton's method for the pairs whose estimate is not far below the
+    `count`-th largest one; the others are taken to gain less.
+
+    Parameters
+    ----------
+    fit : StructureFit
+        Last evaluated at the model.
+    lam2 : float
+    estimates : float64 array, shape (n, n)
+        See :func:`estimated_gains`.
+    edges : int64 array, shape (k, 2)
+        Pairs i < j outside the model.
+    count : int
+    """
+    guesses = estimates[edges[:, 0], edges[:, 1]]
+    order = np.argsort(-guesses, kind="stable")
+    count = min(count, len(edges))
+    coarse = int(fit.rows.cardinalities.max() > 2)
+    floor = _WORTH_A_LOOK[coarse] * guesses[order[count - 1]] if count else 0.0
+    close = int(np.count_nonzero(guesses >= floor))
+    looked = order[: max(count, min(close, (1 + 2 * coarse) * (4 * count + _FEW)))]
+    found = [gain_of(fit, lam2, int(edges[e, 0]), int(edges[e, 1])) for e in looked]
+    gains = np.array([gain for gain, _ in found])
+    best = np.argsort(-gains, kind="stable")[:count]
+    return Gains(edges[looked[best]], gains[best], tuple(found[k][1] for k in best))
+
+
+def gain_of(fit: StructureFit, lam2: float, i: int, j: int) -> tuple[float, np.ndarray]:
+    """Return what a pair gains in nats per row when its own weights are fitted, and its parameters.
+
+    Fitted is the pseudo-likelihood minus λ₂ Σ t²; returned is the pseudo-likelihood alone.
+
+    Parameters
+    ----------
+    fit : StructureFit
+        Last evaluated at the model, in which the pair is no edge.
+    lam2 : float
+    i, j : int
+        With i < j.
+    """
+    rows, layout = fit.rows, fit.layout
+    contrasts_i, contrasts_j = layout.contrasts(i), layout.contrasts(j)
+    cells = contrasts_i.shape[1] * contrasts_j.shape[1]
+    parameters = np.zeros(cells)
+    offsets = layout.structure.node_offsets
+    different = rows.codes.shape[1]
+    blocks = fit.probabilities.reshape(-1, different)
+    point = np.zeros(cells)
+    value, slopes, matrix = _pair_terms(
+        rows, blocks, offsets, i, j, contrasts_i, contrasts_j, point
+    )
+    gain = 0.0
+    for _ in range(_NEWTON_STEPS):
+        right = slopes / rows.total - 2.0 * lam2 * parameters
+        matrix = matrix / rows.total
+        matrix[np.diag_indices(cells)] += 2.0 * lam2 + 1e-12
+        direction = solve_positive_definite(matrix, right)
+        objective = value / rows.total - lam2 * float(parameters @ parameters)
+        length = 1.0
+        improved = False
+        for _ in range(20):
+            point = parameters + length * direction
+            terms = _pair_terms(rows, blocks, offsets, i, j, contrasts_i, contrasts_j, point)
+            if terms[0] / rows.total - lam2 * float(point @ point) > objective:
+                improved = True
+                break
+            length *= 0.5
+        if not improved:
+            break
+        parameters, (value, slopes, matrix) = point, terms
+        before, gain = gain, value / rows.total
+        if abs(gain - before) <= _ENOUGH:
+            break
+    return gain, parameters
+
+
+def _pair_terms(
+    rows: Rows,
+    blocks: np.ndarray,
+    offsets: np.ndarray,
+    i: int,
+    j: int,
+    contrasts_i: np.ndarray,
+    contrasts_j: np.ndarray,
+    parameters: np.ndarray,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return log-likelihood, gradient and minus the Hessian, summed over rows, at parameters."""
+    shape = (contrasts_i.shape[1], contrasts_j.shape[1])
+    table = contrasts_i @ parameters.reshape(shape) @ contrasts_j.T
+    own = blocks[offsets[i] : offsets[i + 1]]
+    other = blocks[offsets[j] : offsets[j + 1]]
+    value_i, gap_i, spread_i = _tilted(own, rows.codes[i], rows.codes[j], rows.multiplicity, table)
+    value_j, gap_j, spread_j = _tilted(
+        other, rows.codes[j], rows.codes[i], rows.multiplicity, np.ascontiguousarray(table.T)
+    )
+    slopes = contrasts_i.T @ (gap_i + gap_j.T) @ contrasts_j
+    along_i = np.einsum("yxz,xa,zb->yab", spread_i, contrasts_i, contrasts_i)
+    along_j = np.einsum("xyz,yc,zd->xcd", spread_j, contrasts_j, contrasts_j)
+    matrix = np.einsum("yab,yc,yd->acbd", along_i, contrasts_j, contrasts_j)
+    matrix += np.einsum("xcd,xa,xb->acbd", along_j, contrasts_i, contrasts_i)
+    cells = shape[0] * shape[1]
+    return value_i + value_j, slopes.reshape(-1), matrix.reshape(cells, cells)
+
+
+@njit(cache=True, nogil=True)
+def masked_products(columns, planes, words, sums):
+    """Add the sums of pairs of columns over the rows in every plane.
+
+    Parameters
+    ----------
+    columns : float32 array, flat
+        P pairs of columns of 64 W numbers.
+    planes : uint64 array, flat
+        P planes of W words, a bit for each row.
+    words : int
+        W.
+    sums : float64 array, flat
+        Pair k over plane l goes to ``[2 (k P + l)]`` and the place after it.
+    """
+    width = words * _WORD
+    count = len(planes) // words
+    for word in range(0, words, _WORDS_AT_ONCE):
+        size = min(_WORDS_AT_ONCE, words - word)
+        for k in range(count):
+            at = 2 * k * width + word * _WORD
+            for plane in range(count):
+                bits, into = plane * words + word, 2 * (k * count + plane)
+                add_masked(columns, at, width, planes, bits, size, sums, into, (0, 0))
+
+
+@njit(cache=True, nogil=True)
+def _tilted(block, own, other, multiplicity, table):
+    """Sum what changes when row m's conditional is multiplied by exp(table[:, x_j]).
+
+    Parameters
+    ----------
+    block : float32 array, shape (s_i, R)
+    own, other : unsigned arrays, shape (R,)
+    multiplicity : float64 array, shape (R,)
+    table : float64 array, shape (s_i, s_j)
+
+    Returns
+    -------
+    value : float
+        Change of Σ u log p(x_i | rest).
+    gap : float64 array, shape (s_i, s_j)
+        Σ u (1{x_i = a} − p'(a)) over rows with x_j = b.
+    spread : float64 array, shape (s_j, s_i, s_i)
+        Σ u (p'(a) 1{a = c} − p'(a) p'(c)) over rows with x_j = b.
+    """
+    states, others = table.shape
+    factors = np.empty((others, states))
+    for a in range(states):
+        for b in range(others):
+            factors[b, a] = np.exp(table[a, b])
+    gap = np.zeros((states, others))
+    spread = np.zeros((others, states, states))
+    tilted = np.empty(states)
+    value = 0.0
+    for m in range(len(multiplicity)):
+        u, x, b = multiplicity[m], own[m], other[m]
+        total = 0.0
+        for a in range(states):
+            tilted[a] = block[a, m] * factors[b, a]
+            total += tilted[a]
+        value += u * (table[x, b] - np.log(total))
+        gap[x, b] += u
+        for a in range(1, states):
+            tilted[a] /= total
+            gap[a, b] -= u * tilted[a]
+            spread[b, a, a] += u * tilted[a] * (1.0 - tilted[a])
+            for c in range(1, a):
+                spread[b, a, c] -= u * tilted[a] * tilted[c]
+        gap[0, b] -= u * tilted[0] / total
+    # Rows and columns of a covariance sum to 0, which gives those of state 0.
+    for b in range(others):
+        for a in range(1, states):
+            for c in range(1, a):
+                spread[b, c, a] = spread[b, a, c]
+        for a in range(1, states):
+            for c in range(1, states):
+                spread[b, a, 0] -= spread[b, a, c]
+            spread[b, 0, a] = spread[b, a, 0]
+            spread[b, 0, 0] -= spread[b, a, 0]
+    return value, gap, spread
+
+
+@njit(cache=True, nogil=True)
+def _loss_without(codes, multiplicity, structure, tables, probabilities, i, chosen):
+    """Return what Σ u log p(x_i | rest) loses without the tables of some edges."""
+    rows = codes.shape[1]
+    offsets, edges = structure.node_offsets, structure.edges
+    at = offsets[i]
+    states = offsets[i + 1] - at
+    most = 1
+    for e in chosen:
+        j = edges[e, 0] + edges[e, 1] - i
+        most = max(most, offsets[j + 1] - offsets[j])
+    removed = np.zeros((len(chosen), most, states))
+    others = np.empty(len(chosen), dtype=np.int64)
+    for k in range(len(chosen)):
+        e = chosen[k]
+        j = edges[e, 0] + edges[e, 1] - i
+        others[k] = j
+        states_j = offsets[j + 1] - offsets[j]
+        start = structure.edge_offsets[e]
+        for a in range(states):
+            for b in range(states_j):
+                place = a * states_j + b if edges[e, 0] == i else b * states + a
+                removed[k, b, a] = tables[start + place]
+    lost = 0.0
+    if len(chosen) == 1:
+        factors = np.exp(-removed[0])
+        seen = codes[others[0]]
+        for m in range(rows):
+            b = seen[m]
+            total = 0.0
+            for a in range(states):
+                total += probabilities[(at + a) * rows + m] * factors[b, a]
+            lost += multiplicity[m] * (removed[0, b, codes[i, m]] + np.log(total))
+        return lost
+    moves = np.empty(states)
+    for m in range(rows):
+        for a in range(states):
+            moves[a] = 0.0
+        for k in range(len(chosen)):
+            b = codes[others[k], m]
+            for a in range(states):
+                moves[a] += removed[k, b, a]
+        total = 0.0
+        for a in range(states):
+            total += probabilities[(at + a) * rows + m] * np.exp(-moves[a])
+        lost += multiplicity[m] * (moves[codes[i, m]] + np.log(total))
+    return lost

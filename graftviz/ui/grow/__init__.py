@@ -1,0 +1,1 @@
+"""The Grow page: the live player and what stands around it."""

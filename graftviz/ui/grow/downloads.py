@@ -1,0 +1,114 @@
+"""Files of the run on show, built only when somebody asks for one."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import streamlit as st
+
+from graftviz.formats.gexf import result_gexf
+from graftviz.formats.graphml import graphml
+from graftviz.formats.node_link import result_node_link
+from graftviz.formats.replay import replay_page
+from graftviz.formats.result_json import result_json
+from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.uai import names_text, uai_text
+from graftviz.runs import Result
+from graftviz.ui.session_run import EVERYTHING, SessionRun
+
+PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds what there is
+
+
+class FileKind(NamedTuple):
+    """One kind of file a run can be saved as."""
+
+    name: str
+    label: str
+    mime: str
+    build: Callable[[SessionRun], str | bytes]
+
+
+def _of_result(write: Callable[[Result], str | bytes]) -> Callable[[SessionRun], str | bytes]:
+    return lambda run: write(run.result())
+
+
+def build_replay(run: SessionRun) -> str:
+    """Return the standalone replay page of a run."""
+    content = json.loads(run.feed_json(1, EVERYTHING, whole=True))
+    header = json.loads(run.header_json or "{}")
+    return replay_page(header, content["records"], content["outcome"])
+
+
+def build_edges(run: SessionRun) -> str:
+    """Return edges.csv, with how stable each edge is where that has been worked out."""
+    work = run.stability
+    return edges_csv(run.result(), work.latest if work is not None and work.finished else None)
+
+
+FILES = (
+    FileKind("replay.html", "Replay (opens offline)", "text/html", build_replay),
+    FileKind("edges.csv", "Edges (CSV)", "text/csv", build_edges),
+    FileKind("trace.csv", "Trace, a row a step (CSV)", "text/csv", _of_result(trace_csv)),
+    FileKind("result.json", "Result (JSON)", "application/json", _of_result(result_json)),
+    FileKind(
+        "model.uai", "Model (UAI)", "text/plain", _of_result(lambda result: uai_text(result.model))
+    ),
+    FileKind(
+        "model.names.json",
+        "Names of the model (JSON)",
+        "application/json",
+        _of_result(lambda result: names_text(result.model)),
+    ),
+    FileKind("graph.graphml", "Model and graph (GraphML)", "application/xml", _of_result(graphml)),
+    FileKind(
+        "graph.json", "Model and graph (JSON)", "application/json", _of_result(result_node_link)
+    ),
+    FileKind("graph.gexf", "Graph for Gephi (GEXF)", "application/xml", _of_result(result_gexf)),
+)
+
+
+def build_file(run: SessionRun, kind: FileKind) -> bytes:
+    """Let the run finish (or run out of patience) and return the file."""
+    run.grant()
+    run.wait(EVERYTHING, PATIENCE)
+    content = kind.build(run)
+    return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+
+
+def build_archive(run: SessionRun) -> bytes:
+    """Return all files in one ZIP archive."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        for kind in FILES:
+            files.writestr(kind.name, build_file(run, kind))
+    return archive.getvalue()
+
+
+def show_downloads(run: SessionRun) -> None:
+    """Show one button per kind of file; a file is built when its button is pressed."""
+    st.caption("The run is finished first if need be.")
+    st.download_button(
+        "Everything (ZIP)",
+        partial(build_archive, run),
+        "graftviz-run.zip",
+        "application/zip",
+        key="download.all",
+        type="primary",
+        width="stretch",
+        on_click="ignore",
+    )
+    for kind in FILES:
+        st.download_button(
+            kind.label,
+            partial(build_file, run, kind),
+            kind.name,
+            kind.mime,
+            key=f"download.{kind.name}",
+            width="stretch",
+            on_click="ignore",
+        )

@@ -1,0 +1,161 @@
+"""The fragment around the live player: what the browser asks for, and what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from graftviz.ui.grow.player_component import player_message, show_player
+from graftviz.ui.grow.stability_panel import stability_json
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.plain import plain
+from graftviz.ui.session_run import EVERYTHING, SessionRun
+
+LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
+LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
+FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
+MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
+_MAX_COUNT = 100_000
+
+
+class Mailbox:
+    """What the browser sent since the player was last shown, and what it was shown then."""
+
+    def __init__(self) -> None:
+        self.sent = ""  # token of the run it was shown last
+        self.need: Mapping[str, Any] | None = None
+        self.question: Mapping[str, Any] | None = None
+        self.beside: Mapping[str, Any] | None = None
+        self.answer: str | None = None  # that the last message brought
+        self.wants_page = False
+        self.told: str | None = None  # about stability
+
+
+@st.fragment
+def live_player(state: GrowState, *, new_run: bool) -> None:
+    """Show the run of `state`; messages of the player run this again, and nothing else of the page.
+
+    Parameters
+    ----------
+    state : GrowState
+    new_run : bool
+        Whether the browser cannot have this run yet.
+    """
+    run = state.run
+    if run is None:
+        return
+    mail = _mailbox()
+    show_player(
+        _message(state, run, mail, new_run=new_run),
+        on_need=lambda need: setattr(mail, "need", need),
+        on_ask=lambda question: setattr(mail, "question", question),
+        on_beside=lambda wish: setattr(mail, "beside", wish),
+        on_branch=lambda wish: _branch(state, mail, wish),
+        on_moved=lambda place: _moved(state, place),
+    )
+    if run.failure:
+        st.error(plain(run.failure))
+    mail.need = mail.question = mail.beside = None
+    mail.sent = run.token
+    if mail.wants_page:
+        mail.wants_page = False
+        st.rerun()
+
+
+def _mailbox() -> Mailbox:
+    mailbox: Mailbox = st.session_state.setdefault("grow.mail", Mailbox())
+    return mailbox
+
+
+def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
+    need, question = mail.need, mail.question
+    answer = None
+    if question is not None and question.get("run") == run.token:
+        answer = run.answer_json(question)
+    # Of two messages in a row a browser may show the last one only: an answer goes out with both.
+    answer, mail.answer = answer or mail.answer, answer
+    # A fragment sees its arguments again and again; a run is new once.
+    if new_run and mail.sent != run.token:
+        run.wait(EVERYTHING, LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE)
+        return _introduction(state, run, answer, known=mail.sent)
+    if need is None or need.get("run") != run.token:
+        return player_message(
+            run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
+        )
+    if need.get("header"):
+        return _introduction(state, run, answer)
+    first, count = _whole(need.get("from"), 1), _whole(need.get("count"), 1)
+    run.grant(first - 1 + count)
+    run.wait(first - 1 + count, MORE_STEPS)
+    return player_message(
+        run.token, feed=run.feed_json(first, count), answer=answer, late=_late(state, mail)
+    )
+
+
+def _late(state: GrowState, mail: Mailbox) -> str | None:
+    """Return what the browser asked for of the run shown beside."""
+    ghost, wish = state.ghost, mail.beside
+    if ghost is None or wish is None or wish.get("run") != ghost.token:
+        return None
+    return ghost.feed_json(_whole(wish.get("from"), 1), EVERYTHING)
+
+
+def _news(run: SessionRun, mail: Mailbox) -> str | None:
+    """Return what is known about stability, unless the browser was told the same last time."""
+    known = stability_json(run)
+    if known == mail.told:
+        return None
+    mail.told = known
+    return known
+
+
+def _introduction(state: GrowState, run: SessionRun, answer: str | None, known: str = "") -> str:
+    """Return header and all records so far; the browser may know the run called `known`."""
+    run.wait(1, FIRST_STEP)
+    return player_message(
+        run.token,
+        header=run.header_json,
+        step=state.settings.step,
+        feed=run.feed_json(1, EVERYTHING),
+        answer=answer,
+        ghost=_beside(state.ghost, known),
+        stability=stability_json(run),
+    )
+
+
+def _beside(ghost: SessionRun | None, known: str) -> tuple[str, str] | None:
+    """Return header and feed of the run to compare with; of a known run only what is missing."""
+    if ghost is None:
+        return None
+    if ghost.has_credit:
+        ghost.wait(EVERYTHING, LEARN_AT_ONCE)
+    if ghost.header_json is None:
+        return None
+    first = ghost.delivered + 1 if ghost.token == known else 1
+    return ghost.header_json, ghost.feed_json(first, EVERYTHING)
+
+
+def _at_end(state: GrowState) -> bool:
+    """Whether the visitor was looking at the last step of the run before."""
+    before = state.ghost
+    return before is not None and before.ended and 0 < before.computed <= state.settings.step
+
+
+def _branch(state: GrowState, mail: Mailbox, wish: Mapping[str, Any]) -> None:
+    if state.run is not None and wish.get("run") == state.run.token:
+        state.begin_branch(_whole(wish.get("t"), 0))
+        mail.wants_page = True
+
+
+def _moved(state: GrowState, place: Mapping[str, Any]) -> None:
+    if state.run is not None and place.get("run") == state.run.token:
+        state.look_at(_whole(place.get("t"), 0))
+
+
+def _whole(value: object, default: int) -> int:
+    """Return a number the browser sent as a whole one, kept within reason."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return default
+    return int(max(0, min(_MAX_COUNT, value)))

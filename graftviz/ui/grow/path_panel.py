@@ -1,0 +1,213 @@
+"""Which λ to take: the learner at one λ after the other, and one click to take the best."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import streamlit as st
+
+from graftviz.errors import InputError
+from graftviz.figures import path_figure
+from graftviz.learners.base import Learner
+from graftviz.options import option_specs
+from graftviz.selection import LamPath, PathPoint, lam_path_steps
+from graftviz.ui.automatic import settings_of
+from graftviz.ui.background import Background
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.plain import plain
+
+_LOOK_AGAIN = 1.0  # seconds
+_OPEN = "grow.path.open"
+
+
+@dataclasses.dataclass(frozen=True)
+class PathPlan:
+    """What decides a path.
+
+    Attributes
+    ----------
+    material : str
+    learner : Learner
+        By the plain test, so that λ is what decides.
+    seed : int
+    by_noise : float
+        κ of the learner as it was; 0 where λ decided anyway.
+    """
+
+    material: str
+    learner: Learner
+    seed: int
+    by_noise: float
+
+
+def path_plan(state: GrowState) -> PathPlan | None:
+    """Return the path of the learner that the controls describe; None without data or λ.
+
+    Raises
+    ------
+    InputError
+        When the options do not go together.
+    """
+    material = state.wanted_material()
+    learner = state.learner()
+    if material is None or not any(spec.name == "lam" for spec in option_specs(learner)):
+        return None
+    settings = settings_of(learner, material)
+    by_noise = settings.significance if settings is not None else 0.0
+    changes: dict[str, Any] = {"lam": None} if settings is not None else {}
+    if settings is not None and "max_edges" not in state.settings.options:
+        # A preset's budget would end all small λ alike.
+        n = material.train.n_variables
+        changes["max_edges"] = n * (n - 1) // 2
+    if by_noise > 0:
+        changes["significance"] = 0.0
+    plain_test = dataclasses.replace(learner, **changes)
+    return PathPlan(material.identity, plain_test, state.settings.seed, by_noise)
+
+
+def show_path_button(state: GrowState) -> None:
+    """Show the button that opens the panel, where there is a λ to choose."""
+    has_lam = any(spec.name == "lam" for spec in option_specs(state.learner_class))
+    if has_lam and state.settings.branch is None:
+        st.button(
+            "Which λ?",
+            key="path",
+            help="Learns at one λ after the other, and says which predicts best and which gives "
+            "the most plausible graph.",
+            on_click=_set_open,
+            args=(True,),
+        )
+
+
+def show_path(state: GrowState) -> None:
+    """Show the panel while it is open."""
+    if not st.session_state.get(_OPEN):
+        return
+    try:
+        plan = path_plan(state)
+    except InputError as error:
+        _set_open(False)
+        st.warning(plain(str(error)))
+        return
+    if plan is None or state.settings.branch is not None:
+        _set_open(False)
+        return
+    _panel(state, plan)
+
+
+def path_of(state: GrowState, plan: PathPlan) -> Background[LamPath]:
+    """Return the work on a path, begun now or before."""
+    if plan not in state.paths:
+        material = state.wanted_material()
+        assert material is not None  # there was a plan
+        steps = lam_path_steps(
+            material.train,
+            plan.learner,
+            truth=material.truth,
+            seed=plan.seed,
+            every_step=True,
+        )
+        state.keep_path(plan, Background(steps, state.scheduler))
+    return state.paths[plan]
+
+
+@st.dialog("Which λ?", width="large", on_dismiss=lambda: _set_open(False))
+def _panel(state: GrowState, plan: PathPlan) -> None:
+    try:
+        work = path_of(state, plan)
+    except InputError as error:
+        st.warning(plain(str(error)))
+        return
+    if plan.by_noise > 0:
+        st.markdown(
+            f"With κ = {plan.by_noise:g} an edge must stand out from its own noise, and **λ "
+            "matters little**. This path is learned by the paper's plain test (κ = 0), and taking "
+            "a λ from it sets κ to 0 too."
+        )
+    if work.ended:
+        _show_result(state, plan, work)
+    else:
+        work.start()
+        _show_progress(state, plan, work)
+
+
+@st.fragment(run_every=_LOOK_AGAIN)
+def _show_progress(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
+    if work.ended:
+        st.rerun()
+    path = work.latest
+    if path is None:
+        st.progress(0.0, "Looking for the largest useful λ…")
+    else:
+        done, planned = len(path.points), len(path.planned)
+        st.progress(done / planned, f"{done} of at most {planned} values of λ")
+    with st.container(horizontal=True):
+        _take_buttons(state, plan, path)
+        if st.button("Cancel", key="path_cancel"):
+            state.drop_path(plan)
+            _set_open(False)
+            st.rerun()
+    if path is not None and path.points:
+        st.plotly_chart(path_figure(path), key="path_so_far")
+
+
+def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
+    if work.failure:
+        st.warning(plain(work.failure))
+    path = work.latest
+    if path is None or not path.points:
+        return
+    buttons = st.container(horizontal=True)
+    event = st.plotly_chart(
+        path_figure(path), key="path_chart", on_select="rerun", selection_mode="points"
+    )
+    clicked = _clicked(path, event)
+    with buttons:
+        _take_buttons(state, plan, path, clicked)
+    st.caption(
+        "The held-out NLPL asks which model predicts best, and takes many weak edges. The EBIC "
+        "asks which graph is right, and charges for each. A point of the curves can be clicked to "
+        f"take its λ instead. {plain(path.stop_reason)}"
+    )
+
+
+def _take_buttons(
+    state: GrowState, plan: PathPlan, path: LamPath | None, clicked: PathPoint | None = None
+) -> None:
+    if path is None or not path.points:
+        return
+    for name, point in (
+        ("held-out", path.best_by_nlpl),
+        ("EBIC", path.best_by_ebic),
+        ("clicked", clicked),
+    ):
+        if point is not None and st.button(
+            f"Take λ = {point.lam:g} ({name})", key=f"path_take_{name}", type="primary"
+        ):
+            take(state, plan, point.lam)
+            st.rerun()  # of the page: by itself only the panel would run again
+
+
+def take(state: GrowState, plan: PathPlan, lam: float) -> None:
+    """Let the run be learned with this λ, by the test the path was learned with."""
+    if plan.by_noise > 0:
+        state.choose_option("significance", 0.0)
+    state.choose_option("lam", lam)
+    _set_open(False)
+
+
+def _clicked(path: LamPath, event: Any) -> PathPoint | None:
+    """Return the point of the path that was clicked in its figure."""
+    points = event.get("selection", {}).get("points", []) if event else []
+    for point in points:
+        data = point.get("customdata") or [None]
+        lam = data[0] if not isinstance(data, dict) else data.get("0")
+        for known in path.points:
+            if lam is not None and abs(known.lam - float(lam)) <= 1e-12 * known.lam:
+                return known
+    return None
+
+
+def _set_open(is_open: bool) -> None:
+    st.session_state[_OPEN] = is_open

@@ -1,0 +1,93 @@
+"""Two models beside each other: what they share, listed, and how strong it is in each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from graftviz.figures import norms_figure
+from graftviz.inspection import ModelDifference
+from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.narrative.inspection import difference_words
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.plain import plain
+
+_KINDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
+_KEY = "inspect.table.difference"
+
+
+def difference_frame(difference: ModelDifference, names: tuple[str, ...]) -> pd.DataFrame:
+    """Return a row per edge of either model."""
+    return pd.DataFrame(
+        {
+            "source": [names[i] for i in difference.edges[:, 0].tolist()],
+            "target": [names[j] for j in difference.edges[:, 1].tolist()],
+            "where": [_KINDS[status] for status in difference.status],
+            "first": np.where(difference.first > 0, difference.first, np.nan),
+            "second": np.where(difference.second > 0, difference.second, np.nan),
+        }
+    )
+
+
+def show_comparison(state: InspectState, difference: ModelDifference | None, trouble: str) -> None:
+    """Show how the second model differs from the first."""
+    first, second = state.first.loaded, state.second.loaded
+    if trouble:
+        st.error(plain(trouble))
+        return
+    if difference is None or first is None or second is None:
+        st.caption("Choose the model to compare with at the side.")
+        return
+    words = difference_words(difference)
+    st.markdown(plain(f"{words} {difference.note}".strip()))
+    st.caption(plain(f"First: {first.title}. Second: {second.title}."))
+    listed, drawn = st.columns([6, 5], gap="medium")
+    with listed:
+        _show_table(state, difference, first.model.names)
+    with drawn:
+        st.plotly_chart(
+            norms_figure(difference, first.model.names, "the first", "the second"),
+            key="inspect_norms",
+            alt=f"Weight norms in both models, a point per edge. {words}",
+        )
+
+
+def _show_table(state: InspectState, difference: ModelDifference, names: tuple[str, ...]) -> None:
+    kinds = st.pills(
+        "Show edges",
+        tuple(_KINDS.values()),
+        selection_mode="multi",
+        default=tuple(_KINDS.values()),
+        key="inspect.difference.kinds",
+        label_visibility="collapsed",
+    )
+    frame = difference_frame(difference, names)
+    rows = np.flatnonzero(frame["where"].isin(kinds).to_numpy())
+
+    def select() -> None:
+        chosen = st.session_state[_KEY]["selection"]["rows"]
+        if chosen:
+            i, j = difference.edges[rows[chosen[0]]].tolist()
+            if state.edge_number((i, j)) is None:
+                state.select_node(i)  # the first model has no such edge to look at
+            else:
+                state.select_edge(i, j)
+
+    st.dataframe(
+        frame.iloc[rows],
+        key=_KEY,
+        hide_index=True,
+        height=360,
+        column_config={
+            "source": st.column_config.TextColumn("Variable"),
+            "target": st.column_config.TextColumn("and"),
+            "where": st.column_config.TextColumn("Edge", width="small"),
+            "first": st.column_config.NumberColumn("First ‖w‖", format="%.3f", width="small"),
+            "second": st.column_config.NumberColumn("Second ‖w‖", format="%.3f", width="small"),
+        },
+        placeholder="–",
+        on_select=select,
+        selection_mode="single-row",
+        alt="Edges of both models",
+    )

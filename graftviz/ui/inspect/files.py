@@ -1,0 +1,133 @@
+"""Files of the model that is inspected, built only when somebody asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import streamlit as st
+
+from graftviz.formats.gexf import model_gexf
+from graftviz.formats.graphml import model_graphml
+from graftviz.formats.model_tables import marginals_csv, model_edges_csv
+from graftviz.formats.node_link import node_link_json
+from graftviz.formats.svg import graph_svg
+from graftviz.formats.uai import names_text, uai_text
+from graftviz.formats.uai_results import mar_text
+from graftviz.inference import Beliefs
+from graftviz.inspection import GraphPicture
+from graftviz.ui.inspect.source import Loaded
+
+
+class Shown(NamedTuple):
+    """What there is to save.
+
+    Attributes
+    ----------
+    loaded : Loaded
+    picture : GraphPicture
+    before, after : Beliefs or None
+        Without and with evidence.
+    """
+
+    loaded: Loaded
+    picture: GraphPicture
+    before: Beliefs | None
+    after: Beliefs | None
+
+
+class FileKind(NamedTuple):
+    """One kind of file; `build` returns None where there is nothing to save."""
+
+    name: str
+    label: str
+    mime: str
+    build: Callable[[Shown], str | bytes | None]
+
+
+def _marginals(shown: Shown) -> str | None:
+    if shown.before is None:
+        return None
+    return marginals_csv(shown.loaded.model, shown.before, shown.after)
+
+
+def _mar(shown: Shown) -> str | None:
+    """Return what is known now: given the evidence, if there is some."""
+    beliefs = shown.after if shown.after is not None else shown.before
+    return None if beliefs is None else mar_text(beliefs)
+
+
+def _gexf(shown: Shown) -> bytes:
+    is_whole = len(shown.picture.nodes) == shown.loaded.model.n_variables
+    places = shown.picture.places if is_whole else None
+    return model_gexf(shown.loaded.model, places, shown.loaded.steps)
+
+
+MODEL_FILES = (
+    FileKind("model.uai", "UAI", "text/plain", lambda s: uai_text(s.loaded.model)),
+    FileKind(
+        "model.names.json",
+        "Names of the UAI file",
+        "application/json",
+        lambda s: names_text(s.loaded.model),
+    ),
+    FileKind(
+        "graph.graphml",
+        "GraphML",
+        "application/xml",
+        lambda s: model_graphml(s.loaded.model, s.loaded.steps),
+    ),
+    FileKind(
+        "graph.json",
+        "Node-link JSON",
+        "application/json",
+        lambda s: node_link_json(s.loaded.model, s.loaded.steps),
+    ),
+)
+OTHER_FILES = (
+    FileKind("graph.gexf", "Graph for Gephi (GEXF)", "application/xml", _gexf),
+    FileKind(
+        "graph.svg",
+        "Picture (SVG)",
+        "image/svg+xml",
+        lambda s: graph_svg(s.picture, s.loaded.model.names, s.loaded.title),
+    ),
+    FileKind(
+        "edges.csv",
+        "Edges (CSV)",
+        "text/csv",
+        lambda s: model_edges_csv(s.loaded.model, s.before),
+    ),
+    FileKind("marginals.csv", "Marginals (CSV)", "text/csv", _marginals),
+    FileKind("marginals.MAR", "Marginals (UAI's MAR)", "text/plain", _mar),
+)
+FILES = MODEL_FILES + OTHER_FILES
+
+
+def build_file(shown: Shown, kind: FileKind) -> bytes:
+    """Return the content of a file that there is."""
+    content = kind.build(shown) or b""
+    return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+
+
+def show_files(shown: Shown) -> None:
+    """Show one button per kind of file; a file is built when its button is pressed."""
+    for title, kinds in (
+        ("The whole model, to be read again", MODEL_FILES),
+        ("What is to be seen of it", OTHER_FILES),
+    ):
+        st.caption(title)
+        for kind in kinds:
+            needs_marginals = kind.name.startswith("marginals")
+            st.download_button(
+                kind.label,
+                partial(build_file, shown, kind),
+                kind.name,
+                kind.mime,
+                key=f"inspect.download.{kind.name}",
+                width="stretch",
+                on_click="ignore",
+                disabled=needs_marginals and shown.before is None,
+            )
+    st.caption("PNG: the button below the picture.")

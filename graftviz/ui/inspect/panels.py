@@ -1,0 +1,318 @@
+"""The Inspect page: what is known, the graph with what is selected of it, and all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import numpy as np
+import streamlit as st
+
+from graftviz.inference import Beliefs
+from graftviz.inspection import GraphPicture, ModelDifference, total_variations
+from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.narrative.inspection import (
+    METHOD_NAMES,
+    difference_words,
+    evidence_words,
+    method_words,
+    model_words,
+)
+from graftviz.narrative.phrases import short
+from graftviz.ui.inspect.compare import show_comparison
+from graftviz.ui.inspect.component import GraphLook, graph_message, show_graph
+from graftviz.ui.inspect.files import Shown, show_files
+from graftviz.ui.inspect.selection import show_observation, show_selection
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
+from graftviz.ui.inspect.work import AUTOMATIC, METHODS
+from graftviz.ui.plain import plain
+from graftviz.ui.services import inspect_warm_up
+from graftviz.wording import reworded
+
+_LOOK_AGAIN = 0.5  # seconds
+_STYLES = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
+
+
+def show_messages(state: InspectState) -> None:
+    """Say what could not be used, and why the models do not follow the controls."""
+    if state.complaints and state.loaded is None:
+        _show_complaints(state)
+    sources = [("", state.first)]
+    if state.compares:
+        sources.append(("The model to compare with: ", state.second))
+    for prefix, source in sources:
+        if source.problem:
+            kept = " The model shown is the one from before." if source.loaded else ""
+            st.error(plain(prefix + source.problem + kept))
+            if source.learned.question:
+                key = f"inspect.anyway.{prefix}"
+                st.button("Learn it anyway", key=key, on_click=source.learned.agree)
+        if source.learning:
+            _wait_for_run(state)
+
+
+def _show_complaints(state: InspectState) -> None:
+    if state.complaints:
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+
+
+@st.fragment(run_every=_LOOK_AGAIN)
+def _wait_for_run(state: InspectState) -> None:
+    sources = [state.first, *([state.second] if state.compares else [])]
+    state.refresh()
+    told = [source.learning for source in sources if source.learning]
+    if not told:
+        st.rerun()
+    st.caption(" ".join(told))
+
+
+@st.fragment
+def show_inspection(state: InspectState) -> None:
+    """Show the model; what is done here runs this again, and nothing else of the page."""
+    state.settle()
+    loaded = state.loaded
+    if loaded is None:
+        return
+    is_answered = state.answer()
+    difference, trouble = state.difference()
+    before = None if state.before is None else state.before.beliefs
+    after = None if state.after is None else state.after.beliefs
+    picture = state.picture(difference)
+    with st.container(gap="xsmall"):
+        _show_head(state, Shown(loaded, picture, before, after))
+        _show_evidence(state)
+        _show_method(state, is_answered=is_answered)
+    _show_complaints(state)
+    graph, panel = st.columns([3, 2], gap="medium")
+    with graph:
+        _show_graph(state, picture, difference, before, after)
+    with panel:
+        show_selection(state, before, after)
+    _show_tabs(state, difference, trouble, before, after)
+    if (link := state.link()) != st.query_params.to_dict():
+        st.query_params.from_dict(link)
+
+
+def _show_head(state: InspectState, shown: Shown) -> None:
+    loaded = shown.loaded
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {plain(loaded.title)}", width="stretch")
+        with st.popover("Download", type="tertiary", key="inspect.download"):
+            show_files(shown)
+        with st.popover("Link", type="tertiary", key="inspect.link"):
+            st.caption("Opens this model with this selection and evidence, where graftviz runs.")
+            st.code(_address(state), language=None, wrap_lines=True)
+    st.caption(plain(" ".join((f"{model_words(loaded.model)}.", *loaded.notes))))
+
+
+def _address(state: InspectState) -> str:
+    parts = urlsplit(st.context.url or "http://localhost:8501/inspect")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(state.link()), ""))
+
+
+# ------------------------------------------------------------------------------------- evidence
+
+
+def _show_evidence(state: InspectState) -> None:
+    """Show what is observed, a button each that forgets it, and where to observe more."""
+    assert state.loaded is not None
+    model = state.loaded.model
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evidence"):
+        st.markdown("**Evidence**", width="content")
+        for i, k in state.evidence.items():
+            st.button(
+                f"{plain(short(model.names[i]))} = {plain(short(model.labels[i][k]))} ✕",
+                key=f"inspect.forget.{i}",
+                help="Forget this",
+                on_click=state.observe,
+                args=(i, None),
+            )
+        if not state.evidence:
+            st.markdown(":gray[nothing is observed]", width="content")
+        with st.popover("Observe…", type="tertiary", key="inspect.observe"):
+            chosen = st.selectbox(
+                "Variable",
+                range(model.n_variables),
+                index=state.node,
+                key="inspect.observe.variable",
+                format_func=lambda i: model.names[i],
+                placeholder="Type to search",
+            )
+            if chosen is not None:
+                show_observation(state, chosen, "inspect.observe.state")
+        if state.evidence:
+            st.button(
+                "Forget all",
+                key="inspect.forget_all",
+                type="tertiary",
+                on_click=state.forget_evidence,
+            )
+
+
+def _show_method(state: InspectState, *, is_answered: bool) -> None:
+    """Say how the marginals were computed, and how far they can be trusted."""
+    if not is_answered:
+        _wait_for_answer(state)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if state.problem:
+            st.error(plain(reworded(state.problem, _control)))
+        else:
+            st.caption(plain(_method_sentence(state)), width="content")
+        with st.popover("Method", type="tertiary", key="inspect.method"):
+            if st.session_state.get("inspect.method.choice") != state.method:
+                st.session_state["inspect.method.choice"] = state.method
+            st.radio(
+                "Marginals by",
+                METHODS,
+                key="inspect.method.choice",
+                format_func=lambda name: METHOD_NAMES.get(name, name),
+                captions=[
+                    "Exact where that takes a moment, else belief propagation.",
+                    *([""] * (len(METHODS) - 1)),
+                ],
+                on_change=lambda: state.choose_method(st.session_state["inspect.method.choice"]),
+            )
+
+
+def _control(name: str, value: str) -> str:
+    """Name what an argument of `infer` is on this page."""
+    if name == "method":
+        return f"{METHOD_NAMES.get(value, value)} under “Method”"
+    return "the memory of this server"
+
+
+def _method_sentence(state: InspectState) -> str:
+    answer = state.after if state.after is not None else state.before
+    if answer is None or answer.beliefs is None:
+        return ""
+    parts = [method_words(answer.beliefs, answer.width)]
+    if answer.reason and state.method == AUTOMATIC:
+        parts.append(answer.reason)
+    told = [f"Marginals: {'; '.join(parts)}."]
+    if state.evidence and state.before is not None and state.before.beliefs is not None:
+        chance = answer.beliefs.log_partition - state.before.beliefs.log_partition
+        share = np.exp(min(0.0, chance))
+        about = "" if answer.beliefs.method == "exact" else "about "
+        told.append(f"The evidence has probability {about}{share:.3g}.")
+    return " ".join((*told, *answer.beliefs.notes))
+
+
+@st.fragment(run_every=_LOOK_AGAIN)
+def _wait_for_answer(state: InspectState) -> None:
+    if state.answer(patience=0.0):
+        st.rerun()
+    is_compiling = not inspect_warm_up().finished.is_set()
+    why = " The engine is compiled for it, once per installation." if is_compiling else ""
+    st.caption(f"Computing marginals; the page goes on meanwhile.{why}")
+
+
+# ---------------------------------------------------------------------------------------- graph
+
+
+def _show_graph(
+    state: InspectState,
+    picture: GraphPicture,
+    difference: ModelDifference | None,
+    before: Beliefs | None,
+    after: Beliefs | None,
+) -> None:
+    assert state.loaded is not None
+    model = state.loaded.model
+    selected = () if state.node is None and state.edge is None else state.edge or (state.node or 0,)
+    look = _look(state, picture, difference, before, after)
+    message = graph_message(
+        f"{state.loaded.fingerprint}.{picture.centre}",
+        picture,
+        model.names,
+        look,
+        selected=selected,
+        keeps_shape=state.loaded.keeps_shape,
+    )
+    show_graph(message, lambda picked: _picked(state, picked))
+    if picture.note:
+        st.caption(plain(picture.note))
+
+
+def _look(
+    state: InspectState,
+    picture: GraphPicture,
+    difference: ModelDifference | None,
+    before: Beliefs | None,
+    after: Beliefs | None,
+) -> GraphLook:
+    assert state.loaded is not None
+    model = state.loaded.model
+    drawn = picture.nodes
+    values = picture.degrees / max(1, int(picture.degrees.max(initial=1)))
+    low, high = "low degree", "high"
+    tips = [""] * len(drawn)
+    shown = after if after is not None else before
+    if shown is not None:
+        best = [(i, int(np.argmax(shown.node[i]))) for i in drawn.tolist()]
+        tips = [f"{short(model.labels[i][k])} {shown.node[i][k]:.2f}" for i, k in best]
+    if before is not None and after is not None:
+        change = total_variations(before.node, after.node)
+        others = np.ones(model.n_variables, dtype=bool)
+        others[list(state.evidence)] = False
+        largest = max(float(change[others].max(initial=0.0)), 1e-12)
+        values = np.clip(change[drawn] / largest, 0.0, 1.0)
+        low, high = "unchanged by the evidence", f"changed most ({largest:.2f})"
+    words = f"Graph of {state.loaded.title}: {model_words(model)}."
+    if state.evidence:
+        words += f" Observed: {evidence_words(model, state.evidence)}."
+    if difference is not None:
+        words += f" {difference_words(difference)}"
+    styles = tuple(_STYLES.items()) if difference is not None else ()
+    observed = {i: model.labels[i][k] for i, k in state.evidence.items()}
+    work = state.region
+    region = () if work is None or work.latest is None else work.latest.nodes.tolist()
+    return GraphLook(values, low, high, styles, tips, observed, region, words)
+
+
+def _picked(state: InspectState, picked: Mapping[str, Any]) -> None:
+    """Take a click; what a browser sends may be about a graph that is no longer shown."""
+    if state.loaded is None or not str(picked.get("token", "")).startswith(
+        state.loaded.fingerprint
+    ):
+        return
+    n = state.loaded.model.n_variables
+    node, edge = picked.get("node"), picked.get("edge")
+    if isinstance(node, int | float) and 0 <= node < n:
+        state.select_node(int(node))
+    elif isinstance(edge, list) and len(edge) == 2 and all(0 <= int(end) < n for end in edge):
+        state.select_edge(int(edge[0]), int(edge[1]))
+    else:
+        state.select_node(None)
+
+
+# --------------------------------------------------------------------------------------- tables
+
+
+def _show_tabs(
+    state: InspectState,
+    difference: ModelDifference | None,
+    trouble: str,
+    before: Beliefs | None,
+    after: Beliefs | None,
+) -> None:
+    has_changed = before is not None and after is not None
+    titles = [
+        "Variables",
+        "Edges",
+        *(["What the evidence changed"] if has_changed else []),
+        *(["Comparison"] if state.compares else []),
+    ]
+    tabs = dict(zip(titles, st.tabs(titles), strict=True))
+    with tabs["Variables"]:
+        show_nodes(state, before, after)
+    with tabs["Edges"]:
+        show_edges(state, after if after is not None else before)
+    if before is not None and after is not None:
+        with tabs["What the evidence changed"]:
+            show_changed(state, before, after)
+    if state.compares:
+        with tabs["Comparison"]:
+            show_comparison(state, difference, trouble)

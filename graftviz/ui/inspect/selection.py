@@ -1,0 +1,229 @@
+"""The panel beside the graph: the node or the edge that is selected, or the model as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from graftviz.figures import degree_figure, edge_figure, node_figure
+from graftviz.inference import Beliefs
+from graftviz.inspection import mutual_informations
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.inspection import edge_words, marginal_words, node_words, region_words
+from graftviz.narrative.phrases import pair, short
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.plain import plain
+
+_PARTNERS = 8
+_MOST_PILLS = 10  # states that are offered as buttons; more in a list
+_LONGEST_STATE = 18
+_LOOK_AGAIN = 0.5  # seconds
+_NOBODY = "not observed"
+
+
+def show_selection(state: InspectState, before: Beliefs | None, after: Beliefs | None) -> None:
+    """Show what is selected."""
+    assert state.loaded is not None
+    model = state.loaded.model
+    number = None if state.edge is None else state.edge_number(state.edge)
+    if state.node is not None:
+        _show_node(state, model, state.node, before, after)
+    elif number is not None:
+        _show_edge(state, model, number, after if after is not None else before)
+    else:
+        _show_overview(state, model)
+
+
+def _show_overview(state: InspectState, model: PairwiseMRF) -> None:
+    st.markdown("##### Degrees")
+    if model.n_edges == 0:
+        st.caption("This model has no edges: all its variables are independent.")
+        return
+    busiest = np.argsort(-model.degrees(), kind="stable")[:5].tolist()
+    words = f"How many nodes have which degree; {short(model.names[busiest[0]])} has the largest."
+    st.plotly_chart(degree_figure(model), key="inspect_degrees", alt=words)
+    st.caption("Click a node or an edge, or begin with one of the busiest:")
+    with st.container(horizontal=True, gap="small"):
+        for i in busiest:
+            _node_button(state, model, i, "inspect.busiest")
+
+
+def _show_node(
+    state: InspectState, model: PairwiseMRF, i: int, before: Beliefs | None, after: Beliefs | None
+) -> None:
+    _heading(state, model.names[i])
+    st.caption(plain(f"{node_words(model, i)}."))
+    show_observation(state, i, "inspect.observe")
+    marginals = [None if beliefs is None else beliefs.node[i] for beliefs in (before, after)]
+    shown = marginals[1] if marginals[1] is not None else marginals[0]
+    words = "Its weights." if shown is None else f"{marginal_words(model, i, shown)}."
+    st.plotly_chart(node_figure(model, i, *marginals), key="inspect_node", alt=words)
+    if i not in state.evidence:
+        _show_region(state)
+    _show_partners(state, model, i, before)
+    if model.degrees()[i]:
+        with st.expander("Its place among all degrees"):
+            st.plotly_chart(
+                degree_figure(model, i), key="inspect_node_degree", alt=node_words(model, i)
+            )
+
+
+def _show_region(state: InspectState) -> None:
+    """Show what a small region proves about the node, once somebody asks for it."""
+    work = state.region
+    if work is None:
+        st.button(
+            "Prove it from a small region",
+            key="inspect.certify",
+            help="Grows a region around the node until a bound proves how far its marginal can be "
+            "from that of the whole model (Dobrushin's comparison theorem).",
+            on_click=state.certify,
+        )
+    elif work.failure:
+        st.caption(plain(work.failure))
+    elif work.latest is None:
+        _wait_for_region(state)
+    else:
+        assert state.loaded is not None
+        st.caption(plain(region_words(state.loaded.model, work.latest)))
+
+
+@st.fragment(run_every=_LOOK_AGAIN)
+def _wait_for_region(state: InspectState) -> None:
+    work = state.region
+    if work is None or work.ended:
+        st.rerun()
+    st.caption("Growing a region around it…")
+
+
+def show_observation(state: InspectState, i: int, key: str) -> None:
+    """Show the states of a variable; the one that is chosen is evidence."""
+    assert state.loaded is not None
+    labels = state.loaded.model.labels[i]
+    names = state_names(labels)
+    chosen = state.evidence.get(i)
+    key = f"{key}.{i}"
+    if len(labels) <= _MOST_PILLS:
+        _follow(key, chosen)
+        st.pills(
+            "Observe a state",
+            range(len(labels)),
+            key=key,
+            format_func=lambda k: plain(names[k]),  # buttons read Markdown, lists do not
+            on_change=lambda: state.observe(i, st.session_state[key]),
+        )
+        return
+    _follow(key, -1 if chosen is None else chosen)
+
+    def changed() -> None:
+        k = st.session_state[key]
+        state.observe(i, None if k < 0 else k)
+
+    st.selectbox(
+        "Observe a state",
+        range(-1, len(labels)),
+        key=key,
+        format_func=lambda k: _NOBODY if k < 0 else names[k],
+        on_change=changed,
+    )
+
+
+def _show_partners(
+    state: InspectState, model: PairwiseMRF, i: int, beliefs: Beliefs | None
+) -> None:
+    starts, neighbours, edges = model.incidence
+    begin, end = int(starts[i]), int(starts[i + 1])
+    if begin == end:
+        st.caption("It has no neighbours: nothing that is observed elsewhere changes it.")
+        return
+    norms = model.edge_norms()[edges[begin:end]]
+    order = np.argsort(-norms, kind="stable")[:_PARTNERS]
+    partners = neighbours[begin:end][order].tolist()
+    chosen = edges[begin:end][order].tolist()
+    frame = pd.DataFrame(
+        {"partner": [model.names[j] for j in partners], "weight": norms[order].tolist()}
+    )
+    if beliefs is not None:
+        frame["information"] = mutual_informations([beliefs.edge[e] for e in chosen])
+    key = "inspect.partners"
+
+    def select() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        if rows:
+            state.select_edge(i, partners[rows[0]])
+
+    st.dataframe(
+        frame,
+        key=key,
+        hide_index=True,
+        column_config={
+            "partner": st.column_config.TextColumn("Strongest partners"),
+            "weight": st.column_config.NumberColumn("‖w‖", format="%.3f", width="small"),
+            "information": st.column_config.NumberColumn(
+                "Information",
+                help="Mutual information in nats, without evidence",
+                format="%.4f",
+                width="small",
+            ),
+        },
+        height="content",
+        on_select=select,
+        selection_mode="single-row",
+        alt="The strongest partners of the node; selecting one shows the edge to it",
+    )
+    if end - begin > _PARTNERS:
+        st.caption(f"The strongest {_PARTNERS} of {end - begin:,}; all are in the table of edges.")
+
+
+def _show_edge(state: InspectState, model: PairwiseMRF, e: int, beliefs: Beliefs | None) -> None:
+    i, j = model.edges[e].tolist()
+    _heading(state, pair(model.names, i, j))
+    joint = None if beliefs is None else beliefs.edge[e]
+    information = None if joint is None else float(mutual_informations([joint])[0])
+    words = edge_words(model, e, information)
+    st.caption(plain(f"{words}."))
+    st.plotly_chart(edge_figure(model, e, joint), key="inspect_edge", alt=words)
+    with st.container(horizontal=True, gap="small"):
+        for end in (i, j):
+            _node_button(state, model, end, "inspect.end")
+
+
+def _heading(state: InspectState, text: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"##### {plain(short(text))}", width="stretch")
+        st.button(
+            "✕",
+            key="inspect.unselect",
+            type="tertiary",
+            help="Select nothing",
+            on_click=state.select_node,
+            args=(None,),
+        )
+
+
+def _node_button(state: InspectState, model: PairwiseMRF, i: int, key: str) -> None:
+    st.button(
+        plain(short(model.names[i])),
+        key=f"{key}.{i}",
+        on_click=state.select_node,
+        args=(i,),
+    )
+
+
+def state_names(labels: tuple[str, ...]) -> list[str]:
+    """Return what states are called on controls, no two the same: browsers know them by name."""
+    cut = [
+        label if len(label) <= _LONGEST_STATE else label[: _LONGEST_STATE - 1] + "…"
+        for label in labels
+    ]
+    names = [text.strip() or "(empty)" for text in cut]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{k}: {name}" for k, name in enumerate(names)]
+
+
+def _follow(key: str, value: int | None) -> None:
+    """Let a control follow the page's own record."""
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value

@@ -1,0 +1,215 @@
+"""The side of the Inspect page: which model is looked at, and which it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from graftviz.datasets import dataset_title
+from graftviz.errors import InputError
+from graftviz.formats.brought import read_brought
+from graftviz.formats.model_records import ModelFile
+from graftviz.options import format_value, option_specs
+from graftviz.ui import url_state
+from graftviz.ui.inspect.source import ModelSource
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
+from graftviz.ui.plain import plain
+from graftviz.ui.url_state import UPLOAD
+
+_KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
+_MOST_MB = 100
+_FILES = ["uai", "graphml", "xml", "json", "zip"]
+
+
+def show_sources(state: InspectState) -> None:
+    """Show the controls of the model that is inspected, and of the one beside it."""
+    st.markdown("**Model**")
+    if state.can_take_grow:
+        st.button(
+            "Take the Grow page's run",
+            key="inspect.take_grow",
+            width="stretch",
+            on_click=state.take_grow,
+        )
+    _show_source(state.first, "inspect.first")
+    if state.first.kind == LEARNED:
+        _show_way_back(state.first)
+    st.toggle(
+        "Compare with another model",
+        key=_synced("inspect.compares", state.compares),
+        on_change=lambda: state.compare(st.session_state["inspect.compares"]),
+    )
+    if state.compares:
+        _show_source(state.second, "inspect.second")
+
+
+def _show_source(source: ModelSource, prefix: str) -> None:
+    """Show where a model comes from."""
+    kind_key = _synced(f"{prefix}.kind", source.kind)
+    st.segmented_control(
+        "Where the model comes from",
+        tuple(_KINDS),
+        key=kind_key,
+        format_func=_KINDS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        width="stretch",
+        help=None,
+        on_change=lambda: source.choose_kind(st.session_state[kind_key]),
+    )
+    if source.kind == FILE:
+        _show_file(source, prefix)
+        return
+    if source.kind == TRUE:
+        st.caption("The model that the rows of a sample were drawn from.")
+        _choose_data(source, prefix, source.true_data())
+        return
+    offered = source.learned.vocabulary.data
+    if source.has_table or source.learned.settings.data == UPLOAD:
+        offered = (*offered, UPLOAD)
+    _choose_data(source, prefix, offered)
+    learners = source.learned.vocabulary.learners
+    _choose(
+        "Learner",
+        f"{prefix}.learner",
+        tuple(learners),
+        source.learned.settings.learner,
+        source.learned.choose_learner,
+        lambda name: learners[name].title,  # type: ignore[attr-defined]
+    )
+    _show_step(source, prefix)
+    _show_options(source)
+
+
+def _choose_data(source: ModelSource, prefix: str, keys: tuple[str, ...]) -> None:
+    _choose(
+        "Data",
+        f"{prefix}.data",
+        keys,
+        source.learned.settings.data,
+        source.choose_data,
+        lambda key: "Your own data" if key == UPLOAD else dataset_title(key),
+    )
+
+
+def _show_step(source: ModelSource, prefix: str) -> None:
+    """Show at which of the steps made so far the model is taken."""
+    run = source.run
+    if run is None or run.computed < 2:
+        return
+    last = run.computed
+    step = min(source.learned.settings.step or last, last)
+    # A slider of another range is another slider, or it would fall back to its first position.
+    key = _synced(f"{prefix}.step.{last}", step)
+
+    def choose() -> None:
+        chosen = st.session_state[key]
+        source.choose_step(0 if run.ended and chosen == last else chosen)
+
+    st.slider(
+        "Step of the run",
+        1,
+        last,
+        key=key,
+        on_change=choose,
+        help="The model as it was after this step; the last is the end of the run.",
+    )
+
+
+def _show_options(source: ModelSource) -> None:
+    """Say what the model was learned with, and where that can be changed."""
+    settings = source.learned.settings
+    labels = {spec.name: spec.label for spec in option_specs(source.learned.learner_class)}
+    chosen = [f"{labels[name]} {format_value(value)}" for name, value in settings.options.items()]
+    if settings.seed:
+        chosen.append(f"seed {settings.seed}")
+    if settings.branch is not None:
+        chosen.append(f"a branch from step {settings.branch.at} on")
+    if settings.compare:
+        chosen.append("by the preset best")
+    if chosen:
+        st.caption(plain(f"With {', '.join(chosen)}."))
+
+
+def _show_way_back(source: ModelSource) -> None:
+    """Show the way to where the run can be watched and its options changed."""
+    st.page_link(
+        "pages/grow.py",
+        label="See it grow, change its options",
+        query_params=url_state.write(source.learned.settings, source.learned.vocabulary),
+    )
+
+
+def _show_file(source: ModelSource, prefix: str) -> None:
+    """Show where to bring a model, and what is wrong with it."""
+    if source.expected and not source.has_file:
+        st.info(
+            "This link shows a model from somebody's file, which a link cannot carry. Bring the "
+            f"same model (fingerprint {source.expected})."
+        )
+    files = st.file_uploader(
+        "UAI (with its names), GraphML, node-link JSON, or all files of a result folder",
+        _FILES,
+        accept_multiple_files=True,
+        key=f"{prefix}.files",
+        max_upload_size=_MOST_MB,
+        help="A result folder is what the command learn writes: bring its files together, or as "
+        "one ZIP archive. Any graph with a number called weight on its edges is read as an Ising "
+        "model. Nothing leaves this server.",
+    )
+    if not files:
+        return
+    any_file = bool(source.expected) and st.checkbox(
+        "Another model than the link's will do", key=f"{prefix}.any_file"
+    )
+    try:
+        name, brought = _read_cached(prefix, files)
+        source.accept(name, brought, any_file=any_file)
+    except InputError as error:
+        kept = " The model from before stays." if source.loaded is not None else ""
+        st.error(plain(str(error) + kept))
+
+
+def _read_cached(prefix: str, files: list[Any]) -> tuple[str, ModelFile]:
+    """Read the files again only when they have changed."""
+    brought = tuple(file.file_id for file in files)
+    key = f"{prefix}.read"
+    remembered = st.session_state.get(key)
+    if remembered is None or remembered[0] != brought:
+        contents = {file.name: file.getvalue() for file in files}
+        if len(contents) < len(files):
+            raise InputError("Two of these files have the same name; bring one model at a time.")
+        models = [name for name in contents if not name.lower().endswith(".names.json")]
+        title = models[0] if len(models) == 1 else "Result folder"
+        remembered = (brought, title, read_brought(contents))
+        st.session_state[key] = remembered
+    return remembered[1], remembered[2]
+
+
+def _choose(
+    label: str,
+    key: str,
+    options: tuple[str, ...],
+    value: str,
+    on_change: Callable[[str], None],
+    told: Callable[[str], str],
+) -> None:
+    _synced(key, value)
+    st.selectbox(
+        label, options, key=key, format_func=told, on_change=partial(_pass_on, key, on_change)
+    )
+
+
+def _pass_on(key: str, on_change: Callable[[str], None]) -> None:
+    on_change(st.session_state[key])
+
+
+def _synced(key: str, value: Any) -> str:
+    """Let a control follow the page's own record; return its key."""
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    return key

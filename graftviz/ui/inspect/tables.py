@@ -1,0 +1,242 @@
+"""The tables of the Inspect page: all variables, all edges, what evidence changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from graftviz.figures import change_figure
+from graftviz.inference import Beliefs
+from graftviz.inspection import (
+    degree_ranks,
+    entropies,
+    mutual_informations,
+    strongest_partners,
+    total_variations,
+)
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.phrases import plural, short
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.plain import plain
+
+_HEIGHT = 380
+_MOST_CHANGED = 12
+_COLUMN = st.column_config
+
+
+def node_frame(
+    model: PairwiseMRF, before: Beliefs | None = None, after: Beliefs | None = None
+) -> pd.DataFrame:
+    """Return a row per variable: what the table shows, in the order of the model."""
+    best = strongest_partners(model)
+    norms = model.edge_norms()
+    other = [
+        "" if e < 0 else model.names[int(model.edges[e].sum()) - i] for i, e in enumerate(best)
+    ]
+    frame = pd.DataFrame(
+        {
+            "variable": list(model.names),
+            "degree": model.degrees(),
+            "rank": degree_ranks(model),
+        }
+    )
+    for title, beliefs in (("marginal", before), ("posterior", after)):
+        if beliefs is not None:
+            frame[title] = [marginal.tolist() for marginal in beliefs.node]
+            frame[f"{title}: most likely"] = _most_likely(model, beliefs)
+    if before is not None and after is not None:
+        frame["change"] = total_variations(before.node, after.node)
+    shown = after if after is not None else before
+    if shown is not None:
+        frame["entropy"] = entropies(shown.node)
+    frame["strongest partner"] = other
+    frame["weight"] = [float(norms[e]) if e >= 0 else None for e in best.tolist()]
+    frame["states"] = model.cardinalities
+    return frame
+
+
+def edge_frame(model: PairwiseMRF, beliefs: Beliefs | None = None) -> pd.DataFrame:
+    """Return a row per edge: what the table shows, in the order of the model."""
+    frame = pd.DataFrame(
+        {
+            "source": [model.names[i] for i in model.edges[:, 0].tolist()],
+            "target": [model.names[j] for j in model.edges[:, 1].tolist()],
+            "weight": model.edge_norms(),
+        }
+    )
+    if beliefs is not None:
+        frame["mutual information"] = mutual_informations(beliefs.edge)
+    return frame
+
+
+def _most_likely(model: PairwiseMRF, beliefs: Beliefs) -> list[str]:
+    best = [(int(np.argmax(marginal)), float(marginal.max())) for marginal in beliefs.node]
+    return [
+        f"{short(labels[k])} ({p:.2f})" for labels, (k, p) in zip(model.labels, best, strict=True)
+    ]
+
+
+def matching(names: Sequence[Sequence[str]], wanted: str) -> np.ndarray:
+    """Return the rows in whose names `wanted` occurs, in whatever case."""
+    text = wanted.strip().casefold()
+    rows = zip(*names, strict=True)
+    found = [k for k, row in enumerate(rows) if any(text in name.casefold() for name in row)]
+    return np.array(found, dtype=np.int64)
+
+
+def show_nodes(state: InspectState, before: Beliefs | None, after: Beliefs | None) -> None:
+    """Show the table of variables; a row that is selected selects its node."""
+    assert state.loaded is not None
+    model = state.loaded.model
+    frame = node_frame(model, before, after)
+    rows = _searched(frame, ("variable",), "inspect.search.nodes", "Search variables")
+    config = {
+        "variable": _COLUMN.TextColumn("Variable", pinned=True),
+        "states": _COLUMN.NumberColumn("States", width="small"),
+        "degree": _COLUMN.NumberColumn("Degree", width="small"),
+        "rank": _COLUMN.NumberColumn("Rank", help="Place by degree", width="small"),
+        "strongest partner": _COLUMN.TextColumn("Strongest partner"),
+        "weight": _COLUMN.NumberColumn("its ‖w‖", format="%.3f", width="small"),
+        "marginal": _bars("Marginal"),
+        "marginal: most likely": _COLUMN.TextColumn("Most likely"),
+        "posterior": _bars("Given the evidence"),
+        "posterior: most likely": _COLUMN.TextColumn("Then most likely"),
+        "entropy": _COLUMN.NumberColumn(
+            "Entropy", help="In nats; given the evidence, if there is some", format="%.3f"
+        ),
+        "change": _COLUMN.NumberColumn(
+            "Change", help="Total variation: half the sum of all changes", format="%.3f"
+        ),
+    }
+    chosen = None if state.node is None else np.flatnonzero(rows == state.node)
+    _selectable(
+        frame.iloc[rows],
+        config,
+        "inspect.table.nodes",
+        "All variables of the model",
+        None if chosen is None or not len(chosen) else int(chosen[0]),
+        lambda row: state.select_node(None if row is None else int(rows[row])),
+    )
+
+
+def show_edges(state: InspectState, beliefs: Beliefs | None) -> None:
+    """Show the table of edges; a row that is selected selects its edge."""
+    assert state.loaded is not None
+    model = state.loaded.model
+    if model.n_edges == 0:
+        st.caption("This model has no edges.")
+        return
+    frame = edge_frame(model, beliefs)
+    # Strongest first.
+    order = np.argsort(-model.edge_norms(), kind="stable")
+    found = _searched(
+        frame.iloc[order], ("source", "target"), "inspect.search.edges", "Search edges"
+    )
+    rows = order[found]
+    config = {
+        "source": _COLUMN.TextColumn("Variable"),
+        "target": _COLUMN.TextColumn("and"),
+        "weight": _COLUMN.NumberColumn("‖w‖", format="%.3f"),
+        "mutual information": _COLUMN.NumberColumn(
+            "Mutual information",
+            help="In nats; given the evidence, if there is some",
+            format="%.4f",
+        ),
+    }
+    number = None if state.edge is None else state.edge_number(state.edge)
+    chosen = np.flatnonzero(rows == number) if number is not None else np.zeros(0)
+
+    def select(row: int | None) -> None:
+        if row is None:
+            state.select_node(None)
+        else:
+            i, j = model.edges[rows[row]].tolist()
+            state.select_edge(i, j)
+
+    _selectable(
+        frame.iloc[rows],
+        config,
+        "inspect.table.edges",
+        "All edges of the model",
+        int(chosen[0]) if len(chosen) else None,
+        select,
+    )
+
+
+def show_changed(state: InspectState, before: Beliefs, after: Beliefs) -> None:
+    """Show which variables the evidence has moved most."""
+    assert state.loaded is not None
+    model = state.loaded.model
+    change = total_variations(before.node, after.node)
+    order = [i for i in np.argsort(-change, kind="stable").tolist() if i not in state.evidence]
+    moved = [i for i in order if change[i] > 1e-9]
+    if not moved:
+        st.caption("The evidence changes no other variable.")
+        return
+    shown = moved[:_MOST_CHANGED]
+    # The state whose probability moved most tells the change best.
+    states = [int(np.argmax(np.abs(after.node[i] - before.node[i]))) for i in shown]
+    starts = [float(before.node[i][k]) for i, k in zip(shown, states, strict=True)]
+    ends = [float(after.node[i][k]) for i, k in zip(shown, states, strict=True)]
+    i, k = shown[0], states[0]
+    words = (
+        f"{plural(len(moved), 'variable')} changed. Most of all {short(model.names[i])}: "
+        f"p({short(model.labels[i][k])}) went from {starts[0]:.2f} to {ends[0]:.2f}."
+    )
+    st.markdown(plain(words))
+    st.plotly_chart(
+        change_figure(model, shown, starts, ends, states), key="inspect_changed", alt=words
+    )
+
+
+def _bars(title: str) -> Any:
+    return _COLUMN.BarChartColumn(title, y_min=0.0, y_max=1.0, width="small")
+
+
+def _searched(
+    frame: pd.DataFrame, columns: Sequence[str], key: str, placeholder: str
+) -> np.ndarray:
+    """Show a field to search in and return the rows that match."""
+    wanted = st.text_input(
+        placeholder, key=key, placeholder=placeholder, label_visibility="collapsed"
+    )
+    rows = matching([frame[column].tolist() for column in columns], wanted)
+    if wanted:
+        st.caption(f"{len(rows):,} of {len(frame):,}")
+    return rows
+
+
+def _selectable(
+    frame: pd.DataFrame,
+    config: Mapping[str, Any],
+    key: str,
+    alt: str,
+    chosen: int | None,
+    on_select: Callable[[int | None], None],
+) -> None:
+    """Show a table of which one row can be selected; `chosen` is selected already."""
+
+    def changed() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        on_select(rows[0] if rows else None)
+
+    wanted = [] if chosen is None else [chosen]
+    selected: Any = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+    if key in st.session_state and st.session_state[key]["selection"]["rows"] != wanted:
+        st.session_state[key] = selected
+    st.dataframe(
+        frame,
+        key=key,
+        hide_index=True,
+        height=min(_HEIGHT, 40 + 35 * max(1, len(frame))),
+        column_config=config,
+        placeholder="–",
+        on_select=changed,
+        selection_mode="single-row",
+        selection_default=selected,
+        alt=alt,
+    )

@@ -1,0 +1,205 @@
+"""The panels of the Race page around the race: who takes part, messages, link, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from graftviz.datasets import dataset_title
+from graftviz.options import OptionSpec
+from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
+from graftviz.ui.plain import plain
+from graftviz.ui.race.files import build_race_csv, build_race_html
+from graftviz.ui.race.help import show_race_help
+from graftviz.ui.race.state import RaceState
+from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS
+from graftviz.ui.upload import show_upload
+from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.warm_up import WarmUp
+
+EDGES = OptionSpec(
+    name="edges",
+    kind="int",
+    default=None,
+    help="How many edges each racer may take that has no edge budget of its own",
+    label="Edges each",
+    minimum=1,
+    maximum=MOST_EDGES,
+    none_means="two a variable",
+)
+
+
+def show_race_data(state: RaceState) -> None:
+    """Show where to bring a file, while the page is about uploaded data."""
+    if state.settings.data == UPLOAD:
+        show_upload(state)
+
+
+def show_race_choices(state: RaceState, *, is_ready: bool) -> None:
+    """Show data, seed, edge budget, and the racers, one of them with its options."""
+    _choose(
+        "Data",
+        "race.data",
+        (*state.vocabulary.data, UPLOAD),
+        state.settings.data,
+        state.choose_data,
+        format_func=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
+        help=state.description(),
+    )
+    show_option(
+        EDGES,
+        state.settings.edges,
+        lambda _, value: state.choose_edges(value),
+        prefix="race",
+        automatic=state.budget() if is_ready else None,
+    )
+    show_option(SEED, state.settings.seed, lambda _, value: state.choose_seed(value), prefix="race")
+    _show_racers(state)
+    _show_racer(state, is_ready=is_ready)
+
+
+def _show_racers(state: RaceState) -> None:
+    """Show who takes part; one is in hand."""
+    names = state.names()
+    numbered = [f"{k}. {name}" for k, name in enumerate(names, start=1)]
+    key = "race.chosen"
+    # The browser knows a choice by its words, and a racer's words change with its options.
+    st.session_state[key] = state.chosen
+    st.radio(
+        "Racers",
+        range(len(names)),
+        key=key,
+        format_func=lambda k: plain(numbered[k]),
+        on_change=lambda: state.edit(st.session_state[key]),
+        help="The options of the chosen racer stand below.",
+    )
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Add",
+            key="race.add",
+            on_click=state.add,
+            disabled=len(names) >= MOST_RACERS,
+            help=f"Adds a copy of the chosen racer, to be changed. At most {MOST_RACERS} race.",
+        )
+        st.button("Remove", key="race.remove", on_click=state.remove, disabled=len(names) == 1)
+        st.button(
+            "Race again",
+            key="race.again",
+            on_click=state.race_again,
+            help="Runs all once more and measures their seconds anew.",
+        )
+        if state.settings.racers != LINE_UP:
+            st.button("Usual line-up", key="race.line_up", on_click=state.line_up)
+
+
+def _show_racer(state: RaceState, *, is_ready: bool) -> None:
+    """Show learner and options of the racer in hand."""
+    racer, learners = state.racer, state.vocabulary.learners
+    cls = state.learner_class(racer)
+    _choose(
+        f"Learner of racer {state.chosen + 1}",
+        "race.learner",
+        tuple(learners),
+        racer.learner,
+        state.choose_learner,
+        format_func=lambda name: learners[name].title,  # type: ignore[attr-defined]
+        help=f"{cls.idea} ({cls.source})",
+    )
+    automatic = state.automatic(racer) if is_ready else {}
+    specs = own_options_first(cls)
+    for group in ([s for s in specs if s.name == PRESET], [s for s in specs if s.name != PRESET]):
+        show_options(
+            group,
+            state.options(racer),
+            state.choose_option,
+            prefix=f"race.option.{racer.learner}",
+            automatic=automatic,
+        )
+
+
+def show_race_messages(state: RaceState) -> None:
+    """Say what could not be used of the link, and who does not race and why."""
+    if state.complaints:
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    kept = " The race below is the one from before." if state.entries else ""
+    if state.problem:
+        st.error(plain(state.problem + kept))
+    if state.question:
+        with st.container(border=True, key="race.question"):
+            st.warning(plain(state.question + kept))
+            st.button("Run anyway", key="race.run_anyway", type="primary", on_click=state.agree)
+    told = [
+        f"{entry.name} does not race: {entry.trouble}" for entry in state.entries if entry.trouble
+    ]
+    if told:
+        st.warning("\n\n".join(plain(sentence) for sentence in told))
+
+
+def show_race_engine(engine: WarmUp) -> None:
+    """Say, while it is so, that seconds cannot be trusted yet."""
+    if not engine.finished.is_set():
+        _show_compiling(engine)
+
+
+@st.fragment(run_every=3.0)
+def _show_compiling(engine: WarmUp) -> None:
+    if engine.finished.is_set():
+        st.rerun()
+    st.caption(
+        "The engine is still being compiled behind this page, so engine seconds are too long. When "
+        "this note is gone, press **Race again** to measure them anew."
+    )
+
+
+def show_race_toolbar(state: RaceState) -> None:
+    """Show downloads, link and help in one row."""
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Download", key="race.download", type="tertiary"):
+            if state.entries:
+                _show_downloads(state)
+        with st.popover("Link", key="race.link", type="tertiary", on_change="rerun"):
+            st.caption("Runs this race again, anywhere graftviz runs, and opens it at this place.")
+            st.code(_address(state), language=None, wrap_lines=True)
+        if st.button("Help", key="race.help", type="tertiary"):
+            show_race_help()
+
+
+def _show_downloads(state: RaceState) -> None:
+    st.caption("The race is finished first if need be.")
+    files: tuple[tuple[str, str, str, Callable[[RaceState], str]], ...] = (
+        ("race.html", "Curves and winners (HTML, opens offline)", "text/html", build_race_html),
+        ("race.csv", "Data, a row a step (CSV)", "text/csv", build_race_csv),
+    )
+    for name, label, mime, build in files:
+        st.download_button(
+            label,
+            partial(build, state),
+            name,
+            mime,
+            key=f"race.download.{name}",
+            width="stretch",
+            on_click="ignore",
+        )
+
+
+def _address(state: RaceState) -> str:
+    parts = urlsplit(st.context.url or "http://localhost:8501/race")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(state.link()), ""))
+
+
+def _choose(
+    label: str,
+    key: str,
+    keys: tuple[str, ...],
+    value: str,
+    on_change: Callable[[str], None],
+    **more: Any,
+) -> None:
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    st.selectbox(label, keys, key=key, on_change=lambda: on_change(st.session_state[key]), **more)

@@ -1,0 +1,445 @@
+"""What one visitor of the Race page has in hand: who takes part, their runs, and what to say.
+
+Controls change the settings; :meth:`RaceState.refresh` makes the race follow. What cannot be used
+becomes a sentence, and the race on show stays as it is. Nothing here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
+from graftviz.options import format_value, option_specs
+from graftviz.player.race_records import race_header
+from graftviz.racing import Course, Race, common_places, distinct_names
+from graftviz.ui.automatic import automatic_values
+from graftviz.ui.budget import Verdict, judge_all
+from graftviz.ui.material import Material, default_options
+from graftviz.ui.one_at_a_time import OneAtATime
+from graftviz.ui.race.recording import RaceRecorder, start_racer
+from graftviz.ui.race.url import (
+    LINE_UP,
+    MOST_RACERS,
+    ParsedRace,
+    Racer,
+    RaceSettings,
+    parse_race,
+    write_race,
+)
+from graftviz.ui.recording import Plan
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import SessionRun
+from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
+
+# Few enough that it matters which edges a racer takes: with many more, all of them come to take
+# whatever violates, and end with the same graph.
+EDGES_A_VARIABLE = 2
+KEPT_RUNS = 12
+FIRST_CREDIT = 600  # steps of each racer computed before anybody presses play
+REMEMBERED_LINKS = 50
+_BY_THE_BROWSER = ("at", "axis")  # said by the page in the browser; its address may be older
+
+
+class Entry(NamedTuple):
+    """One racer of the race on show.
+
+    Attributes
+    ----------
+    name : str
+    run : SessionRun or None
+    problem : str
+        Why it could not start; empty if it did.
+    """
+
+    name: str
+    run: SessionRun | None
+    problem: str
+
+    @property
+    def trouble(self) -> str:
+        """Why it did not start, or why it stopped before its end; empty if neither."""
+        return self.problem or (self.run.failure if self.run is not None else "")
+
+
+class RaceState:
+    """Settings and runs of one session.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    load : callable
+        ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
+    scheduler : Scheduler
+    warm : callable
+        ``warm(learner)`` compiles what a racer needs, before its clock starts.
+
+    Attributes
+    ----------
+    settings : RaceSettings
+        What the controls show.
+    shown : RaceSettings or None
+        What the race on show was made from; this is what the address says.
+    entries : tuple of Entry
+        The race on show.
+    token, header_json : str
+        What the browser calls it, and what it is told of it.
+    material : Material or None
+        Of the race on show.
+    uploaded : callable or None
+        ``uploaded(seed)`` returns the material of the file that was brought.
+    chosen : int
+        The racer whose options the controls show.
+    complaints : list of str
+        About the link; shown until the settings change.
+    problem : str
+        Why the race on show does not follow the controls; empty if it does.
+    question : str
+        What the race would take that has to be agreed to first; empty if nothing has.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        load: Callable[[str, int], Material],
+        scheduler: Scheduler,
+        warm: Callable[[Learner], None],
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.settings = RaceSettings(vocabulary.default_data)
+        self.shown: RaceSettings | None = None
+        self.entries: tuple[Entry, ...] = ()
+        self.token = ""
+        self.header_json = ""
+        self.material: Material | None = None
+        self.uploaded: Callable[[int], Material] | None = None
+        self.chosen = 0
+        self.complaints: list[str] = []
+        self.problem = ""
+        self.question = ""
+        self._load = load
+        self._warm = warm
+        self._turns = OneAtATime(scheduler)
+        self._plans: tuple[Plan | str, ...] = ()
+        self._names: tuple[str, ...] = ()
+        self._runs: dict[Plan, SessionRun] = {}
+        self._agreed: set[tuple[Plan | str, ...]] = set()
+        self._asked: tuple[Plan | str, ...] = ()
+        self._links: list[dict[str, str]] = []
+
+    # ------------------------------------------------------------------------------ the address
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
+        """Take settings from the address, unless it is one we wrote ourselves."""
+        link = _without_position(query)
+        if link in self._links and not is_history:
+            return
+        parsed: ParsedRace = parse_race(query, self.vocabulary)
+        self.settings = parsed.settings
+        self.complaints = list(parsed.complaints)
+        self.chosen = 0
+        self._remember(link)
+
+    def link(self) -> dict[str, str]:
+        """Return the query parameters of what is shown, and remember them as ours."""
+        shown = dataclasses.replace(
+            self.shown or self.settings, axis=self.settings.axis, at=self.settings.at
+        )
+        query = write_race(shown, self.vocabulary)
+        self._remember(_without_position(query))
+        return query
+
+    def look_at(self, axis: str, at: float) -> None:
+        """Note which place of which axis the visitor is looking at."""
+        self.settings = dataclasses.replace(self.settings, axis=axis, at=at)
+
+    def _remember(self, link: dict[str, str]) -> None:
+        if link in self._links:
+            self._links.remove(link)
+        self._links = [*self._links, link][-REMEMBERED_LINKS:]
+
+    # ------------------------------------------------------------------------------ the controls
+
+    def choose_data(self, key: str) -> None:
+        """Race on another data set."""
+        self._set(data=key, at=0.0, fingerprint="", reading={})
+
+    def choose_seed(self, seed: int | None) -> None:
+        """Race with another seed."""
+        self._set(seed=seed or 0)
+
+    def choose_edges(self, edges: int | None) -> None:
+        """Change how many edges each racer may take."""
+        self._set(edges=edges)
+
+    def choose_reading(self, name: str, value: Any) -> None:
+        """Read the upload in another way."""
+        reading = {key: kept for key, kept in self.settings.reading.items() if key != name}
+        if value != default_options(UploadOptions, {})[name]:
+            reading[name] = value
+        self._set(reading=reading)
+
+    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
+        """Take a file that was brought as the data of the page."""
+        self.uploaded = uploaded
+        self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
+
+    def edit(self, racer: int) -> None:
+        """Let the controls show another racer."""
+        self.chosen = max(0, min(racer, len(self.settings.racers) - 1))
+
+    def add(self) -> None:
+        """Let one more take part: a copy of the one in hand, to be changed."""
+        racers = self.settings.racers
+        if len(racers) < MOST_RACERS:
+            self._set(racers=(*racers, racers[self.chosen]))
+            self.chosen = len(racers)
+
+    def remove(self) -> None:
+        """Take the racer in hand out, unless it is the last."""
+        racers = self.settings.racers
+        if len(racers) > 1:
+            self._set(racers=(*racers[: self.chosen], *racers[self.chosen + 1 :]))
+            self.edit(self.chosen)
+
+    def line_up(self) -> None:
+        """Return to the line-up the page opens with."""
+        self._set(racers=LINE_UP)
+        self.chosen = 0
+
+    def choose_learner(self, name: str) -> None:
+        """Let the racer in hand be another learner; it keeps the chosen options it knows."""
+        known = default_options(self.vocabulary.learners[name], {})
+        kept = {key: v for key, v in self.racer.options.items() if key in known and key != "alpha"}
+        self._change(Racer(name, kept))
+
+    def choose_option(self, name: str, value: Any) -> None:
+        """Change an option of the racer in hand."""
+        self._change(Racer(self.racer.learner, {**self.racer.options, name: value}))
+
+    def _change(self, racer: Racer) -> None:
+        racers = list(self.settings.racers)
+        racers[self.chosen] = racer
+        self._set(racers=tuple(racers))
+
+    def _set(self, **changes: Any) -> None:
+        self.complaints = []
+        self.settings = dataclasses.replace(self.settings, **changes)
+
+    @property
+    def racer(self) -> Racer:
+        """The racer in hand."""
+        return self.settings.racers[self.chosen]
+
+    def learner_class(self, racer: Racer) -> type[Learner]:
+        """Return the learner of a racer."""
+        cls: type[Learner] = self.vocabulary.learners[racer.learner]
+        return cls
+
+    def options(self, racer: Racer) -> dict[str, Any]:
+        """Return every option's value: what was chosen, or else what suits the data."""
+        material = self.wanted_material()
+        defaults = default_options(
+            self.learner_class(racer),
+            material.suggested if material else {},
+            racer.options.get("preset"),
+        )
+        return {**defaults, **racer.options}
+
+    def automatic(self, racer: Racer) -> dict[str, Any]:
+        """Return what the options come to that were left open; empty while that is not known."""
+        try:
+            material = self.wanted_material()
+            return automatic_values(self._learner(racer, material), material) if material else {}
+        except InputError:
+            return {}  # what does not go together is said where the racer should be
+
+    def names(self) -> list[str]:
+        """Return what people call the racers of the controls, each name once."""
+        return distinct_names([self._name(racer) for racer in self.settings.racers])
+
+    def description(self) -> str | None:
+        """Return what is worth knowing about the data; None when there is nothing to say."""
+        material = self.wanted_material()
+        return (material.description or None) if material else None
+
+    def budget(self) -> int | None:
+        """Return how many edges each racer may take; None while there are no data."""
+        material = self.wanted_material()
+        return None if material is None else _edge_budget(self.settings.edges, material)
+
+    def wanted_material(self) -> Material | None:
+        """Return the data of the settings; None while none has been brought."""
+        if self.settings.data != UPLOAD:
+            return self._load(self.settings.data, self.settings.seed)
+        return self.uploaded(self.settings.seed) if self.uploaded else None
+
+    # ---------------------------------------------------------------------------------- the race
+
+    def refresh(self) -> bool:
+        """Make the race follow the settings; True if another race is on show now.
+
+        Settings that nobody could race with leave the race on show alone, and :attr:`problem` says
+        why; a single racer that is refused has a sentence, and the others race.
+        """
+        self.problem = self.question = ""
+        material = self.wanted_material()
+        if material is None:
+            return False
+        plans = tuple(self._plan_for(racer, material) for racer in self.settings.racers)
+        names = tuple(self.names())
+        if (plans, names) == (self._plans, self._names):
+            self.shown = self.settings
+            return False
+        started = [plan for plan in plans if isinstance(plan, Plan)]
+        if not started:
+            self.problem = " ".join(dict.fromkeys(str(plan) for plan in plans))
+            return False
+        if not self._may_begin(plans, started, material):
+            return False
+        self._show(plans, names, material)
+        return True
+
+    def agree(self) -> None:
+        """Let the race begin that was asked about."""
+        self._agreed.add(self._asked)
+
+    def race_again(self) -> None:
+        """Run everything once more: the same edges, and engine seconds measured anew."""
+        self.revoke()
+        self._runs.clear()
+        self._plans = ()
+
+    def revoke(self) -> None:
+        """Stop all computing of this session; nothing that was computed is lost."""
+        for run in self._runs.values():
+            run.revoke()
+
+    def race(self) -> Race | None:
+        """Return the race as far as it has come; None before anybody's first step."""
+        courses = [course for entry in self.entries if (course := _course(entry)) is not None]
+        return Race(tuple(courses)) if courses else None
+
+    def _may_begin(
+        self, plans: tuple[Plan | str, ...], started: list[Plan], material: Material
+    ) -> bool:
+        """Whether what the new runs take is within the budget, or agreed to; say so if not."""
+        new = [plan.learner for plan in dict.fromkeys(started) if plan not in self._runs]
+        if plans in self._agreed or not new:
+            return True
+        verdict = judge_all(material.train, new)
+        self._asked, self.problem, self.question = plans, verdict.refusal, verdict.question
+        return verdict == Verdict()
+
+    def _learner(self, racer: Racer, material: Material) -> Learner:
+        cls, options = self.learner_class(racer), self.options(racer)
+        if "max_edges" in options and options["max_edges"] is None:
+            options["max_edges"] = _edge_budget(self.settings.edges, material)
+        return cls(**options)
+
+    def _plan_for(self, racer: Racer, material: Material) -> Plan | str:
+        """Return the plan of a racer, or the sentence that says why there is none."""
+        try:
+            learner = self._learner(racer, material)
+            learner.check(material.train)
+            automatic_values(learner, material)  # refuses what does not go together
+        except InputError as error:
+            return str(error)
+        return Plan(material.identity, learner, self.settings.seed)
+
+    def _name(self, racer: Racer) -> str:
+        cls = self.learner_class(racer)
+        chosen = [
+            f"{spec.label} {format_value(racer.options[spec.name])}"
+            for spec in option_specs(cls)
+            if racer.options.get(spec.name) is not None
+        ]
+        return " · ".join([cls.title, *chosen])
+
+    def _show(
+        self, plans: tuple[Plan | str, ...], names: tuple[str, ...], material: Material
+    ) -> None:
+        entries = [
+            self._entry(plan, name, material) for plan, name in zip(plans, names, strict=True)
+        ]
+        self.entries = tuple(entries)
+        self._plans, self._names = plans, names
+        self.shown, self.material = self.settings, material
+        self.token = secrets.token_hex(4)
+        self.header_json = json.dumps(self._header(material), ensure_ascii=False, allow_nan=False)
+        running = {entry.run for entry in entries}
+        for run in self._runs.values():
+            if run not in running:
+                run.revoke()
+        for entry in entries:
+            if entry.run is not None:
+                entry.run.grant(FIRST_CREDIT)
+
+    def _entry(self, plan: Plan | str, name: str, material: Material) -> Entry:
+        if isinstance(plan, str):
+            return Entry(name, None, plan)
+        run = self._runs.pop(plan, None)
+        if run is None or run.failure:
+            try:
+                run = start_racer(plan, material, self._turns, self._warm)
+            except InputError as error:
+                return Entry(name, None, str(error))
+        self._runs[plan] = run
+        for old in list(self._runs)[:-KEPT_RUNS]:
+            self._runs.pop(old).revoke()
+        return Entry(name, run, "")
+
+    def _header(self, material: Material) -> dict[str, Any]:
+        budget = _edge_budget(self.settings.edges, material)
+        return race_header(
+            race=self.token,
+            title=material.title,
+            names=material.train.names,
+            places=_places(material),
+            given=material.positions is not None,
+            truth=material.truth,
+            racers=[
+                {
+                    "run": None if entry.run is None else entry.run.token,
+                    "name": entry.name,
+                    "problem": entry.problem,
+                }
+                for entry in self.entries
+            ],
+            facts=[
+                f"{material.train.n_rows:,} rows to learn from",
+                *([f"{material.test.n_rows:,} held out"] if material.test is not None else []),
+                f"at most {budget:,} edges each",
+                f"seed {self.settings.seed}",
+            ],
+            note=" ".join(material.warnings),
+        )
+
+
+def _course(entry: Entry) -> Course | None:
+    run = entry.run
+    if run is None or run.header_json is None or not isinstance(run.recorder, RaceRecorder):
+        return None
+    return run.recorder.course(entry.name)
+
+
+def _edge_budget(edges: int | None, material: Material) -> int:
+    n = material.train.n_variables
+    return max(1, min(edges or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
+
+
+@lru_cache(maxsize=8)
+def _places(material: Material) -> np.ndarray:
+    """Return the places of a material; kept, because every new race on it asks for them again."""
+    return common_places(material.train, material.positions, material.truth)
+
+
+def _without_position(query: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in query.items() if name not in _BY_THE_BROWSER}

@@ -1,0 +1,278 @@
+"""The fragment around the growing region: what the browser asks for, and what it is sent."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from graftviz.errors import InputError
+from graftviz.narrative.regions import coefficient_words, stop_words
+from graftviz.player.region_records import curve_record, graph_record, step_records
+from graftviz.regions import minimal_radius
+from graftviz.ui.background import Background
+from graftviz.ui.plain import plain
+from graftviz.ui.regions import work as region_work
+from graftviz.ui.regions.component import show_region
+from graftviz.ui.regions.halo import halo
+from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Question, Whole
+from graftviz.ui.regions.models import ShownModel
+from graftviz.ui.regions.options import GRID, LARGEST_COUPLING, LARGEST_FIELD, RegionOptions
+from graftviz.ui.regions.rules import named_rules, rule_choices
+from graftviz.ui.regions.state import RegionState
+from graftviz.ui.regions.work import BUSY, LONGEST_WAIT
+from graftviz.ui.session_run import to_json
+
+AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
+MORE = 0.15  # seconds to wait for what was asked for and is not there yet
+_MAX_STEP = 1_000
+
+
+class Mailbox:
+    """What the browser sent since the region was last shown, and what it was shown then."""
+
+    def __init__(self) -> None:
+        self.picture = ""  # the graph it has
+        self.map = ""
+        self.need: Mapping[str, Any] | None = None
+        self.wants_page = False
+        self.whole: Background[Whole] | None = None  # the exact answer this session waits for
+
+
+@st.fragment
+def live_region(state: RegionState) -> None:
+    """Show the region of `state`; its messages run this again, and nothing else of the page."""
+    mail: Mailbox = st.session_state.setdefault("region.mail", Mailbox())
+    if mail.wants_page:
+        # The controls around have to follow what was chosen in the picture.
+        mail.wants_page = False
+        st.rerun()
+    shown = state.refresh()
+    if shown is None:
+        return
+    try:
+        message = region_message(state, shown, mail)
+    except InputError as error:
+        st.error(plain(str(error)))
+        return
+    show_region(
+        message,
+        {
+            "need": lambda need: setattr(mail, "need", need),
+            "ask": lambda asked: _ask(state, mail, asked),
+            "rule": lambda rule: _choose_rule(state, mail, rule),
+            "strengths": lambda point: _drag(state, mail, point),
+            "moved": lambda place: _moved(state, place),
+        },
+    )
+    mail.need = None
+
+
+def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
+    """Return, as JSON, what the browser should know now; see the Regions page in docs/player.md.
+
+    ``graph`` is only sent when it is another one than last time or asked for, ``map`` likewise;
+    ``pending`` names the parts that are still worked out and have to be asked for again.
+    """
+    options, query = state.options, state.query
+    need = mail.need or {}
+    until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
+    token = f"{shown.identity}:{_question(options, query)}"
+    pending: list[str] = []
+    region = _region_part(options, shown, query, pending, until)
+    message: dict[str, Any] = {
+        "token": token,
+        "visit": state.visit,
+        "page": state.page_runs,
+        "graphId": shown.picture,
+        "region": region,
+        "pending": pending,
+        **_map_part(options, shown, mail, need, pending),
+    }
+    if mail.picture != shown.picture or need.get("graph"):
+        message["graph"] = graph_record(
+            shown.model, shown.positions, shown.picture, given=shown.given
+        )
+        mail.picture = shown.picture
+    if need.get("parts"):
+        work = _whole_work(shown, mail)
+        work.wait(max(0.0, until - time.monotonic()))
+        if work.latest is not None:
+            message["whole"] = _whole_record(work, query)
+        if not work.ended:
+            pending.append("whole")
+        message["rules"] = _curves(options, shown, query, work, until)
+        if message["rules"] is None:
+            pending.append("rules")
+    else:
+        # While a hand drags the strengths, only the region itself follows it.
+        pending += ["whole", "rules"]
+    return to_json(message)
+
+
+def _question(options: RegionOptions, query: int) -> Question:
+    return Question(
+        query, options.expansion, options.cut, options.tolerance, options.size, options.seed
+    )
+
+
+def _region_part(
+    options: RegionOptions, shown: ShownModel, query: int, pending: list[str], until: float
+) -> dict[str, Any]:
+    model = shown.model
+    work = region_work.region(shown, _question(options, query))
+    if not work.wait(max(0.0, until - time.monotonic())) and work.latest is None:
+        work.wait(LONGEST_WAIT)  # without its first step there is nothing to show
+    grown = work.latest
+    if grown is None:
+        raise InputError(work.failure or BUSY)
+    if not work.ended:
+        pending.append("region")
+    states = int(model.cardinalities[query])
+    usual = states - 1
+    return {
+        "query": query,
+        "labels": list(model.labels[query]),
+        "state": usual if options.state is None else options.state,
+        "chosen": options.state,
+        "usual": usual,
+        "tolerance": options.tolerance,
+        "size": options.size,
+        "rule": named_rules(options)[options.expansion, options.cut],
+        "steps": step_records(model, grown.steps, expansion=options.expansion),
+        "done": work.ended,
+        "stop": work.failure or stop_words(grown.stop_reason, [step.bound for step in grown.steps]),
+        "seconds": round(grown.seconds, 6),
+        "asksAll": options.expansion == "greedy",  # whether every neighbour's bound is known
+        "note": shown.note,
+        "at": options.step,
+        "influence": halo(shown, query),
+    }
+
+
+def _whole_work(shown: ShownModel, mail: Mailbox) -> Background[Whole]:
+    """Return the work on the whole graph; that on another model is no longer waited for."""
+    work = region_work.whole(shown)
+    if mail.whole is not None and mail.whole is not work:
+        mail.whole.revoke()
+    mail.whole = work
+    work.start()
+    return work
+
+
+def _whole_record(work: Background[Whole], query: int) -> dict[str, Any]:
+    def plain(marginal: np.ndarray) -> list[float]:
+        return [float(f"{p:.10g}") for p in marginal.tolist()]
+
+    found = work.latest
+    assert found is not None
+    return {
+        "exact": None if found.exact is None else plain(found.exact[query]),
+        "exactSeconds": round(found.exact_seconds, 6),
+        "exactNote": work.failure or found.why,
+        "bp": plain(found.bp[query]),
+        "bpSeconds": round(found.bp_seconds, 6),
+        "bpNote": found.bp_note,
+        "done": work.ended,
+    }
+
+
+def _curves(
+    options: RegionOptions, shown: ShownModel, query: int, work: Background[Whole], until: float
+) -> list[dict[str, Any]] | None:
+    """Return the curves of all rules; None until they are known, and the truth with them."""
+    found = work.latest
+    truth = None if found is None or found.exact is None else found.exact[query]
+    curves = []
+    grown = []
+    for expansion, cut in rule_choices(options):
+        asked = Question(query, expansion, cut, 0.0, options.size, options.seed)
+        grown.append(region_work.region(shown, asked))
+    for growth, (choice, rule) in zip(grown, named_rules(options).items(), strict=True):
+        if not growth.wait(max(0.0, until - time.monotonic())) or growth.latest is None:
+            return None
+        chosen = choice == (options.expansion, options.cut)
+        curves.append(curve_record(**rule, steps=growth.latest.steps, truth=truth, chosen=chosen))
+    return curves
+
+
+def _map_part(
+    options: RegionOptions,
+    shown: ShownModel,
+    mail: Mailbox,
+    need: Mapping[str, Any],
+    pending: list[str],
+) -> dict[str, Any]:
+    """Return the point on show, c there, and the map around it if the browser lacks it."""
+    work = region_work.influence(shown)
+    work.wait(AT_ONCE)
+    c = work.latest.coefficient if work.latest else None
+    radius = None if c is None else minimal_radius(c, options.tolerance).tail
+    part: dict[str, Any] = {
+        "mapId": None,
+        "point": None,
+        "coefficient": {
+            "c": None if c is None else round(c, 4),
+            "words": "" if c is None else coefficient_words(c, radius, options.tolerance),
+        },
+    }
+    if options.data != GRID or not shown.identity.startswith("grid:"):
+        return part
+    part["mapId"] = f"{options.side}:{options.seed}"
+    part["point"] = {
+        "t1": options.t1,
+        "t2": options.t2,
+        "most": [LARGEST_FIELD, LARGEST_COUPLING],
+    }
+    known = mail.map == part["mapId"] and not need.get("graph")
+    drawing = region_work.heat_map(options.side, options.seed)
+    if not known and drawing.finished:
+        part["map"] = {"t1": FIELDS.tolist(), "t2": COUPLINGS.tolist(), "c": drawing.latest}
+        mail.map = part["mapId"]
+    elif not known:
+        pending.append("map")
+    return part
+
+
+# --------------------------------------------------------------------- what was done in the picture
+
+
+def _ask(state: RegionState, mail: Mailbox, asked: Mapping[str, Any]) -> None:
+    query = _whole_number(asked.get("query"))
+    if query is not None and state.shown and query < state.shown.model.n_variables:
+        state.choose("query", query)
+        mail.wants_page = True
+
+
+def _choose_rule(state: RegionState, mail: Mailbox, rule: Mapping[str, Any]) -> None:
+    for expansion, cut in rule_choices(state.options):
+        if f"{expansion}:{cut}" == rule.get("key"):
+            state.choose("expansion", expansion)
+            state.choose("cut", cut)
+            mail.wants_page = True
+            return
+
+
+def _drag(state: RegionState, mail: Mailbox, point: Mapping[str, Any]) -> None:
+    for name, largest in (("t1", LARGEST_FIELD), ("t2", LARGEST_COUPLING)):
+        value = point.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            state.choose(name, round(min(max(float(value), 0.0), largest), 3))
+    mail.wants_page = bool(point.get("done"))
+
+
+def _moved(state: RegionState, place: Mapping[str, Any]) -> None:
+    """Note where the visitor is; nothing on the page has to follow."""
+    for name in ("step", "state"):
+        state.page.values[name] = _whole_number(place.get(name))
+
+
+def _whole_number(value: object) -> int | None:
+    """Return a number the browser sent, kept within reason; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(max(0, min(_MAX_STEP * 1000, value)))

@@ -1,0 +1,156 @@
+"""Whose variables the Regions page asks about: a grid, a model just learned, or one from a file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.formats.brought import read_brought
+from graftviz.layout import static_layout
+from graftviz.learners.base import Learner
+from graftviz.model import PairwiseMRF
+from graftviz.regions import grow_region
+from graftviz.runs import Run
+from graftviz.sampling.graphs import grid_graph
+from graftviz.sampling.ising import ising_grid
+from graftviz.ui.material import FINGERPRINT_DIGITS, Material
+
+MOST_VARIABLES = 3_000  # beyond, nobody would see the region in the picture
+_TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each
+_STRONGEST = 1e6  # stands for the norm of edges with zero potentials
+
+
+@dataclass(frozen=True, eq=False)
+class ShownModel:
+    """A model with all the page needs to show it.
+
+    Attributes
+    ----------
+    identity : str
+        Two models of the same identity are the same.
+    picture : str
+        Two models of the same picture have the same graph, at the same places.
+    model : PairwiseMRF
+    positions : array, shape (n, 2)
+        0 … 10000, y downwards.
+    given : bool
+        Whether the places are known ones, whose shape is to be kept.
+    usual_query : int
+        What is asked about as long as nobody has chosen.
+    title, note : str
+    """
+
+    identity: str
+    picture: str
+    model: PairwiseMRF
+    positions: np.ndarray
+    given: bool
+    usual_query: int
+    title: str
+    note: str = ""
+
+
+def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
+    """Return an Ising grid; its picture does not depend on the strengths."""
+    positions = grid_graph(side, side).positions
+    assert positions is not None  # a grid has places
+    return ShownModel(
+        identity=f"grid:{side}:{field!r}:{coupling!r}:{seed}",
+        picture=f"grid:{side}:{seed}",
+        model=ising_grid(side, side, field=field, coupling=coupling, seed=seed),
+        positions=positions,
+        given=True,
+        usual_query=((side - 1) // 2) * (side + 1),  # in the middle
+        title=f"Ising grid, {side} × {side}",
+    )
+
+
+def learning(material: Material, learner: Learner) -> Iterator[ShownModel | None]:
+    """Learn step by step; the last value is what was learned."""
+    run = Run(material.train, learner, seed=0)
+    while run.advance():
+        yield None
+    yield learned_model(run.result().model, material, f"learned:{material.identity}")
+
+
+def learned_model(
+    model: PairwiseMRF, material: Material, identity: str, note: str = ""
+) -> ShownModel:
+    """Return a learned model at the places its variables have on the Grow page."""
+    check_size(model)
+    places = material.positions
+    if places is None:
+        known = material.truth is not None and len(material.truth) > 0
+        edges = material.truth if known else model.edges
+        assert edges is not None
+        places = static_layout(model.n_variables, edges)
+    return ShownModel(
+        identity=identity,
+        picture=identity,
+        model=model,
+        positions=places,
+        given=material.positions is not None,
+        usual_query=promising_query(model),
+        title=f"Learned from {material.title}",
+        note=note,
+    )
+
+
+def brought_model(files: dict[str, bytes]) -> ShownModel:
+    """Return the model that uploaded files hold.
+
+    Raises
+    ------
+    InputError
+        When they hold none, or one that is malformed or too large to be drawn.
+    """
+    found = read_brought(files)
+    check_size(found.model)
+    fingerprint = fingerprint_of(found.model)
+    return ShownModel(
+        identity=f"upload:{fingerprint}",
+        picture=f"upload:{fingerprint}",
+        model=found.model,
+        positions=static_layout(found.model.n_variables, found.model.edges),
+        given=False,
+        usual_query=promising_query(found.model),
+        title=next(iter(files)),
+        note=" ".join(found.notes),
+    )
+
+
+def promising_query(model: PairwiseMRF) -> int:
+    """Return a variable about which a small region can promise much.
+
+    Of some variables with weak edges, but two of them at least, the one whose bound gets smallest:
+    around hubs there is nothing to see.
+    """
+    degrees = model.degrees()
+    norms = np.repeat(np.minimum(model.edge_norms(), _STRONGEST), 2)
+    pulls = np.bincount(model.edges.reshape(-1), norms, minlength=len(degrees))
+    weakest = np.argsort(np.where(degrees >= min(2, degrees.max()), pulls, np.inf), kind="stable")
+
+    def smallest_bound(query: int) -> float:
+        return min(step.bound for step in grow_region(model, query, tolerance=0.0, max_size=_SEEN))
+
+    return min((int(i) for i in weakest[:_TRIED]), key=smallest_bound)
+
+
+def fingerprint_of(model: PairwiseMRF) -> str:
+    """Return a text that tells this model from others, names aside."""
+    parts = (model.cardinalities, model.edges, model.weights)
+    digest = hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts))
+    return digest.hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def check_size(model: PairwiseMRF) -> None:
+    """Raise :class:`InputError` for a model too large to be looked at."""
+    if model.n_variables > MOST_VARIABLES:
+        raise InputError(
+            f"This model has {model.n_variables:,} variables; the page draws at most "
+            f"{MOST_VARIABLES:,}. The command line grows regions in any: python -m graftviz local."
+        )

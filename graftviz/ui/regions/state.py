@@ -1,0 +1,176 @@
+"""What one visitor of the Regions page has in hand: choices, the model they lead to, complaints.
+
+Nothing here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graftviz.errors import InputError
+from graftviz.ui.page_options import PageOptions
+from graftviz.ui.regions.models import ShownModel
+from graftviz.ui.regions.options import PLACES, RUN, RegionOptions
+from graftviz.ui.url_state import UPLOAD
+
+_LONGEST_RUN = 600  # characters of an address on the Grow page
+_PRINT = "fingerprint"
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+_GROWS_ANEW = ("data", "side", "query")  # after these nobody asks for the old step
+Load = Callable[["RegionState"], ShownModel | None]
+
+
+class RegionState:
+    """Choices of one session, and the model on show.
+
+    Parameters
+    ----------
+    load : callable
+        Returns the model that the choices of a state lead to; None while a file is awaited.
+
+    Attributes
+    ----------
+    page : PageOptions
+    uploaded : ShownModel or None
+    shown : ShownModel or None
+        The last model that could be shown.
+    problem : str
+        Why what is shown does not follow the choices; empty if it does.
+    visit : int
+        Grows when a link is followed: then the browser goes where it says.
+    page_runs : int
+        Grows when the whole page is drawn: then its controls show what was chosen.
+    """
+
+    def __init__(self, load: Load) -> None:
+        self.page: PageOptions[RegionOptions] = PageOptions(RegionOptions, PLACES, (RUN, _PRINT))
+        self.uploaded: ShownModel | None = None
+        self.shown: ShownModel | None = None
+        self.problem = ""
+        self.visit = 0
+        self.page_runs = 0
+        self._load = load
+        self._own_complaints: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> RegionOptions:
+        """The choices as an instance of their dataclass."""
+        return self.page.options
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """About the link; until something is chosen."""
+        return (*self.page.complaints, *self._own_complaints)
+
+    # ------------------------------------------------------------------------------ the address
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
+        """Take the choices from the address, unless it is one we wrote ourselves."""
+        if not self.page.follow(query, is_history=is_history):
+            return
+        self.visit += 1
+        self._own_complaints = ()
+        data, given = self.page.values["data"], self.page.others
+        is_run = data == RUN and len(given.get(RUN, "")) <= _LONGEST_RUN
+        is_print = data == UPLOAD and _FINGERPRINT.fullmatch(given.get(_PRINT, ""))
+        for name, is_good in ((RUN, is_run), (_PRINT, is_print)):
+            if name in given and not is_good:
+                del given[name]
+                self._own_complaints += (
+                    f"The {name} of the link does not belong to a model; it was left out.",
+                )
+
+    def link(self) -> dict[str, str]:
+        """Return the query parameters of the choices, and remember them as ours."""
+        return self.page.link()
+
+    @property
+    def run(self) -> str:
+        """The address of a run on the Grow page, if its model is on show."""
+        return self.page.others.get(RUN, "")
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the uploaded model a link was made with, or the one on show."""
+        return self.page.others.get(_PRINT, "")
+
+    # ------------------------------------------------------------------------------ the choices
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one option; another model or query begins with a region that grows from its start."""
+        self.page.choose(name, value)
+        self._own_complaints = ()
+        if name == "data":
+            self.page.values["query"] = None
+            self.page.others = {}
+            if value == UPLOAD and self.uploaded is not None:
+                self.page.others = {_PRINT: self.uploaded.identity.partition(":")[2]}
+        if name in _GROWS_ANEW:
+            self.page.values["step"] = self.page.values["state"] = None
+
+    def take_run(self, link: str) -> None:
+        """Show the model of a run on the Grow page; `link` is empty if there is none."""
+        self.choose("data", RUN)
+        self.page.others = {RUN: link} if link else {}
+
+    def accept(self, uploaded: ShownModel) -> None:
+        """Take a file that was brought as the model of the page."""
+        if self.uploaded is not None and uploaded.identity == self.uploaded.identity:
+            return
+        is_first, self.uploaded = self.uploaded is None, uploaded
+        if not is_first:
+            self.choose("data", UPLOAD)  # what was asked of the model before does not apply
+        self.page.others = {_PRINT: uploaded.identity.partition(":")[2]}
+
+    # -------------------------------------------------------------------------------- the model
+
+    def refresh(self) -> ShownModel | None:
+        """Make the model follow the choices; what cannot be used leaves the last one on show."""
+        self.problem = ""
+        try:
+            wanted = self._load(self)
+        except InputError as error:
+            self.problem = str(error)
+            return self.shown
+        if wanted is not None:
+            self.shown = wanted
+            self._check_places(wanted)
+        return self.shown
+
+    def _check_places(self, wanted: ShownModel) -> None:
+        """Leave out a query or state that this model does not have, and say so."""
+        query, state = self.page.values["query"], self.page.values["state"]
+        n = wanted.model.n_variables
+        if query is not None and query >= n:
+            self._own_complaints += (
+                f"This model has the variables 0 … {n - 1}, so {query} cannot be the query; the "
+                "usual one is.",
+            )
+            self.page.values["query"] = None
+        states = int(wanted.model.cardinalities[self.query])
+        if state is not None and state >= states:
+            self.page.values["state"] = None
+
+    @property
+    def query(self) -> int:
+        """The variable that is asked about, in the model on show."""
+        chosen = self.page.values["query"]
+        assert self.shown is not None
+        n = self.shown.model.n_variables
+        return self.shown.usual_query if chosen is None or chosen >= n else int(chosen)
+
+    def ask(self, text: str) -> None:
+        """Ask about a variable given by its number or name; a bad one becomes a sentence."""
+        if self.shown is None:
+            return
+        plain = text.strip()
+        names = set(self.shown.model.names)
+        try:
+            is_number = plain.isdecimal() and plain not in names
+            query = self.shown.model.index_of(int(plain[:9]) if is_number else plain)
+        except InputError as error:
+            self._own_complaints = (str(error),)
+            return
+        self.choose("query", query)

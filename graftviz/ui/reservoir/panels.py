@@ -1,0 +1,100 @@
+"""The panels of the Reservoir page: controls, both pictures of ranks, and what α does."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.datasets import dataset_title, load_dataset
+from graftviz.errors import InputError
+from graftviz.figures import activation_figure, rank_figure, run_rank_figure
+from graftviz.narrative.reservoir import activation_words, run_words, simulation_words
+from graftviz.options import option_specs
+from graftviz.ranks import RankedStep
+from graftviz.search.activation import activation
+from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.page_options import PageOptions
+from graftviz.ui.plain import plain
+from graftviz.ui.reservoir import work as reservoir_work
+from graftviz.ui.reservoir.options import ReservoirOptions
+
+_STATE_KEY = "reservoir"
+_PREFIX = "reservoir"
+_SPECS = {spec.name: spec for spec in option_specs(ReservoirOptions)}
+_BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
+
+
+def reservoir_state() -> PageOptions[ReservoirOptions]:
+    """Return what this session has chosen."""
+    if _STATE_KEY not in st.session_state:
+        st.session_state[_STATE_KEY] = PageOptions(ReservoirOptions)
+    state: PageOptions[ReservoirOptions] = st.session_state[_STATE_KEY]
+    return state
+
+
+def show_choices(state: PageOptions[ReservoirOptions]) -> None:
+    """Show the controls at the side."""
+    specs = [spec for name, spec in _SPECS.items() if name not in _BESIDE_THE_SCORES]
+    show_options(specs, state.values, state.choose, prefix=_PREFIX)
+
+
+def show_complaints(state: PageOptions[ReservoirOptions]) -> None:
+    """Say what could not be used of the link."""
+    if state.complaints:
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+
+
+def show_simulation(options: ReservoirOptions) -> None:
+    """Show the ranks of random draws."""
+    try:
+        found = reservoir_work.simulation(options.n, options.largest, options.trials, options.seed)
+    except InputError as error:
+        st.error(plain(str(error)))
+        return
+    figure = rank_figure(found, size=options.reservoir, logarithmic=options.logarithmic)
+    words = simulation_words(found, options.reservoir)
+    st.plotly_chart(figure, key="reservoir_ranks", alt=words)
+    st.markdown(plain(words))
+
+
+def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
+    """Show the ranks in a run beside those of first hit; return the steps of the run."""
+    try:
+        steps = reservoir_work.run(options.data, options.reservoir, options.tests, options.seed)
+        first_hit = reservoir_work.run(options.data, 1, 1, options.seed)
+    except InputError as error:
+        st.error(plain(str(error)))
+        return ()
+    words = run_words(first_hit, steps)
+    if steps and first_hit:
+        figure = run_rank_figure(first_hit, steps, options.data)
+        st.plotly_chart(figure, key="reservoir_run", alt=words)
+    st.markdown(plain(words))
+    return steps
+
+
+def show_activation(state: PageOptions[ReservoirOptions], steps: tuple[RankedStep, ...]) -> None:
+    """Show the reservoir of one step, and what α takes from it."""
+    options = state.options
+    st.subheader("What α takes from the reservoir", anchor=False)
+    left, right = st.columns([1, 2], gap="medium")
+    step = steps[min(options.step, len(steps)) - 1]
+    view = step.reservoir
+    picked = activation(view.edges, view.scores, options.alpha)
+    words = activation_words(picked, len(view.scores), options.alpha)
+    with left:
+        show_option(_SPECS["alpha"], options.alpha, state.choose, prefix=_PREFIX)
+        if len(steps) > 1:
+            within = _SPECS["step"]._replace(maximum=len(steps))
+            show_option(within, step.index, state.choose, prefix=_PREFIX)
+        st.caption(
+            plain(
+                f"The reservoir at step {step.index} of {len(steps)} on "
+                f"{dataset_title(options.data)}, after {step.tests:,} edge tests. The run itself "
+                f"was learned with α = {reservoir_work.RUN_ALPHA:g}; here α is asked what it "
+                "would take."
+            )
+        )
+        st.markdown(plain(words))
+    with right:
+        names = load_dataset(options.data).table.names
+        st.plotly_chart(activation_figure(view, picked, names), key="reservoir_scores", alt=words)

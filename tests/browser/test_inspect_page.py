@@ -1,0 +1,145 @@
+"""The Inspect page in a real browser: click a node, observe a state, click an edge, save."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+expect = pytest.importorskip("playwright.sync_api").expect
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+SOON = 60_000  # ms on a busy machine
+CHOW_LIU = "data=karate&learner=chow-liu"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+def open_inspect(page: Any, address: str, query: str) -> Any:
+    """Come from the Grow page, and wait for the marginals; return the graph."""
+    page.set_default_timeout(SOON)
+    page.goto(f"{address}?{query}")
+    page.get_by_role("button", name="Inspect this model").click(timeout=COMPILING)
+    page.get_by_text(re.compile("^Marginals: ")).wait_for(timeout=COMPILING)
+    graph = page.locator(".gi canvas")
+    graph.wait_for()
+    return graph
+
+
+def click(page: Any, graph: Any, place: str) -> None:
+    """Click what `place` says: a call of the graph's `node` or `edge`."""
+    graph.scroll_into_view_if_needed()
+    x, y = graph.evaluate(f"(canvas) => canvas.graftviz.{place}")
+    box = graph.bounding_box()
+    page.mouse.click(box["x"] + x, box["y"] + y)
+
+
+def heading(page: Any, text: str) -> Any:
+    return page.get_by_role("heading", name=text, exact=True)
+
+
+def picture(graph: Any) -> str:
+    """Return what is on the canvas."""
+    data: str = graph.evaluate("(canvas) => canvas.toDataURL()")
+    return data
+
+
+def posterior(page: Any) -> str:
+    """Return the numbers beside the bars of the selected node."""
+    figure = page.locator(".st-key-inspect_node .js-plotly-plot")
+    page.wait_for_timeout(300)  # while it is drawn anew there are two, or none
+    expect(figure).to_have_count(1, timeout=SOON)
+    text: str = figure.inner_text()
+    return text
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (390, True)])
+def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
+    open_page: Any, address: str, until: Any, width: int, dark: bool
+) -> None:
+    page = open_page(width=width, dark=dark)
+    graph = open_inspect(page, address, CHOW_LIU)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    plain = picture(graph)
+    click(page, graph, "node(0)")
+    heading(page, "member 1").wait_for(timeout=SOON)
+    until(page, "location.search.includes('node=0')", 30)
+    before = posterior(page)
+    states = page.get_by_role("group", name="Observe a state").or_(
+        page.get_by_role("radiogroup", name="Observe a state")
+    )
+    states.get_by_text("2", exact=True).click()
+    page.get_by_role("button", name="member 1 = 2").wait_for(timeout=SOON)
+    page.get_by_text("The evidence has probability").wait_for(timeout=SOON)
+    until(page, "location.search.includes('evidence=0%3A2')", 30)
+    assert posterior(page) != before
+    assert "1.00" in posterior(page)
+    page.get_by_text("changed most").wait_for(timeout=SOON)
+    assert picture(graph) != plain
+    # Another node shows its marginal without and with what is known.
+    click(page, graph, "node(33)")
+    heading(page, "member 34").wait_for(timeout=SOON)
+    assert "given the evidence" in posterior(page)
+    page.get_by_role("button", name="member 1 = 2").click()
+    page.get_by_text("nothing is observed").wait_for(timeout=SOON)
+    until(page, "!location.search.includes('evidence')", 30)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
+    browser_page: Any, address: str, until: Any
+) -> None:
+    page = browser_page
+    graph = open_inspect(page, address, CHOW_LIU)
+    i, j = graph.evaluate("(canvas) => canvas.graftviz.edges()")[0]
+    click(page, graph, f"edge({i}, {j})")
+    until(page, f"location.search.includes('edge={i}-{j}')", 30)
+    page.locator(".st-key-inspect_edge .js-plotly-plot").wait_for(timeout=SOON)
+    assert page.get_by_text("mutual information").is_visible()
+    page.get_by_role("button", name=f"member {j + 1}", exact=True).click()
+    until(page, f"location.search.includes('node={j}')", 30)
+    # The keys do it too: the next node by degree, and nothing.
+    graph.focus()
+    page.keyboard.press("ArrowRight")
+    until(page, f"!location.search.includes('node={j}')", 30)
+    page.keyboard.press("Escape")
+    until(page, "!location.search.includes('node=')", 30)
+
+
+def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) -> None:
+    page = browser_page
+    open_inspect(page, address, CHOW_LIU)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the picture as PNG").click()
+    with open(saved.value.path(), "rb") as file:
+        assert file.read(8) == b"\x89PNG\r\n\x1a\n"
+    page.get_by_role("button", name="Download", exact=True).click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="GraphML", exact=True).click()
+    with open(saved.value.path(), "rb") as file:
+        content = file.read()
+    # What was saved can be brought again.
+    page.keyboard.press("Escape")
+    page.get_by_role("radio", name="File").click()
+    chooser = page.locator("input[type=file]")
+    chooser.set_input_files({"name": "mine.graphml", "mimeType": "text/xml", "buffer": content})
+    heading(page, "mine.graphml").wait_for(timeout=SOON)
+    assert page.get_by_text("34 variables with 3 states, 33 edges.").is_visible()
+
+
+def test_the_grow_page_leads_to_its_model(browser_page: Any, address: str) -> None:
+    page = browser_page
+    page.goto(f"{address}?data=karate&step=9")
+    page.get_by_role("button", name="Inspect this model").click(timeout=COMPILING)
+    heading(page, "Karate club · Best-choice edge grafting (paper) · step 9").wait_for(timeout=SOON)
+    assert page.evaluate("location.pathname") == "/inspect"

@@ -1,0 +1,189 @@
+"""The Regions page in a real browser: a region grows, is asked again, follows a dragged point."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+from graftviz.narrative.regions import bound_text
+from graftviz.player.assets import region_javascript
+from graftviz.regions import local_marginal
+from graftviz.ui.regions.models import grid_model
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+SMALL = "regions?side=8"
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def regions(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page with a query and wait until it shows a region."""
+
+    def open_regions(query: str = SMALL, **page_options: Any) -> Any:
+        page = open_page(**page_options)
+        page.goto(address + query)
+        page.locator(".gv-region-body:not([hidden])").wait_for(timeout=COMPILING)
+        return page
+
+    yield open_regions
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 20) -> Any:
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator(".gv-region").inner_text()
+        page.wait_for_timeout(40)
+    return value
+
+
+def headline(page: Any) -> str:
+    return str(page.locator(".gv-region-head h2").inner_text())
+
+
+def size(page: Any) -> int:
+    found = re.search(r"after ([\d,]+) of", headline(page))
+    assert found
+    return int(found.group(1))
+
+
+def search(page: Any) -> str:
+    return str(page.evaluate("location.search"))
+
+
+def answer(page: Any) -> str:
+    return str(page.locator(".gv-answer").inner_text())
+
+
+def place(page: Any, row: int, column: int, side: int = 8) -> tuple[float, float]:
+    """Return where a node of the grid lies in the window."""
+    box = page.locator(".gv-region-stage canvas").bounding_box()
+    view = {"width": box["width"], "height": box["height"]}
+    margin = min(max(min(view.values()) * 0.05, 14), 34)
+    wide = min(view["width"] - 2 * margin, 1.25 * (view["height"] - 2 * margin))
+    high = min(view["height"] - 2 * margin, 1.25 * (view["width"] - 2 * margin))
+    return (
+        box["x"] + view["width"] / 2 + wide * (column / (side - 1) - 0.5),
+        box["y"] + view["height"] / 2 + high * (row / (side - 1) - 0.5),
+    )
+
+
+def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
+    page = regions()
+    model = grid_model(8, 1.0, 0.2, 0)
+    wanted = local_marginal(model.model, model.usual_query, tolerance=0.01)
+    last = len(wanted.history)
+    eventually(page, lambda: size(page) == last)
+    assert headline(page).startswith(f"Certified to ±{bound_text(wanted.bound)} after {last} of 64")
+    assert search(page) == "?side=8"
+    page.keyboard.press("Home")
+    eventually(page, lambda: size(page) == 1)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: size(page) == 3)
+    eventually(page, lambda: search(page) == "?side=8&step=2")
+    page.wait_for_timeout(500)
+    assert size(page) == 3
+    label = page.locator(".gv-region-stage canvas").get_attribute("aria-label")
+    assert "3 of them in the region around" in label
+    assert bound_text(wanted.history[2].bound) in headline(page)
+    page.keyboard.press("Space")
+    eventually(page, lambda: size(page) == last)
+    rules = page.locator(".gv-region-rules button")
+    eventually(page, lambda: rules.count() == 4, 60)
+    rules.get_by_text("random").click()
+    eventually(page, lambda: "expansion=random" in search(page))
+    eventually(page, lambda: "drawn at random" in page.locator(".gv-region-words").inner_text())
+
+
+def test_a_click_asks_about_another_node_and_it_stands_beside_the_truth(regions: Any) -> None:
+    page = regions()
+    eventually(page, lambda: "True error" in answer(page), 60)
+    page.mouse.click(*place(page, 1, 6))
+    eventually(page, lambda: "r1c6" in answer(page))
+    eventually(page, lambda: "query=14" in search(page))
+    assert page.get_by_role("textbox", name="Query: name or number").input_value() == "r1c6"
+    eventually(page, lambda: "True error" in answer(page), 60)
+    text = answer(page)
+    assert "the bound of" in text
+    assert "BP, whole graph" in text
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_pasted_link_shows_the_same_step(regions: Any) -> None:
+    page = regions("regions?side=8&query=9&t2=0.5&step=4&expansion=norm")
+    eventually(page, lambda: size(page) == 5)
+    page.wait_for_timeout(800)
+    assert size(page) == 5
+    assert page.locator(".gv-region-rules [aria-pressed=true]").inner_text() == "strongest edge"
+    assert "step=4" in search(page)
+
+
+def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
+    page = regions("regions?side=8&step=3", height=1300)
+    canvas = page.locator(".gv-region-map canvas")
+    before = page.locator(".gv-region-coupling .gv-count").inner_text()
+    box = canvas.bounding_box()
+    across, down = box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5
+    page.mouse.move(across, down)
+    page.mouse.down()
+    page.mouse.move(across, down - 25, steps=4)
+    count = page.locator(".gv-region-coupling .gv-count")
+    eventually(page, lambda: count.inner_text() != before)
+    assert "t2=" not in search(page)  # the address follows when the hand lets go
+    page.mouse.up()
+    found = eventually(page, lambda: re.search(r"t2=([\d.]+)", search(page)))
+    page.wait_for_timeout(1500)
+    assert f"t2={found.group(1)}" in search(page)
+    slider = page.get_by_role("slider", name=re.compile("^Couplings"))
+    assert float(slider.get_attribute("aria-valuenow") or slider.input_value()) == float(
+        found.group(1)
+    )
+    assert size(page) == 4
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_it_all_and_reduced_motion_shows_the_end(regions: Any, dark: bool) -> None:
+    page = regions(width=390, height=844, dark=dark, reduced_motion=True)
+    model = grid_model(8, 1.0, 0.2, 0)
+    last = len(local_marginal(model.model, model.usual_query, tolerance=0.01).history)
+    eventually(page, lambda: size(page) == last, 3)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".gv-region .gv-transport").is_visible()
+
+
+def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
+    page = regions("regions?side=6&t1=0&t2=0.8&query=14&step=3&expansion=random")
+    eventually(page, lambda: size(page) == 4)
+    assert headline(page).startswith("Nothing certified after 4 of 36 nodes")
+    assert "no guarantee" in answer(page)
+    assert "not certified" in page.locator(".gv-region-title").inner_text()
+    page.keyboard.press("Home")
+    eventually(page, lambda: headline(page).startswith("Certified to"))
+    assert "no guarantee" not in answer(page)
+
+
+def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
+    values = [0.0, 1.0, 0.999, 0.00987, 0.0101, 0.5, 0.123456, 1e-3, 9.99e-4, 1e-5, 3.21e-7]
+    script = region_javascript().replace("return { mount };", "return { boundText };")
+    browser_page.goto("about:blank")
+    written = browser_page.evaluate(f"{script} {json.dumps(values)}.map(GraftvizRegion.boundText)")
+    for value, text in zip(values, written, strict=True):
+        assert float(text.replace("−", "-")) == float(bound_text(value)), value

@@ -1,0 +1,324 @@
+"""The Inspect page without a browser: it opens, answers, and refuses in sentences."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from graftviz.formats.graphml import model_graphml
+from graftviz.formats.uai import names_text, uai_text
+from graftviz.model import PairwiseMRF
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
+WEATHER = PairwiseMRF.from_tables(
+    [np.array([0.5, 0.0]), np.zeros(3), np.zeros(2)],
+    {(0, 1): np.array([[0.9, 0.0, -0.9], [-0.9, 0.0, 0.9]]), (1, 2): np.ones((3, 2))},
+    names=("rain", "wind", "snow"),
+    labels=(("no", "yes"), ("calm", "breeze", "storm"), ("no", "yes")),
+)
+FOREIGN = b"""<graphml><key id="w" for="edge" attr.name="weight" attr.type="double"/>
+<graph edgedefault="undirected"><node id="a"/><node id="b"/>
+<edge source="a" target="b"><data key="w">0.5</data></edge></graph></graphml>"""
+
+
+def run_until_answered(app: AppTest) -> AppTest:
+    """Run the page until it waits for nothing: engine, run, marginals."""
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") or any(
+        word in texts(app) for word in ("Computing marginals", "Learning this model")
+    ):
+        assert time.monotonic() < give_up
+        app.run()
+    assert not app.exception
+    return app
+
+
+def open_page(**query: str) -> AppTest:
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.switch_page("pages/inspect.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    return run_until_answered(app)
+
+
+def texts(app: AppTest) -> str:
+    """Return what can be read on the page, tables and figures aside."""
+    parts = (*app.markdown, *app.caption, *app.warning, *app.error, *app.info)
+    return "\n".join(element.value for element in parts).replace("\\", "")
+
+
+def query_of(app: AppTest) -> dict[str, str]:
+    pairs = dict(app.query_params).items()
+    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
+
+
+def bring(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    if app.segmented_control(key="inspect.first.kind").value != "file":
+        app.segmented_control(key="inspect.first.kind").set_value("file").run()
+    app.file_uploader[0].set_value([(name, content, "") for name, content in files])
+    return run_until_answered(app)
+
+
+def charts(app: AppTest) -> list[str]:
+    return [chart.proto.id.split("-")[-1] for chart in app.get("plotly_chart")]
+
+
+def variables(app: AppTest) -> Any:
+    """Return the table of variables."""
+    return next(frame.value for frame in app.dataframe if "degree" in frame.value.columns)
+
+
+def state_of(app: AppTest) -> Any:
+    return app.session_state["inspect"]
+
+
+def test_it_opens_with_what_the_grow_page_would_show() -> None:
+    app = open_page()
+    assert not app.warning
+    assert not app.error
+    assert "Scale-free sample · Best-choice edge grafting (paper) · end of the run" in texts(app)
+    assert "Marginals: Exact inference (junction tree), width" in texts(app)
+    assert "nothing is observed" in texts(app)
+    assert charts(app) == ["inspect_degrees"]
+    assert len(variables(app)) == 60
+    assert {"variable", "rank", "entropy", "marginal"} <= set(variables(app).columns)
+    assert query_of(app) == {}
+
+
+def test_a_link_opens_a_node_with_evidence_and_the_controls_change_it() -> None:
+    app = open_page(data="karate", step="20", node="3", evidence="0:1")
+    assert "Karate club" in texts(app)
+    assert "step 20" in texts(app)
+    assert "The evidence has probability" in texts(app)
+    assert charts(app)[0] == "inspect_node"
+    assert state_of(app).first.run.wait(10**9, COMPILING)
+    app.run()
+    steps = f"inspect.first.step.{state_of(app).first.run.computed}"
+    assert app.slider(key=steps).value == 20
+    assert app.button(key="inspect.forget.0").label == "member 1 = 1 ✕"
+    before = variables(app)["posterior: most likely"].tolist()
+    app.button_group(key="inspect.observe.3").set_value(2)
+    run_until_answered(app)
+    assert query_of(app)["evidence"] == "0:1,3:2"
+    after = variables(app)["posterior: most likely"].tolist()
+    assert after != before
+    assert after[3] == "2 (1.00)"
+    app.button(key="inspect.forget.0").click()
+    run_until_answered(app)
+    assert query_of(app)["evidence"] == "3:2"
+    app.button(key="inspect.forget_all").click()
+    run_until_answered(app)
+    app.button(key="inspect.unselect").click()
+    run_until_answered(app)
+    assert query_of(app) == {"data": "karate", "step": "20"}
+    app.slider(key=steps).set_value(5)
+    run_until_answered(app)
+    assert query_of(app) == {"data": "karate", "step": "5"}
+
+
+def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
+    app = open_page(model="true", data="scale-free-60", edge="0-2")
+    assert "x0 – x2" in texts(app)
+    assert "mutual information" in texts(app)
+    assert charts(app)[0] == "inspect_edge"
+    app.button(key="inspect.end.2").click()
+    run_until_answered(app)
+    assert query_of(app) == {"model": "true", "node": "2"}
+    assert charts(app)[0] == "inspect_node"
+    app.button(key="inspect.certify").click()
+    run_until_answered(app)
+    give_up = time.monotonic() + COMPILING
+    while "A region of" not in texts(app):
+        assert time.monotonic() < give_up
+        run_until_answered(app)
+
+
+def test_two_models_are_compared() -> None:
+    app = open_page(data="scale-free-60", learner="chow-liu")
+    app.toggle(key="inspect.compares").set_value(True)
+    run_until_answered(app)
+    assert query_of(app)["with"] == "model=true;data=scale-free-60"
+    assert "only in the second." in texts(app)
+    assert "inspect_norms" in charts(app)
+    again = open_page(**query_of(app))
+    assert texts(again) == texts(app)
+    app.segmented_control(key="inspect.second.kind").set_value("learned")
+    run_until_answered(app)
+    assert "Second: Scale-free sample" in texts(app)
+
+
+def test_the_grow_page_leads_here_at_the_step_it_shows() -> None:
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.query_params["data"] = "karate"
+    app.query_params["step"] = "7"
+    run_until_answered(app)
+    app.button(key="inspect_this").click()
+    run_until_answered(app)
+    assert "Karate club · Best-choice edge grafting (paper) · step 7" in texts(app)
+    assert state_of(app).first.learned.run is None  # nothing was learned again
+
+
+def archive(**files: bytes) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as packed:
+        for name, data in files.items():
+            packed.writestr(name, data)
+    return content.getvalue()
+
+
+UAI, NAMES = uai_text(WEATHER).encode(), names_text(WEATHER).encode()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [("weather.uai", UAI), ("weather.names.json", NAMES)],
+        [("graph.graphml", model_graphml(WEATHER))],
+        [("learned.zip", archive(**{"learned/model.uai": UAI, "learned/model.names.json": NAMES}))],
+    ],
+    ids=["uai", "graphml", "zip"],
+)
+def test_a_model_from_a_file_is_inspected(files: list[tuple[str, bytes]]) -> None:
+    app = bring(open_page(model="true", data="grid-8x8"), *files)
+    assert not app.error
+    assert "3 variables with 2 to 3 states, 2 edges." in texts(app)
+    assert variables(app)["variable"].tolist() == ["rain", "wind", "snow"]
+    assert len(query_of(app)["model"]) == 16
+    # Its names and states can be observed from the list too.
+    app.selectbox(key="inspect.observe.variable").set_value(1).run()
+    app.button_group(key="inspect.observe.state.1").set_value(2)
+    run_until_answered(app)
+    assert "wind = storm ✕" in [button.label for button in app.button]
+
+
+def test_a_graph_from_elsewhere_is_an_ising_model_and_the_page_says_so() -> None:
+    app = bring(open_page(model="true", data="grid-8x8"), ("friends.graphml", FOREIGN))
+    assert "read as an Ising model" in texts(app)
+    assert variables(app)["variable"].tolist() == ["a", "b"]
+
+
+BAD_FILES = {
+    "cut": ("m.uai", b"MARKOV 2 2", "is it cut short?"),
+    "binary": ("m.uai", b"\xff\xfe\x00", "not plain text"),
+    "xml": ("m.graphml", b"<graphml", "not well-formed XML"),
+    "zip": ("m.zip", b"PK", "no ZIP archive"),
+    "json": ("m.json", b"[]", "no graph"),
+    "markup": ("<b>.graphml", b"<svg/>", "no GraphML"),
+}
+
+
+def test_bad_files_cost_a_sentence_and_nothing_else() -> None:
+    app = open_page(model="true", data="grid-8x8", node="5")
+    before = texts(app)
+    assert "64 variables" in before
+    for name, content, sentence in BAD_FILES.values():
+        bring(app, (name, content))
+        assert len(app.error) == 1
+        assert sentence in texts(app)
+        assert "The model from before stays." in texts(app)
+        assert "64 variables" in texts(app)
+        assert state_of(app).node == 5
+    bring(app, ("a.uai", UAI), ("b.uai", UAI))
+    assert "2 models" in texts(app)
+    bring(app, ("m.uai", UAI))
+    assert not app.error
+    assert "3 variables" in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentences"),
+    [
+        ({"node": "999", "edge": "1-1", "evidence": "x,3:9"}, 4),
+        ({"data": "<b>", "learner": "nobody", "step": "-1", "y": "z"}, 4),
+        ({"method": "magic", "model": "[click](http://x)", "with": "data=nothing"}, 3),
+        ({"evidence": "0:0,999:1,1:77"}, 2),
+        ({"lam": "nan", "alpha": "7", "seed": "1e99"}, 3),
+    ],
+)
+def test_a_link_that_cannot_be_used_costs_sentences_only(
+    query: dict[str, str], sentences: int
+) -> None:
+    app = open_page(**query)
+    assert len(app.warning) == 1
+    assert len(app.warning[0].value.split("\n\n")) == sentences
+    assert not app.error
+    assert len(app.dataframe) >= 2
+    assert "](" not in app.warning[0].value.replace("\\", "\0")
+
+
+def test_a_link_to_somebodys_file_asks_for_it() -> None:
+    app = open_page(model="0123456789abcdef")
+    assert "Bring the same model (fingerprint 0123456789abcdef)" in texts(app)
+    assert not app.dataframe
+    bring(app, ("m.uai", UAI))
+    assert "does not hold the model this link was made with" in texts(app)
+    app.checkbox(key="inspect.first.any_file").set_value(True)
+    run_until_answered(app)
+    assert not app.error
+    assert "3 variables" in texts(app)
+
+
+def test_contradictory_evidence_is_said_and_the_rest_is_kept() -> None:
+    hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.eye(2)})
+    app = bring(open_page(model="true", data="grid-8x8"), ("m.graphml", model_graphml(model)))
+    state_of(app).observe(0, 1)
+    state_of(app).select_node(1)
+    run_until_answered(app)
+    app.button_group(key="inspect.observe.1").set_value(0)
+    run_until_answered(app)
+    assert "x1 = 0 has probability zero together with the other evidence" in texts(app)
+    assert query_of(app)["evidence"] == "0:1"
+
+
+@pytest.mark.parametrize("method", ["bp", "exact"])
+def test_the_method_can_be_chosen(method: str) -> None:
+    app = open_page(model="true", data="grid-8x8")
+    app.radio(key="inspect.method.choice").set_value(method)
+    run_until_answered(app)
+    assert query_of(app)["method"] == method
+    assert {"bp": "Belief propagation", "exact": "Exact inference"}[method] in texts(app)
+
+
+def test_a_method_that_is_too_expensive_is_refused_in_the_words_of_the_page() -> None:
+    app = open_page(model="true", data="scale-free-200", method="exact")
+    assert len(app.error) == 1
+    assert "try belief propagation under “Method”" in texts(app)
+    assert len(variables(app)) == 200
+    app.radio(key="inspect.method.choice").set_value("automatic")
+    run_until_answered(app)
+    assert not app.error
+    assert "exact inference would need" in texts(app)
+
+
+def test_searching_shortens_the_tables() -> None:
+    app = open_page(data="les-miserables", learner="chow-liu")
+    app.text_input(key="inspect.search.nodes").set_value("valj")
+    run_until_answered(app)
+    assert variables(app)["variable"].tolist() == ["Valjean"]
+    assert "1 of 77" in texts(app)
+
+
+def test_models_of_one_and_of_two_variables_can_be_looked_at() -> None:
+    app = bring(
+        open_page(model="true", data="grid-8x8"),
+        ("one.graphml", model_graphml(PairwiseMRF.from_tables([np.zeros(3)], {}))),
+    )
+    assert "1 variable with 3 states, 0 edges." in texts(app)
+    state_of(app).select_node(0)
+    run_until_answered(app)
+    assert "It has no neighbours" in texts(app)
+    two = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.eye(2)})
+    bring(app, ("two.graphml", model_graphml(two)))
+    state_of(app).select_edge(0, 1)
+    run_until_answered(app)
+    assert charts(app)[0] == "inspect_edge"

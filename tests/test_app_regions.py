@@ -1,0 +1,231 @@
+"""The Regions page without a browser: it opens, follows its controls, and refuses in sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from graftviz.formats.uai import uai_text
+from graftviz.inference import infer
+from graftviz.sampling import random_model
+from graftviz.sampling.graphs import grid_graph
+from graftviz.ui.regions.live import Mailbox, region_message
+from graftviz.ui.regions.options import LEARNED
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
+
+
+def open_page(**query: str) -> AppTest:
+    """Return the page once its engine is compiled."""
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.switch_page("pages/regions.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") and time.monotonic() < give_up:
+        app.run()
+    assert not app.exception
+    return app
+
+
+def state_of(app: AppTest) -> Any:
+    return app.session_state["regions"]
+
+
+def sentences(app: AppTest) -> str:
+    """Return what the page complains about, as it is read on the screen."""
+    told = "\n".join(element.value for element in (*app.error, *app.warning))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
+
+
+def query_of(app: AppTest) -> dict[str, str]:
+    pairs = dict(app.query_params).items()
+    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
+
+
+def told(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
+    """Return what the picture knows in the end, asking as a browser does."""
+    state, mail = state_of(app), Mailbox()
+    known: dict[str, Any] = {}
+    give_up = time.monotonic() + wait
+    while True:
+        known |= json.loads(region_message(state, state.shown, mail))
+        if not known["pending"] or time.monotonic() > give_up:
+            assert not known["pending"]
+            return known
+        mail.need = {"parts": known["pending"]}
+
+
+def test_it_opens_with_a_grid_and_a_certified_answer() -> None:
+    app = open_page(side="8")
+    assert sentences(app) == ""
+    assert query_of(app) == {"side": "8"}
+    assert len(app.get("bidi_component")) == 2
+    picture = told(app)
+    last = picture["region"]["steps"][-1]
+    assert last["certified"]
+    assert last["head"].startswith("Certified to ±")
+    assert len(picture["graph"]["names"]) == 64
+    errors = [curve["errors"] for curve in picture["rules"]]
+    bounds = [curve["bounds"] for curve in picture["rules"]]
+    assert len(errors) == 4
+    for curve, bound in zip(errors, bounds, strict=True):
+        assert len(curve) == len(bound)
+        assert all(b is None or e <= b + 1e-9 for e, b in zip(curve, bound, strict=True))
+    exact = infer(state_of(app).shown.model, "exact").node[picture["region"]["query"]]
+    np.testing.assert_allclose(picture["whole"]["exact"], exact, atol=1e-9)
+    assert picture["map"]["c"]
+
+
+def test_controls_change_the_picture_and_the_address_carries_it() -> None:
+    app = open_page(side="5")
+    app.slider(key="region.t2").set_value(0.4).run()
+    app.slider(key="region.t1").set_value(0.3).run()
+    app.text_input(key="region.query").set_value("r1c3").run()
+    app.select_slider(key="region.tolerance").set_value(0.05).run()
+    app.slider(key="region.size").set_value(6).run()
+    assert not app.exception
+    assert sentences(app) == ""
+    wanted = {"side": "5", "t2": "0.4", "t1": "0.3", "query": "8", "tolerance": "0.05", "size": "6"}
+    assert query_of(app) == wanted
+    picture = told(app)
+    assert picture["region"]["query"] == 8
+    assert picture["point"]["t2"] == 0.4
+    assert max(len(curve["bounds"]) for curve in picture["rules"]) == 6
+    again = told(open_page(**query_of(app)))
+    # All but how long it took.
+    for part in ("exactSeconds", "bpSeconds"):
+        picture["whole"].pop(part), again["whole"].pop(part)
+    picture["region"].pop("seconds"), again["region"].pop("seconds")
+    assert again == {**picture, "visit": again["visit"], "page": again["page"]}
+
+
+@pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
+@pytest.mark.parametrize("cut", ["drop", "mean-field"])
+def test_every_rule_grows_a_region(expansion: str, cut: str) -> None:
+    picture = told(open_page(side="5", expansion=expansion, cut=cut, size="5", query="12"))
+    chosen = [curve for curve in picture["rules"] if curve["chosen"]]
+    assert [curve["key"] for curve in chosen] == [f"{expansion}:{cut}"]
+    assert picture["region"]["asksAll"] is (expansion == "greedy")
+    known = [b for step in picture["region"]["steps"] for b in step["bounds"]]
+    assert all(b is None for b in known) or expansion == "greedy"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *("grid-8x8", "digits-2"),
+        *(pytest.param(data, marks=pytest.mark.slow) for data in LEARNED[1:-1]),
+    ],
+)
+def test_every_data_set_is_learned_and_asked(data: str) -> None:
+    app = open_page(data=data)
+    assert sentences(app) == ""
+    picture = told(app)
+    assert picture["point"] is None
+    assert (picture["whole"]["exact"] is None) == ("out of reach" in picture["whole"]["exactNote"])
+    assert any(step["bound"] is not None for step in picture["region"]["steps"])
+    assert len(picture["region"]["labels"]) == len(picture["region"]["steps"][0]["marginal"])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"side": "1"},
+        {"t1": "-1", "t2": "inf", "seed": "x"},
+        {"tolerance": "0", "size": "1000", "step": "-3"},
+        {"data": "<b>", "cut": "knife", "expansion": "' or 1"},
+        {"query": "99999999999999999999", "state": "many", "y": "z"},
+    ],
+)
+def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, str]) -> None:
+    app = open_page(**query)
+    assert len(app.warning) == 1
+    assert len(app.warning[0].value.split("\n\n")) == len(query)
+    assert query_of(app) == {}
+    assert told_region(app)["steps"]
+
+
+def told_region(app: AppTest) -> dict[str, Any]:
+    """Return the region alone, without what takes longer."""
+    state = state_of(app)
+    region: dict[str, Any] = json.loads(region_message(state, state.shown, Mailbox()))["region"]
+    return region
+
+
+def test_a_query_outside_the_graph_is_said_and_another_one_shown() -> None:
+    app = open_page(side="4", query="16")
+    assert "0 … 15" in sentences(app)
+    assert told_region(app)["query"] == state_of(app).shown.usual_query
+    app.text_input(key="region.query").set_value("nobody").run()
+    assert "no variable named 'nobody'" in sentences(app)
+    app.text_input(key="region.query").set_value("3").run()
+    assert sentences(app) == ""
+    assert told_region(app)["query"] == 3
+
+
+def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -> None:
+    app = open_page(data="upload")
+    assert sentences(app) == ""
+    assert len(app.get("bidi_component")) == 1  # the script, and no picture yet
+    model = random_model(grid_graph(3, 3).edges, [3] * 9, edge_sigma=0.3, seed=1)
+    good = ("mine.uai", uai_text(model).encode())
+    app.file_uploader[0].upload(*good).run()
+    assert not app.exception
+    picture = told(app)
+    assert len(picture["graph"]["names"]) == 9
+    assert len(picture["region"]["labels"]) == 3
+    link = query_of(app)
+    assert set(link) == {"data", "fingerprint"}
+    app.file_uploader[0].set_value([("bad.uai", b"MARKOV\n3\n2 2", "text/plain")]).run()
+    assert not app.exception
+    assert "The model from before stays" in sentences(app)
+    assert "bad.uai" in sentences(app)
+    assert told_region(app)["labels"] == picture["region"]["labels"]
+    assert query_of(app) == link
+
+    other = open_page(**link)
+    assert "Bring the same file" in other.info[0].value
+    other.file_uploader[0].upload("other.uai", b"MARKOV\n1\n2\n1\n1 0\n2\n1 2\n").run()
+    assert "not the model the link was made with" in sentences(other)
+    other.file_uploader[0].set_value([(*good, "text/plain")]).run()
+    assert sentences(other) == ""
+    assert len(told_region(other)["labels"]) == 3
+
+
+def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:
+    app = open_page(data="run")
+    assert "no run on the Grow page" in sentences(app)
+    app.switch_page("pages/grow.py")
+    app.query_params["data"] = "karate"
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.session_state["grow"].run is None and time.monotonic() < give_up:
+        app.run()
+    app.switch_page("pages/regions.py").run()
+    app.selectbox(key="region.data").set_value("karate").run()
+    app.selectbox(key="region.data").set_value("run").run()
+    assert not app.exception
+    assert sentences(app) == ""
+    link = query_of(app)
+    assert link == {"data": "run", "run": "data=karate"}
+    here = state_of(app).shown.model
+    there = state_of(open_page(**link)).shown.model
+    np.testing.assert_array_equal(here.weights, there.weights)
+    assert here.n_edges > 10
+
+
+@pytest.mark.parametrize("run", ["data=nowhere", "alpha=7", "data=upload", "%00;;=", "step=x"])
+def test_a_run_that_cannot_be_learned_again_is_said(run: str) -> None:
+    app = open_page(data="run", run=run)
+    assert sentences(app)
+    assert state_of(app).shown is None

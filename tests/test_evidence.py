@@ -1,0 +1,123 @@
+"""Evidence: a conditioned model is the original one restricted to what was seen."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.inference import checked_evidence, conditioned, infer
+from graftviz.model import PairwiseMRF
+
+
+def random_model(seed: int, *, forest: bool = False) -> PairwiseMRF:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    sizes = rng.integers(1, 5, size=n)
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.5]
+    if forest:
+        pairs = [(int(rng.integers(j)), j) for j in range(1, n)]
+    tables = {(i, j): rng.normal(0, 1.5, (sizes[i], sizes[j])) for i, j in pairs}
+    for table in tables.values():
+        table[rng.random(table.shape) < 0.1] = -np.inf
+    return PairwiseMRF.from_tables([rng.normal(size=size) for size in sizes], tables)
+
+
+def random_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
+    rng = np.random.default_rng(seed)
+    some = rng.permutation(model.n_variables)[: rng.integers(0, model.n_variables + 1)]
+    return {int(i): int(rng.integers(model.cardinalities[i])) for i in sorted(some)}
+
+
+def restricted(model: PairwiseMRF, evidence: dict[int, int]) -> np.ndarray:
+    """All joint scores, those that contradict the evidence at −inf."""
+    states = list(itertools.product(*(range(s) for s in model.cardinalities)))
+    scores = model.log_scores(np.array(states).T)
+    agrees = [all(state[i] == k for i, k in evidence.items()) for state in states]
+    return np.where(agrees, scores, -np.inf)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_conditioned_model_has_the_scores_that_agree_with_the_evidence(seed):
+    model = random_model(seed)
+    evidence = random_evidence(model, seed)
+    given = conditioned(model, evidence)
+    rest = list(itertools.product(*(range(s) for s in given.model.cardinalities)))
+    scores = np.sort(given.model.log_scores(np.array(rest).T))
+    wanted = restricted(model, evidence)
+    agreeing = np.sort(wanted[np.isfinite(wanted)])
+    finite = scores[np.isfinite(scores)]
+    np.testing.assert_allclose(finite, agreeing, rtol=1e-12, atol=1e-12)
+    assert given.model.names == model.names
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_posteriors_on_trees_are_those_of_counting_all_states(seed):
+    model = random_model(seed, forest=True)
+    evidence = random_evidence(model, seed + 1)
+    scores = restricted(model, evidence)
+    if not np.isfinite(scores).any():
+        assert infer(model, evidence=evidence).log_partition == -np.inf
+        return
+    beliefs = infer(model, evidence=evidence, max_sweeps=2000)
+    joint = np.exp(scores - naive.log_sum(scores, None)).reshape(model.cardinalities)
+    assert beliefs.log_partition == pytest.approx(float(naive.log_sum(scores, None)), abs=1e-8)
+    assert beliefs.evidence == evidence
+    everything = range(model.n_variables)
+    for i, belief in enumerate(beliefs.node):
+        others = tuple(k for k in everything if k != i)
+        np.testing.assert_allclose(belief, joint.sum(axis=others), atol=1e-8)
+    for (i, j), belief in zip(model.edges.tolist(), beliefs.edge, strict=True):
+        others = tuple(k for k in everything if k not in (i, j))
+        np.testing.assert_allclose(belief, joint.sum(axis=others), atol=1e-8)
+
+
+def named() -> PairwiseMRF:
+    return PairwiseMRF.from_tables(
+        [np.zeros(2), np.zeros(3)],
+        {(0, 1): np.zeros((2, 3))},
+        names=("rain", "grass"),
+        labels=(("no", "yes"), ("dry", "damp", "wet")),
+    )
+
+
+def test_variables_and_states_go_by_index_or_by_name():
+    model = named()
+    assert checked_evidence(model, {"grass": "wet", 0: 1}) == {0: 1, 1: 2}
+    assert checked_evidence(model, {np.int64(1): np.int64(2), "grass": "wet"}) == {1: 2}
+    assert checked_evidence(model, None) == {}
+    assert list(checked_evidence(model, {1: 0, 0: 0})) == [0, 1]
+
+
+REFUSED = {
+    "unknown name": ({"gras": 0}, "no variable named 'gras'; did you mean 'grass'"),
+    "unknown index": ({2: 0}, r"variables 0 … 1; 2 is not one"),
+    "negative index": ({-1: 0}, "-1 is not one"),
+    "unknown label": ({"grass": "moist"}, "'grass' has no state 'moist'"),
+    "unknown state": ({"rain": 2}, r"'rain' has the states 0 … 1; 2 is not one"),
+    "truth value": ({"rain": True}, "not by True"),
+    "fraction": ({0.5: 1}, "not by 0.5"),
+    "two states": ({"rain": 0, 0: 1}, "'rain' two different states"),
+}
+
+
+@pytest.mark.parametrize(("evidence", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_evidence_the_model_knows_nothing_of_is_refused(evidence, sentence):
+    with pytest.raises(InputError, match=sentence):
+        checked_evidence(named(), evidence)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_incidence_lists_every_edge_from_both_its_ends(seed):
+    model = random_model(seed)
+    starts, neighbours, edges = model.incidence
+    for i in range(model.n_variables):
+        here = slice(starts[i], starts[i + 1])
+        assert (np.diff(neighbours[here]) > 0).all()
+        for j, e in zip(neighbours[here], edges[here], strict=True):
+            assert sorted((i, int(j))) == model.edges[e].tolist()
+    assert len(neighbours) == 2 * model.n_edges
+    assert not neighbours.flags.writeable

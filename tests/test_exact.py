@@ -1,0 +1,258 @@
+"""Exact inference: what counting every joint state says, for any model, order and memory."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.inference import infer
+from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.model import PairwiseMRF
+
+MANY = 200
+
+
+def random_model(seed: int) -> PairwiseMRF:
+    """A model of a few variables: forest to dense graph, weak to strong, with and without zeros."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 8))
+    sizes = rng.integers(1 if seed % 5 == 0 else 2, 5, size=n)
+    density = rng.choice([0.2, 0.5, 1.0])
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < density]
+    if seed % 4 == 0:
+        pairs = [(int(rng.integers(j)), j) for j in range(1, n) if rng.random() < 0.9]
+    strength = rng.choice([0.1, 1.0, 5.0, 300.0])
+    tables = {(i, j): rng.normal(0, strength, (sizes[i], sizes[j])) for i, j in pairs}
+    nodes = [rng.normal(0, 1.0, size=size) for size in sizes]
+    if seed % 3 == 0:
+        for table in (*tables.values(), *nodes):
+            table[rng.random(table.shape) < 0.15] = -np.inf
+    return PairwiseMRF.from_tables(nodes, tables)
+
+
+def random_evidence(model: PairwiseMRF, seed: int) -> dict[int, int]:
+    rng = np.random.default_rng(seed + 10_000)
+    some = rng.permutation(model.n_variables)[: rng.integers(0, max(model.n_variables // 2, 1))]
+    return {int(i): int(rng.integers(model.cardinalities[i])) for i in some}
+
+
+def listed(model: PairwiseMRF, evidence: dict[int, int]) -> tuple[np.ndarray | None, float]:
+    """Return p(x | evidence), an axis per variable, and log Z."""
+    states = np.array(list(itertools.product(*(range(s) for s in model.cardinalities)))).T
+    scores = model.log_scores(states)
+    for i, k in evidence.items():
+        scores[states[i] != k] = -np.inf
+    log_partition = float(naive.log_sum(scores, None))
+    if log_partition == -np.inf:
+        return None, log_partition
+    return np.exp(scores - log_partition).reshape(model.cardinalities), log_partition
+
+
+def margin(joint: np.ndarray, *kept: int) -> np.ndarray:
+    """Sum out all axes but those kept, in the order in which they are named."""
+    summed = joint.sum(axis=tuple(k for k in range(joint.ndim) if k not in kept))
+    return summed if len(kept) == 1 or kept[0] < kept[1] else summed.T
+
+
+@pytest.mark.parametrize("seed", range(MANY))
+def test_everything_is_what_counting_all_joint_states_says(seed):
+    model = random_model(seed)
+    evidence = random_evidence(model, seed) if seed % 2 else {}
+    joint, log_partition = listed(model, evidence)
+    tree = JunctionTree(model, evidence)
+    assert tree.log_partition == pytest.approx(log_partition, rel=1e-12, abs=1e-10)
+    if joint is None:
+        with pytest.raises(InputError, match="probability zero"):
+            tree.beliefs()
+        return
+    for i in range(model.n_variables):
+        np.testing.assert_allclose(tree.node(i), margin(joint, i), atol=1e-10)
+        for j in range(model.n_variables):
+            if i != j:
+                np.testing.assert_allclose(tree.pair(i, j), margin(joint, i, j), atol=1e-10)
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        np.testing.assert_allclose(tree.edge(e), margin(joint, i, j), atol=1e-10)
+
+
+def test_it_is_a_method_of_inference():
+    model = random_model(1)
+    beliefs = infer(model, "exact", evidence={"x0": 1})
+    joint, log_partition = listed(model, {0: 1})
+    assert joint is not None
+    assert beliefs.method == "exact"
+    assert beliefs.log_partition_is == "exact"
+    assert beliefs.converged
+    assert beliefs.evidence == {0: 1}
+    assert beliefs.log_partition == pytest.approx(log_partition)
+    for i, belief in enumerate(beliefs.node):
+        np.testing.assert_allclose(belief, margin(joint, i), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(0, MANY, 10))
+def test_no_order_changes_the_answer(seed):
+    model = random_model(seed)
+    order = np.random.default_rng(seed).permutation(model.n_variables)
+    one, other = JunctionTree(model), JunctionTree(model, order=order)
+    assert other.plan.order.tolist() == order.tolist()
+    assert other.log_partition == pytest.approx(one.log_partition, abs=1e-10)
+    if one.log_partition > -np.inf:
+        for i in range(model.n_variables):
+            np.testing.assert_allclose(one.node(i), other.node(i), atol=1e-10)
+
+
+def test_plan_of_a_tree_has_width_one():
+    model = random_model(4)
+    assert plan_elimination(model).width <= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_samples_have_the_distribution_of_the_model(seed):
+    model = random_model(3 * seed + 1)
+    evidence = random_evidence(model, seed)
+    joint, _ = listed(model, evidence)
+    assert joint is not None
+    rows = 20_000
+    codes = JunctionTree(model, evidence).sample(rows, seed=seed)
+    assert codes.shape == (model.n_variables, rows)
+    counts = np.bincount(
+        np.ravel_multi_index(tuple(codes), joint.shape), minlength=joint.size
+    ).astype(float)
+    expected = rows * joint.ravel()
+    assert counts[expected == 0].sum() == 0
+    # Pearson's statistic of the states that are likely enough, the others taken together.
+    often = expected >= 5
+    told = np.append(counts[often], counts[~often].sum())
+    wanted = np.append(expected[often], expected[~often].sum())
+    told, wanted = told[wanted > 1e-3], wanted[wanted > 1e-3]
+    statistic = float(((told - wanted) ** 2 / wanted).sum())
+    freedom = len(wanted) - 1
+    assert statistic < freedom + 5 * np.sqrt(2 * freedom) + 5
+
+
+def test_samples_follow_from_the_seed_alone():
+    model = random_model(7)
+    one = JunctionTree(model).sample(100, seed=4)
+    np.testing.assert_array_equal(one, JunctionTree(model).sample(100, seed=4))
+    assert (one != JunctionTree(model).sample(100, seed=5)).any()
+    with pytest.raises(InputError, match="at least 1 row"):
+        JunctionTree(model).sample(0)
+    with pytest.raises(InputError, match="seed"):
+        JunctionTree(model).sample(1, seed=-1)
+
+
+@pytest.mark.parametrize("weight", [700.0, 3000.0, 1e6])
+def test_weights_beyond_the_range_of_floats_are_taken_as_they_are(weight):
+    # x0 = x1 costs nothing, anything else e^weight; x2 pulls the other way by half as much.
+    pull = np.array([[0.0, -weight], [-weight, 0.0]])
+    model = PairwiseMRF.from_tables(
+        [[0.0, 0.5], [0.0, 0.0], [weight / 2, 0.0], [0.0, -weight]],
+        {(0, 1): pull, (1, 2): -pull / 4, (0, 2): pull, (2, 3): pull / 2},
+    )
+    joint, log_partition = listed(model, {})
+    assert joint is not None
+    tree = JunctionTree(model)
+    assert tree.log_partition == pytest.approx(log_partition, rel=1e-14)
+    for i in range(4):
+        np.testing.assert_allclose(tree.node(i), margin(joint, i), atol=1e-10)
+    assert (tree.sample(50) < 2).all()
+
+
+def test_a_frustrated_grid_of_strong_couplings_needs_logarithms_and_gets_them():
+    # Entries of the messages span far more than a float does; the sum over all states is known.
+    rng = np.random.default_rng(0)
+    edges = [(4 * r + c, 4 * r + c + 1) for r in range(4) for c in range(3)]
+    edges += [(4 * r + c, 4 * r + c + 4) for r in range(3) for c in range(4)]
+    signs = rng.choice([-400.0, 400.0], size=len(edges))
+    tables = {
+        edge: sign * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        for edge, sign in zip(edges, signs, strict=True)
+    }
+    model = PairwiseMRF.from_tables(list(rng.normal(size=(16, 2))), tables)
+    joint, log_partition = listed(model, {})
+    assert joint is not None
+    tree = JunctionTree(model)
+    assert tree.log_partition == pytest.approx(log_partition, rel=1e-14)
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        np.testing.assert_allclose(tree.edge(e), margin(joint, i, j), atol=1e-10)
+
+
+def test_many_factors_on_one_variable_do_not_fade_away():
+    # Each of the leaves says e^-2 of the hub's states: together far less than a float can hold.
+    leaves = 2000
+    table = np.array([[-2.0, -3.0], [-2.5, -2.0]])
+    edges = {(0, leaf): table for leaf in range(1, leaves + 1)}
+    model = PairwiseMRF.from_tables([np.zeros(2)] * (leaves + 1), edges)
+    rows = np.log(np.exp(table).sum(axis=1)) * leaves
+    tree = JunctionTree(model)
+    assert tree.log_partition == pytest.approx(float(naive.log_sum(rows, 0)), rel=1e-12)
+    np.testing.assert_allclose(tree.node(0), np.exp(rows - naive.log_sum(rows, 0)), atol=1e-10)
+
+
+def test_many_messages_on_the_same_variables_do_not_fade_away():
+    # Two layers joined all to all: the narrow one is left with a table for each of the wide one.
+    rng = np.random.default_rng(0)
+    narrow, wide = 9, 400
+    tables = {
+        (i, j): rng.normal(0, 1.5, (2, 2)) for i in range(narrow) for j in range(narrow, wide)
+    }
+    model = PairwiseMRF.from_tables([np.zeros(2)] * wide, tables)
+    every = np.array(list(itertools.product(range(2), repeat=narrow)))
+    scores = np.zeros(len(every))
+    for j in range(narrow, wide):
+        field = sum(tables[i, j][every[:, i]] for i in range(narrow))
+        scores += naive.log_sum(field, 1)
+    log_partition = float(naive.log_sum(scores, 0))
+    tree = JunctionTree(model)
+    assert tree.log_partition == pytest.approx(log_partition, rel=1e-12)
+    shares = np.exp(scores - log_partition)
+    for i in range(narrow):
+        assert tree.node(i)[1] == pytest.approx(shares[every[:, i] == 1].sum(), abs=1e-10)
+
+
+def test_impossible_evidence_has_minus_infinity_and_no_marginals():
+    equal = np.where(np.eye(2), 0.0, -np.inf)
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): equal, (1, 2): equal})
+    tree = JunctionTree(model, {0: 0, 2: 1})
+    assert tree.log_partition == -np.inf
+    for question in (tree.beliefs, lambda: tree.node(1), lambda: tree.pair(0, 1), tree.sample):
+        with pytest.raises(InputError, match="probability zero"):
+            question()
+    beliefs = infer(model, "exact", evidence={0: 0, 2: 1})
+    assert beliefs.log_partition == -np.inf
+    assert any("No joint state" in note for note in beliefs.notes)
+
+
+def test_questions_may_come_in_any_order():
+    model = random_model(43)
+    one, other = JunctionTree(model), JunctionTree(model)
+    before = one.sample(30, seed=1)
+    marginals = one.beliefs()
+    np.testing.assert_array_equal(one.sample(30, seed=1), before)
+    assert one.log_partition == other.log_partition
+    np.testing.assert_array_equal(other.pair(0, 1), one.pair(0, 1))
+    np.testing.assert_array_equal(other.node(2), marginals.node[2])
+    np.testing.assert_array_equal(other.sample(30, seed=1), before)
+
+
+@pytest.mark.parametrize("joined", [1, 2])
+def test_what_many_factors_say_against_a_state_others_take_back(joined):
+    # 500 leaves speak for state 0 of each hub, 500 for state 1, each by e^3: a product of the first
+    # half alone would lose a state for good.
+    leaves = 500
+    table = np.array([[0.0, 0.0], [-3.0, -3.0]])
+    hubs, n = range(joined), joined + 2 * leaves
+    edges = {
+        (hub, joined + k): table if k < leaves else table[::-1]
+        for hub in hubs
+        for k in range(n - joined)
+    }
+    model = PairwiseMRF.from_tables([np.array([0.0, 0.5])] * n, edges)
+    tree = JunctionTree(model)
+    for hub in hubs:
+        assert tree.node(hub)[1] == pytest.approx(np.exp(0.5) / (1 + np.exp(0.5)), abs=1e-10)
+    share = (tree.sample(2000, seed=0)[0] == 1).mean()
+    assert share == pytest.approx(np.exp(0.5) / (1 + np.exp(0.5)), abs=0.06)

@@ -1,0 +1,434 @@
+"""Forced pruning: what edges are worth, which ones are exchanged, and what the run says."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections import Counter
+
+import naive
+import numpy as np
+import pytest
+from learner_cases import drain, fingerprint, mixed_table, scale_free_table
+
+from graftviz.errors import InputError
+from graftviz.fitting.deviations import model_of
+from graftviz.fitting.structure_fit import StructureFit, rows_of
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.metrics import negative_log_pseudo_likelihood
+from graftviz.narrative import outcome_words, step_words, why_edge, why_not
+from graftviz.runs import Run, learn
+from graftviz.search.contributions import (
+    best_gains,
+    contributions,
+    estimated_gains,
+    gain_of,
+    masked_products,
+)
+from graftviz.search.deletion import (
+    SubsetLosses,
+    by_metropolis,
+    by_rejection,
+    least_contributing,
+)
+from graftviz.table import DiscreteTable
+
+PAIRS = list(itertools.combinations(range(5), 2))
+
+
+def small_table(rows: int = 300, states: int = 3) -> DiscreteTable:
+    """A table in which gains and losses are large, so that subsets differ."""
+    rng = np.random.default_rng(2)
+    codes = np.cumsum(rng.random((rows, 5)) < 0.35, axis=1) % states
+    return DiscreteTable.from_codes(codes, cardinalities=[states] * 5)
+
+
+def at_random_point(table: DiscreteTable, edges: list[tuple[int, int]], scale: float = 0.5):
+    fit = StructureFit(rows_of(table), np.array(edges))
+    parameters = scale * np.random.default_rng(0).normal(size=fit.layout.size)
+    fit.evaluate(parameters)
+    return fit, parameters, model_of(fit.layout, parameters, table.names, table.labels)
+
+
+def without(fit: StructureFit, parameters: np.ndarray, edges: list[int]) -> float:
+    """Mean pseudo-likelihood without some edges, computed afresh."""
+    layout, left = fit.layout, parameters.copy()
+    for e in edges:
+        left[layout.edge_starts[e] : layout.edge_starts[e + 1]] = 0.0
+    return -fit.evaluate(left).loss
+
+
+@pytest.mark.parametrize("table", [small_table(), mixed_table()])
+def test_a_contribution_is_what_is_lost_without_the_edge(table):
+    edges = [(0, 1), (0, 2), (1, 4), (2, 4)]
+    fit, parameters, _ = at_random_point(table, edges)
+    known = contributions(fit, fit.layout.weights(parameters)[1])
+    whole = -fit.evaluate(parameters).loss
+    for e in range(len(edges)):
+        assert known.total[e] == pytest.approx(whole - without(fit, parameters, [e]), abs=1e-6)
+    assert np.allclose(known.sides.sum(axis=1), known.total)
+
+
+@pytest.mark.parametrize("states", [2, 3])
+def test_a_gain_is_what_fitting_the_pair_alone_brings(states):
+    table = small_table(states=states)
+    fit, _, model = at_random_point(table, [(0, 1), (1, 2), (3, 4)])
+    for lam2 in (1e-6, 0.01):
+        for i, j in ((0, 2), (2, 3), (1, 4)):
+            gain, parameters = gain_of(fit, lam2, i, j)
+            contrasts = (fit.layout.contrasts(i), fit.layout.contrasts(j))
+            plain = naive.best_gain(model, table.codes, i, j, lam2, contrasts)
+            assert gain == pytest.approx(plain, abs=2e-6)
+            larger = StructureFit(fit.rows, np.array([(0, 1), (1, 2), (3, 4), (i, j)]))
+            assert len(parameters) == larger.layout.size - fit.layout.size
+
+
+def test_gains_are_chosen_as_by_computing_all():
+    table = scale_free_table(15, 3, 1000)
+    edges = [(k, k + 1) for k in range(14)]
+    fit, _, _ = at_random_point(table, edges)
+    outside = np.array([p for p in itertools.combinations(range(15), 2) if p not in edges])
+    estimates = estimated_gains(fit, 1e-3)
+    found = best_gains(fit, 1e-3, estimates, outside, 6)
+    every = sorted((gain_of(fit, 1e-3, int(i), int(j))[0] for i, j in outside), reverse=True)
+    assert np.allclose(found.gains, every[:6], rtol=1e-9)
+    assert np.allclose(estimates, estimates.T)
+
+
+def test_for_two_states_estimates_are_exact_to_second_order():
+    table = small_table(states=2)
+    fit, parameters, _ = at_random_point(table, [(0, 1), (1, 2)])
+    estimates = estimated_gains(fit, 0.02)
+    larger = StructureFit(fit.rows, np.array([(0, 1), (1, 2), (2, 4)]))
+    start = np.append(parameters, 0.0)
+    slope = larger.evaluate(start).slopes[-1]
+    step = 1e-4
+    ahead, behind = (
+        larger.evaluate(start + s * np.eye(len(start))[-1]).slopes[-1] for s in (step, -step)
+    )
+    bend = (ahead - behind) / (2 * step) + 2 * 0.02
+    assert estimates[2, 4] == pytest.approx(0.5 * slope**2 / bend, rel=1e-3)
+
+
+def test_masked_products_are_sums_over_the_rows_with_a_bit():
+    rng = np.random.default_rng(0)
+    columns, hits = rng.normal(size=(3, 2, 4096)).astype(np.float32), rng.random((3, 4096)) < 0.4
+    planes = np.packbits(hits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+    sums = np.zeros((3, 3, 2))
+    masked_products(columns.reshape(-1), planes.reshape(-1), 64, sums.reshape(-1))
+    assert np.allclose(sums, np.einsum("ktm,lm->klt", columns, hits), atol=1e-3)
+
+
+# Which edges leave.
+
+
+def test_greedy_deletion_takes_the_smallest():
+    fit, parameters, _ = at_random_point(small_table(), PAIRS)
+    known = contributions(fit, fit.layout.weights(parameters)[1])
+    chosen = least_contributing(known, 4)
+    assert known.total[chosen.edges].tolist() == sorted(known.total)[:4]
+    assert (chosen.tries, chosen.fallback) == (0, False)
+
+
+def subset_losses():
+    """Losses of a small model at large weights, and what remains without every pair of edges."""
+    fit, parameters, _ = at_random_point(small_table(states=2), PAIRS[:6], scale=2.0)
+    tables = fit.layout.weights(parameters)[1]
+    remains = {
+        pair: without(fit, parameters, list(pair)) for pair in itertools.combinations(range(6), 2)
+    }
+    fit.evaluate(parameters)
+    known = contributions(fit, tables)
+    return SubsetLosses(fit, tables, known, fit.node_losses / fit.rows.total), known, remains
+
+
+def test_what_remains_without_a_set_is_exact_and_its_bound_is_one():
+    losses, _, remains = subset_losses()
+    subsets = np.array(list(remains))
+    for subset, value in remains.items():
+        assert losses.without(np.array(subset)) == pytest.approx(value, abs=1e-6)
+    assert (losses.bounds(subsets) >= np.array(list(remains.values())) - 1e-6).all()
+
+
+def distribution(remains):
+    weights = {pair: np.exp(value) for pair, value in remains.items()}
+    total = sum(weights.values())
+    return {pair: weight / total for pair, weight in weights.items()}
+
+
+@pytest.mark.parametrize("draw", ["rejection", "mcmc"])
+def test_drawn_sets_have_the_distribution_that_is_asked_for(draw):
+    losses, known, remains = subset_losses()
+    rng = np.random.default_rng(7)
+    wanted, draws = distribution(remains), 3000
+    assert max(wanted.values()) > 2 * min(wanted.values())  # else any draw would do
+    tally = Counter()
+    for _ in range(draws):
+        if draw == "rejection":
+            chosen = by_rejection(losses, known, 2, 1_000_000, rng)
+            assert chosen.accepted == 1
+        else:
+            chosen = by_metropolis(losses, known, 2, 15, rng)
+            assert 0 <= chosen.accepted <= chosen.tries == 15
+        tally[tuple(sorted(int(e) for e in chosen.edges))] += 1
+    expected = np.array([draws * wanted[pair] for pair in remains])
+    seen = np.array([tally[pair] for pair in remains])
+    # χ² with 14 degrees of freedom: above 36 in one of a thousand cases; the seed is fixed.
+    assert (((seen - expected) ** 2) / expected).sum() < 36
+
+
+def test_rejection_accepts_as_often_as_it_should_and_gives_up_openly():
+    losses, known, remains = subset_losses()
+    rng = np.random.default_rng(1)
+    found = [by_rejection(losses, known, 2, 1_000_000, rng) for _ in range(400)]
+    rate = len(found) / sum(deletion.tries for deletion in found)
+    assert rate == pytest.approx(np.mean(np.exp(list(remains.values()))), rel=0.2)
+    given_up = by_rejection(losses, known, 2, 1, np.random.default_rng(0))
+    assert (given_up.tries, given_up.accepted, given_up.fallback) == (1, 0, True)
+    assert len(set(given_up.edges.tolist())) == 2
+
+
+# Runs.
+
+TABLE = scale_free_table(15, 3, 1000)
+
+
+def run_of(table=TABLE, seed=0, **options):
+    return drain(table, ForcedPruning(**options), seed)
+
+
+def test_a_run_starts_with_the_tree_and_keeps_its_size():
+    run = run_of(edges=25, exchange=4)
+    tree = {e[:2] for step in drain(TABLE, ChowLiu()).steps for e in step.activated}
+    start = run.steps[0]
+    assert tree <= {edge[:2] for edge in start.activated}
+    assert start.exchange.kind == "start"
+    assert start.exchange.tree == len(tree) == 14
+    assert {step.edges for step in run.steps} == {25}
+    for step in run.steps[1:]:
+        assert len(step.removed) == len(step.activated)
+        if step.exchange.kind == "exchange":
+            assert len(step.removed) == 4
+
+
+def test_exchanges_are_told_as_they_were():
+    run = run_of(edges=25, exchange=4)
+    before = None
+    for step, model in zip(run.steps, run.models, strict=True):
+        exchange = step.exchange
+        assert -exchange.after == pytest.approx(negative_log_pseudo_likelihood(model, TABLE))
+        assert exchange.best >= exchange.after
+        assert len(np.unique(exchange.centres[exchange.assignment])) <= 16
+        assert len(exchange.values) == len(exchange.assignment) == 15 * 2 + 25 * 4
+        squares = float((exchange.centres[exchange.assignment] ** 2).sum())
+        assert step.objective == pytest.approx(-exchange.after + squares / (2 * 1000))
+        assert [tuple(pair) for pair in exchange.added.tolist()] == [e[:2] for e in step.activated]
+        assert np.array_equal(exchange.removed, step.removed)
+        assert (np.diff(exchange.contributions) >= 0).all()
+        assert (np.diff(exchange.gains) <= 0).all()
+        assert exchange.acceptance is None
+        if before is not None:
+            assert exchange.before == before
+        before = exchange.after
+
+
+def test_edges_that_leave_contribute_least_and_those_that_enter_gain_most():
+    run = run_of(edges=20, exchange=3, tied=False)
+    fit = StructureFit(rows_of(TABLE), run.models[0].edges)
+    step = run.steps[1].exchange
+    from_values = run.steps[0].exchange
+    parameters = from_values.centres[from_values.assignment]
+    fit.evaluate(parameters)
+    known = contributions(fit, fit.layout.weights(parameters)[1])
+    assert np.allclose(step.contributions, np.sort(known.total)[:3])
+    inside = {tuple(pair) for pair in run.models[0].edges.tolist()}
+    outside = [pair for pair in itertools.combinations(range(15), 2) if pair not in inside]
+    gains = sorted((gain_of(fit, 1 / 2000, i, j)[0] for i, j in outside), reverse=True)
+    assert np.allclose(step.gains, gains[:3], rtol=1e-6)
+
+
+@pytest.mark.parametrize("heuristic", ["greedy", "rejection", "mcmc"])
+def test_the_result_is_the_best_model_seen(heuristic):
+    table = small_table()
+    run = run_of(table, edges=6, exchange=2, heuristic=heuristic, exchanges=12)
+    values = [step.exchange.after for step in run.steps]
+    found = -negative_log_pseudo_likelihood(run.outcome.model(), table)
+    assert found == pytest.approx(max(values))
+    assert [step.exchange.best for step in run.steps] == pytest.approx(
+        np.maximum.accumulate(values).tolist()
+    )
+    again = [step for step in run.steps if step.exchange.kind == "best"]
+    assert len(again) == (values.index(max(values)) != len(values) - len(again) - 1)
+
+
+def test_a_circle_and_the_limit_are_told_apart():
+    circle = run_of(edges=20, exchange=3)
+    structures = [frozenset(map(tuple, model.edges.tolist())) for model in circle.models]
+    back = int(re.search(r"edges of step (\d+)", circle.outcome.stop_reason)[1])
+    assert 1 <= back <= len(structures)
+    made = sum(step.exchange.kind == "exchange" for step in circle.steps)
+    assert f"After {made} exchange" in circle.outcome.stop_reason
+    limited = run_of(edges=20, exchange=3, exchanges=2)
+    assert "All 2 exchanges" in limited.outcome.stop_reason
+    alone = run_of(edges=20, exchange=0)
+    assert len(alone.steps) == 1
+    assert "k = 0" in alone.outcome.stop_reason
+
+
+def test_the_certificate_compares_the_best_gain_with_the_weakest_edge():
+    for options in ({"exchange": 0}, {"exchange": 3}, {"exchange": 1, "edges": 14}):
+        run = run_of(**options)
+        model, certificate = run.outcome.model(), run.outcome.certificate
+        last = run.steps[-1].exchange
+        fit = StructureFit(rows_of(TABLE), model.edges)
+        parameters = last.centres[last.assignment]
+        fit.evaluate(parameters)
+        known = contributions(fit, fit.layout.weights(parameters)[1])
+        inside = {tuple(pair) for pair in model.edges.tolist()}
+        outside = [pair for pair in itertools.combinations(range(15), 2) if pair not in inside]
+        best = max(gain_of(fit, 1 / 2000, i, j)[0] for i, j in outside)
+        assert certificate.worst_score == pytest.approx(best - known.total.min(), rel=1e-6)
+        assert run.outcome.converged == (best <= known.total.min())
+
+
+def test_restarts_go_on_from_other_edges_and_keep_the_best():
+    run = run_of(edges=20, exchange=3, restarts=2)
+    kinds = [step.exchange.kind for step in run.steps]
+    assert kinds.count("start") == 1
+    assert kinds.count("restart") == 2
+    once = run_of(edges=20, exchange=3)
+    assert run.steps[-1].exchange.best >= once.steps[-1].exchange.best
+    assert "3 starts were made" in run.outcome.stop_reason
+
+
+def test_sampled_additions_differ_and_are_worth_less():
+    greedy = run_of(edges=20, exchange=3, exchanges=6)
+    sampled = run_of(edges=20, exchange=3, exchanges=6, sample_additions=True)
+    assert sampled.steps[1].exchange.gains.sum() <= greedy.steps[1].exchange.gains.sum()
+    assert np.array_equal(sampled.steps[1].removed, greedy.steps[1].removed)
+
+
+@pytest.mark.parametrize("heuristic", ["rejection", "mcmc"])
+def test_the_seed_decides_what_is_drawn(heuristic):
+    options = {"heuristic": heuristic, "exchanges": 4, "tries": 500}
+    table = small_table()
+    first, again, other = (run_of(table, seed, **options) for seed in (1, 1, 2))
+    assert fingerprint(first) == fingerprint(again) != fingerprint(other)
+
+
+def test_options_that_are_sent_take_over_from_the_next_exchange():
+    generator = ForcedPruning(edges=20, exchange=3).steps(TABLE, seed=0)
+    assert next(generator).edges == 20
+    larger = generator.send(ForcedPruning(edges=24, exchange=3))
+    assert (larger.edges, len(larger.removed), len(larger.activated)) == (24, 3, 7)
+    smaller = generator.send(ForcedPruning(edges=18, exchange=1, clusters=4))
+    assert (smaller.edges, len(smaller.removed), len(smaller.activated)) == (18, 7, 1)
+    assert len(smaller.exchange.centres) == 4
+    with pytest.raises(InputError, match="ask for at least 14"):
+        generator.send(ForcedPruning(edges=3))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"edges": 13}, "starts from a tree, and that of 15 variables has 14; ask for at least 14"),
+        ({"edges": 106}, "15 variables have only 105 pairs"),
+        ({"edges": 20, "exchange": 21}, "21 edges are to be exchanged at a time, but .* only 20"),
+        ({"edges": 14, "clusters": 87}, "at most 86 parameters; ask for at most 86 clusters"),
+        ({"edges": 20, "max_edges": 21}, "given twice: edges = 20 and max_edges = 21"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_a_sentence(options, complaint):
+    for refused in (
+        ForcedPruning(**options).check,
+        lambda table: next(ForcedPruning(**options).steps(table)),
+    ):
+        with pytest.raises(InputError, match=complaint) as error:
+            refused(TABLE)
+        assert str(error.value).endswith(".")
+
+
+def test_edges_and_max_edges_mean_the_same():
+    named, common = run_of(edges=18, exchange=2), run_of(max_edges=18, exchange=2)
+    assert fingerprint(named) == fingerprint(common)
+
+
+def test_a_model_of_all_pairs_has_nothing_to_exchange():
+    table = small_table()
+    run = run_of(table, edges=10, exchange=2)
+    assert len(run.steps) == 1
+    assert run.outcome.converged
+    few = run_of(table, edges=9, exchange=5)
+    assert all(len(step.removed) == 1 for step in few.steps[1:])
+    assert any("Only 1 pairs" in note for note in few.steps[1].notes)
+
+
+def test_untied_fits_are_at_least_as_good():
+    tied, free = (run_of(edges=20, exchange=0, tied=tied) for tied in (True, False))
+    assert free.outcome.objective <= tied.outcome.objective
+    assert len(tied.steps[0].exchange.centres) == 16
+    assert len(free.steps[0].exchange.centres) == 15 * 2 + 20 * 4
+
+
+# Words.
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"exchange": 3, "restarts": 1},
+        {"exchange": 2, "heuristic": "rejection", "tries": 2, "exchanges": 4},
+        {"exchange": 2, "heuristic": "mcmc", "exchanges": 4},
+        {"exchange": 1, "tied": False},
+    ],
+)
+def test_every_step_is_told_with_its_numbers(options):
+    run = Run(TABLE, ForcedPruning(edges=20, **options))
+    while run.advance():
+        pass
+    for step in run.steps:
+        words = step_words(step, run.learner, TABLE.names)
+        assert words.endswith(".")
+        assert "nan" not in words
+        assert f"{step.exchange.after:.5g}" in words
+        if step.exchange.kind == "exchange":
+            i, j = step.exchange.removed[0]
+            assert f"{TABLE.names[i]} – {TABLE.names[j]}" in words
+    assert outcome_words(run.outcome).startswith(run.outcome.stop_reason)
+
+
+def test_a_pair_that_is_no_edge_is_told_what_it_would_gain():
+    run = Run(TABLE, ForcedPruning(edges=20, exchange=3))
+    while run.advance():
+        pass
+    t = len(run.steps)
+    worst = run.outcome.certificate
+    i, j = worst.worst_edge
+    answer = why_not(run, i, j, t)
+    assert answer["score"] - answer["threshold"] == pytest.approx(worst.worst_score, rel=1e-4)
+    assert answer["violates"] == (worst.worst_score > 0)
+    assert why_not(run, i, j, 0)["score"] is None
+    i, j = (int(k) for k in run.steps[-1].active_edges()[0])
+    assert why_edge(run, i, j, t)["words"].startswith("It was activated in step")
+
+
+def test_pairs_of_a_variable_that_never_varies_are_no_edges():
+    codes = np.concatenate([small_table().codes, np.zeros((1, 300), dtype=int)]).T
+    table = DiscreteTable.from_codes(codes, cardinalities=[3] * 6)
+    run = Run(table, ForcedPruning(edges=15, exchange=2))
+    while run.advance():
+        pass
+    assert run.steps[-1].edges == 10
+    assert "instead of 15" in run.steps[0].notes[0]
+    assert "never varies" in why_not(run, 0, 5, 1)["words"]
+
+
+def test_a_learned_model_is_scored_like_any_other():
+    train, test = TABLE.split(0.2, seed=0)
+    result = learn(train, ForcedPruning(edges=20, exchange=2), test=test)
+    assert result.nlpl_test == pytest.approx(negative_log_pseudo_likelihood(result.model, test))
+    rehearsal = ForcedPruning(edges=90, exchange=50, clusters=100).for_rehearsal()
+    assert dataclasses.replace(rehearsal, edges=None) == rehearsal
+    assert learn(small_table(40), rehearsal).edges > 0

@@ -1,0 +1,204 @@
+"""``infer``: result files, a summary, and refusals that leave nothing behind."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+
+from graftviz.__main__ import main
+from graftviz.formats.uai import write_uai
+from graftviz.formats.uai_results import read_mar, read_pr
+from graftviz.inference import METHODS
+from graftviz.model import PairwiseMRF
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def random_tables(pairs, sizes, *, seed=0, strength=1.0, zeros=0.0):
+    """A model of given edges with random weights, some of them −inf."""
+    rng = np.random.default_rng(seed)
+    tables = {pair: rng.normal(0, strength, [sizes[i] for i in pair]) for pair in pairs}
+    nodes = [rng.normal(0, strength, size) for size in sizes]
+    for table in (*nodes, *tables.values()):
+        table[rng.random(table.shape) < zeros] = -np.inf
+    return PairwiseMRF.from_tables(nodes, tables)
+
+
+def torus(rows, columns):
+    """The edges of a grid with wrap-around."""
+    found = set()
+    for r, c in itertools.product(range(rows), range(columns)):
+        for other in (((r + 1) % rows) * columns + c, r * columns + (c + 1) % columns):
+            found.add(tuple(sorted((r * columns + c, other))))
+    return sorted(found)
+
+
+# Small relatives of what inference competitions ask: a grid with wrap-around and strong couplings,
+# two layers joined all to all, and few variables of many states with zero potentials.
+KINDS = {
+    "grid": random_tables(torus(3, 4), [2] * 12, strength=3.0),
+    "two layers": random_tables(list(itertools.product(range(5), range(5, 10))), [2] * 10),
+    "zeros": random_tables([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3)], [5, 4, 6, 5], zeros=0.2),
+}
+
+
+def infer(model, folder, *options):
+    """Write a model, run the command on it, and return its exit code."""
+    write_uai(model, folder / "model.uai")
+    return main(["infer", str(folder / "model.uai"), "--out", str(folder / "out"), *options])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_results_are_those_of_counting_all_joint_states(tmp_path, kind, capsys):
+    model = KINDS[kind]
+    assert infer(model, tmp_path, "--method", "exact", "--max-memory", "4G") == 0
+    nodes, _, log_partition = naive.marginals(model)
+    for told, wanted in zip(read_mar(tmp_path / "out" / "marginals.MAR"), nodes, strict=True):
+        np.testing.assert_allclose(told, wanted, atol=1e-10)
+    in_tens = read_pr(tmp_path / "out" / "partition.PR")
+    assert in_tens == pytest.approx(log_partition / math.log(10), abs=1e-10)
+    told = capsys.readouterr().out
+    assert "exact: " in told
+    assert "width" in told
+    assert "marginals.MAR, partition.PR in " in told
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "marginals.MAR",
+        "partition.PR",
+    ]
+
+
+def test_evidence_is_taken_into_account(tmp_path, capsys):
+    model = KINDS["grid"]
+    (tmp_path / "e.evid").write_text("1\n2 0 1 5 0\n")
+    options = ["--method", "exact", "--evidence", str(tmp_path / "e.evid")]
+    assert infer(model, tmp_path, *options) == 0
+    marginals = read_mar(tmp_path / "out" / "marginals.MAR")
+    assert marginals[0].tolist() == [0, 1]
+    assert marginals[5].tolist() == [1, 0]
+    every = np.array(list(itertools.product(range(2), repeat=12))).T
+    agrees = every[:, (every[0] == 1) & (every[5] == 0)]
+    scores = model.log_scores(agrees)
+    log_partition = float(naive.log_sum(scores, None))
+    in_tens = read_pr(tmp_path / "out" / "partition.PR")
+    assert in_tens == pytest.approx(log_partition / math.log(10), abs=1e-10)
+    shares = np.exp(scores - log_partition)
+    for i in range(12):
+        assert marginals[i][1] == pytest.approx(shares[agrees[i] == 1].sum(), abs=1e-10)
+    assert "2 of them observed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_writes_its_results(tmp_path, method, capsys):
+    model = random_tables([(0, 1), (1, 2)], [2, 3, 2])
+    assert infer(model, tmp_path, "--method", method) == 0
+    marginals = read_mar(tmp_path / "out" / "marginals.MAR")
+    assert [len(marginal) for marginal in marginals] == [2, 3, 2]
+    assert math.isfinite(read_pr(tmp_path / "out" / "partition.PR"))
+    assert method in capsys.readouterr().out
+
+
+def test_what_does_not_converge_is_written_and_said(tmp_path, capsys):
+    model = random_tables(torus(4, 4), [2] * 16, strength=3.0)
+    options = ["--max-sweeps", "2", "--damping", "0", "--tolerance", "1e-12"]
+    assert infer(model, tmp_path, *options) == 0
+    assert "did not converge" in capsys.readouterr().out
+    assert len(read_mar(tmp_path / "out" / "marginals.MAR")) == 16
+
+
+def refusal(capsys):
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert "Traceback" not in told.err
+    return told.err
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_contradictory_evidence_is_refused_and_nothing_written(tmp_path, method, capsys):
+    equal = np.where(np.eye(2), 0.0, -np.inf)
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): equal, (1, 2): equal})
+    (tmp_path / "e.evid").write_text("2 0 1 2 0")
+    options = ["--method", method, "--evidence", str(tmp_path / "e.evid")]
+    assert infer(model, tmp_path, *options) == 2
+    assert "probability zero" in refusal(capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_impossible_model_is_refused(tmp_path, capsys):
+    model = PairwiseMRF.from_tables([[-np.inf, -np.inf], [0.0, 0.0]], {})
+    assert infer(model, tmp_path, "--method", "exact") == 2
+    assert "Every joint state" in refusal(capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_wide_a_model_is_refused_with_the_numbers(tmp_path, capsys):
+    model = random_tables(torus(20, 20), [2] * 400)
+    assert infer(model, tmp_path, "--method", "exact", "--max-memory", "4G") == 2
+    told = refusal(capsys)
+    assert "at width " in told
+    assert " entries (" in told
+    assert "(--max-memory); try --method bp" in told
+    assert not (tmp_path / "out").exists()
+
+
+BAD = {
+    "no model": (["nowhere.uai"], "cannot be read"),
+    "memory of nothing": (["--method", "exact", "--max-memory", "much"], "--max-memory needs"),
+    "too little memory": (["--method", "exact", "--max-memory", "1K"], "the program alone takes"),
+    "damping of exact": (["--method", "exact", "--damping", "0.5"], "--damping belongs to"),
+    "damping of nothing": (["--damping", "some"], "--damping is a number or auto"),
+    "damping of one": (["--damping", "1"], "less than 1"),
+    "no sweeps": (["--max-sweeps", "0"], "at least 1"),
+    "negative tolerance": (["--tolerance", "-1"], "at least 0"),
+    "no evidence": (["--evidence", "nowhere.evid"], "cannot be read"),
+    "unknown method": (["--method", "magic"], "invalid choice"),
+}
+
+
+@pytest.mark.parametrize(("options", "sentence"), BAD.values(), ids=BAD)
+def test_bad_options_are_refused_in_one_sentence(tmp_path, options, sentence, capsys):
+    write_uai(KINDS["zeros"], tmp_path / "model.uai")
+    first = [] if options[0].endswith(".uai") else [str(tmp_path / "model.uai")]
+    try:
+        code = main(["infer", *first, *options, "--out", str(tmp_path / "out")])
+    except SystemExit as left:
+        code = left.code
+    assert code == 2
+    assert sentence in refusal(capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_of_before_survive_a_refusal(tmp_path, capsys):
+    assert infer(KINDS["zeros"], tmp_path, "--method", "exact") == 0
+    before = (tmp_path / "out" / "marginals.MAR").read_text()
+    (tmp_path / "e.evid").write_text("1 0 99")
+    assert infer(KINDS["zeros"], tmp_path, "--evidence", str(tmp_path / "e.evid")) == 2
+    assert (tmp_path / "out" / "marginals.MAR").read_text() == before
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):
+    (tmp_path / "out").write_text("mine")
+    assert infer(KINDS["zeros"], tmp_path) == 2
+    assert "there is a file of that name" in refusal(capsys)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_it_is_quiet_in_a_pipe(tmp_path):
+    write_uai(KINDS["grid"], tmp_path / "model.uai")
+    line = ["infer", str(tmp_path / "model.uai"), "--method", "exact", "--out", str(tmp_path / "o")]
+    ran = subprocess.run(
+        [sys.executable, "-m", "graftviz", *line],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert ran.stderr == ""
+    assert ran.stdout.startswith("exact: 12 variables")

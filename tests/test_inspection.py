@@ -1,0 +1,348 @@
+"""What can be asked of a finished model, against definitions written out plainly."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftviz.errors import InputError
+from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
+from graftviz.inference import infer
+from graftviz.inspection import (
+    compare_models,
+    degree_counts,
+    degree_ranks,
+    deviation_from_independence,
+    difference_picture,
+    entropies,
+    graph_picture,
+    mutual_informations,
+    strongest_partners,
+    total_variations,
+)
+from graftviz.inspection.difference import COMMON, GAINED, LOST
+from graftviz.inspection.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.inspection import (
+    contradiction_words,
+    difference_words,
+    edge_words,
+    evidence_words,
+    marginal_words,
+    method_words,
+    model_words,
+    node_words,
+    region_words,
+)
+from graftviz.regions import LocalMarginal
+
+seeds = st.integers(0, 10_000)
+
+
+def random_model(seed: int, n: int, share: float = 0.4, names: tuple[str, ...] = ()) -> PairwiseMRF:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=n)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < share]
+    rng.shuffle(pairs)
+    return PairwiseMRF.from_tables(
+        [rng.normal(size=s) for s in sizes],
+        {(int(i), int(j)): rng.normal(size=(sizes[i], sizes[j])) for i, j in pairs},
+        names=names,
+    )
+
+
+def chain(n: int) -> PairwiseMRF:
+    coupling = np.array([[1.0, 0.0], [0.0, 1.0]])
+    return PairwiseMRF.from_tables(
+        [np.zeros(2)] * n, {(i, i + 1): (i + 1) * coupling for i in range(n - 1)}
+    )
+
+
+# Numbers
+
+
+@given(seeds, st.integers(1, 8))
+def test_degree_ranks_count_who_has_more(seed, n):
+    model = random_model(seed, n)
+    degrees = model.degrees().tolist()
+    assert degree_ranks(model).tolist() == [1 + sum(d > own for d in degrees) for own in degrees]
+    values, counts = degree_counts(model)
+    assert counts.sum() == n
+    assert (values * counts).sum() == 2 * model.n_edges
+
+
+@given(seeds, st.integers(1, 8))
+def test_the_strongest_partner_is_joined_by_the_edge_of_largest_norm(seed, n):
+    model = random_model(seed, n)
+    norms = model.edge_norms()
+    for i, e in enumerate(strongest_partners(model).tolist()):
+        own = [k for k, edge in enumerate(model.edges.tolist()) if i in edge]
+        assert (e in own) if own else (e == -1)
+        assert not own or norms[e] == max(norms[k] for k in own)
+
+
+@given(seeds)
+def test_information_and_entropy_are_what_their_formulas_say(seed):
+    model = random_model(seed, 6)
+    beliefs = infer(model)
+    for p, entropy in zip(beliefs.node, entropies(beliefs.node), strict=True):
+        assert entropy == pytest.approx(-sum(x * math.log(x) for x in p if x > 0), abs=1e-12)
+    for pair, information in zip(beliefs.edge, mutual_informations(beliefs.edge), strict=True):
+        px, py = pair.sum(axis=1), pair.sum(axis=0)
+        plain = sum(
+            pair[x, y] * math.log(pair[x, y] / (px[x] * py[y]))
+            for x in range(len(px))
+            for y in range(len(py))
+            if pair[x, y] > 0
+        )
+        assert information == pytest.approx(max(plain, 0.0), abs=1e-10)
+        deviation = deviation_from_independence(pair)
+        assert np.allclose(deviation.sum(axis=0), 0, atol=1e-12)
+        assert np.allclose(deviation + np.outer(px, py), pair)
+
+
+def test_information_of_copies_and_of_independent_variables():
+    copies = np.diag([0.25, 0.75])
+    independent = np.outer([0.2, 0.8], [0.1, 0.3, 0.6])
+    found = mutual_informations([copies, independent])
+    assert found[0] == pytest.approx(-0.25 * math.log(0.25) - 0.75 * math.log(0.75))
+    assert found[1] == pytest.approx(0.0, abs=1e-12)
+
+
+@given(seeds)
+def test_total_variation_is_a_distance_from_0_to_1(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=5)
+    p, q, r = ([rng.dirichlet(np.ones(s)) for s in sizes] for _ in range(3))
+    assert (total_variations(p, p) == 0).all()
+    assert np.allclose(total_variations(p, q), total_variations(q, p))
+    assert (total_variations(p, q) <= 1 + 1e-12).all()
+    triangle = total_variations(p, q) + total_variations(q, r)
+    assert (total_variations(p, r) <= triangle + 1e-12).all()
+    ones, twos = [np.array([1.0, 0.0])], [np.array([0.0, 1.0])]
+    assert total_variations(ones, twos).tolist() == [1.0]
+
+
+# Two models
+
+
+@given(seeds, seeds, st.integers(1, 7))
+def test_every_edge_of_either_model_is_told_once(first_seed, second_seed, n):
+    first, second = random_model(first_seed, n), random_model(second_seed, n)
+    found = compare_models(first, second)
+    own, other = (set(map(tuple, model.edges.tolist())) for model in (first, second))
+    by_status = {status: set() for status in (COMMON, LOST, GAINED)}
+    for edge, status in zip(map(tuple, found.edges.tolist()), found.status, strict=True):
+        by_status[status].add(edge)
+    assert by_status == {COMMON: own & other, LOST: own - other, GAINED: other - own}
+    assert len(found.status) == len(own | other)
+    assert [found.count(status) for status in by_status] == [len(v) for v in by_status.values()]
+    norms = dict(zip(map(tuple, first.edges.tolist()), first.edge_norms().tolist(), strict=True))
+    assert found.first.tolist() == [norms.get(tuple(e), 0.0) for e in found.edges.tolist()]
+
+
+@given(seeds, st.integers(2, 6))
+def test_variables_are_matched_by_name_whatever_their_order(seed, n):
+    names = tuple(f"v{i}" for i in range(n))
+    model = random_model(seed, n, names=names)
+    order = np.random.default_rng(seed).permutation(n)
+    place = np.argsort(order)
+    turned = PairwiseMRF.from_tables(
+        [model.node_weights(int(i)) for i in order],
+        {
+            (int(place[i]), int(place[j])): model.edge_weights(e)
+            for e, (i, j) in enumerate(model.edges.tolist())
+        },
+        names=tuple(names[i] for i in order),
+    )
+    found = compare_models(model, turned)
+    assert found.count(COMMON) == model.n_edges == len(found.status)
+    assert np.allclose(found.first, found.second)
+    assert found.note == ""
+
+
+def test_it_is_said_how_variables_were_matched():
+    first = random_model(1, 5, names=tuple("abcde"))
+    assert "by number" in compare_models(first, random_model(2, 5)).note
+    partly = compare_models(first, random_model(3, 4, 1.0, names=tuple("abxy")))
+    assert "2 variables are in both models by name; 3 are only in the first, 2" in partly.note
+    assert {tuple(edge) for edge in partly.edges[partly.count(LOST) :].tolist()} <= {(0, 1)}
+    with pytest.raises(InputError, match="nothing to compare"):
+        compare_models(first, random_model(2, 4))
+
+
+# Pictures
+
+
+def test_a_small_graph_is_drawn_whole():
+    model = random_model(4, 9)
+    picture = graph_picture(model)
+    assert picture.nodes.tolist() == list(range(9))
+    assert picture.edges.tolist() == model.edges.tolist()
+    assert (picture.note, picture.centre) == ("", None)
+    assert picture.strengths.max() == 1.0
+    places = np.arange(18.0).reshape(9, 2)
+    assert graph_picture(model, places).places.tolist() == places.tolist()
+
+
+def test_of_a_large_graph_the_surroundings_are_drawn_and_it_is_said():
+    n = MOST_NODES + 1
+    picture = graph_picture(chain(n), centre=500)
+    assert picture.centre == 500
+    assert len(picture.nodes) == SURROUNDINGS
+    assert picture.nodes.min() + picture.nodes.max() in (999, 1000, 1001)  # a stretch around it
+    assert len(picture.edges) == SURROUNDINGS - 1
+    assert f"{SURROUNDINGS} of {n:,} nodes" in picture.note
+    star = PairwiseMRF.from_tables([np.zeros(2)] * n, {(0, i): i * np.eye(2) for i in range(1, n)})
+    # Of too many neighbours the strongest; the busiest node is the centre unless another is asked.
+    assert graph_picture(star).nodes.tolist() == [0, *range(n - SURROUNDINGS + 1, n)]
+
+
+def test_of_too_many_edges_the_strongest_are_drawn():
+    n = 90
+    rng = np.random.default_rng(3)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2)] * n, {pair: rng.normal() * np.eye(2) for pair in pairs}
+    )
+    picture = graph_picture(model)
+    assert len(picture.edges) == MOST_EDGES
+    weakest_drawn = np.sort(model.edge_norms())[-MOST_EDGES] / model.edge_norms().max()
+    assert picture.strengths.min() == pytest.approx(weakest_drawn)
+    assert f"{len(pairs) - MOST_EDGES:,} weaker ones are not" in picture.note
+
+
+def test_a_zero_potential_counts_as_the_strongest_edge():
+    hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.eye(2)})
+    assert graph_picture(model).strengths.tolist() == [1.0, 1.0]
+
+
+def test_a_difference_is_drawn_with_the_degrees_of_the_first_model():
+    first = chain(4)
+    second = PairwiseMRF.from_tables([np.zeros(2)] * 4, {(0, 1): np.eye(2), (0, 3): np.eye(2)})
+    picture = difference_picture(4, compare_models(first, second))
+    assert dict(zip(map(tuple, picture.edges.tolist()), picture.styles, strict=True)) == {
+        (0, 1): COMMON,
+        (1, 2): LOST,
+        (2, 3): LOST,
+        (0, 3): GAINED,
+    }
+    assert picture.degrees.tolist() == first.degrees().tolist()
+
+
+# Figures
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_figures_hold_the_numbers_they_tell(seed):
+    model = random_model(seed, 5, 0.7)
+    before, after = infer(model), infer(model, evidence={0: 0})
+    bars = node_figure(model, 1, before.node[1], after.node[1]).data
+    assert np.allclose(bars[0].x, model.node_weights(1))
+    assert np.allclose(bars[1].x, before.node[1])
+    assert np.allclose(bars[2].x, after.node[1])
+    for e in range(model.n_edges):
+        maps = edge_figure(model, e, before.edge[e]).data
+        assert np.allclose(maps[0].z, model.edge_weights(e))
+        assert np.allclose(maps[1].z, before.edge[e])
+        assert np.allclose(maps[2].z, deviation_from_independence(before.edge[e]))
+        for signed in (maps[0], maps[2]):
+            assert signed.zmin == -signed.zmax  # the middle colour is zero
+    degrees = degree_figure(model, 1)
+    assert sum(degrees.data[0].y) == int((model.degrees() > 0).sum())
+    difference = compare_models(model, random_model(seed + 1, 5, 0.7))
+    points = norms_figure(difference, model.names, "a", "b").data[1:]
+    assert sum(len(trace.x) for trace in points) == len(difference.status)
+    moved = change_figure(model, [1, 2], [0.1, 0.2], [0.5, 0.6], [0, 0]).data
+    assert list(moved[-1].x) == [0.5, 0.6]
+
+
+def test_figures_bear_zero_potentials_many_states_and_names_of_any_kind():
+    s = 60
+    weights = np.random.default_rng(0).normal(size=(s, s))
+    weights[0] = -np.inf
+    model = PairwiseMRF.from_tables(
+        [np.array([-np.inf, *np.zeros(s - 1)]), np.zeros(s)],
+        {(0, 1): weights},
+        names=("<b>bold</b>" * 20, "b"),
+        labels=(tuple("<i>" + "x" * 40 + str(k) for k in range(s)),) * 2,
+    )
+    uniform = np.full(s, 1 / s)
+    texts = [
+        figure.to_json()
+        for figure in (
+            node_figure(model, 0, uniform),
+            node_figure(model, 0, None),
+            edge_figure(model, 0, np.outer(uniform, uniform)),
+            edge_figure(model, 0, None),
+            degree_figure(model, 0),
+        )
+    ]
+    assert "−∞" in json.loads(texts[0])["data"][0]["customdata"]
+    for text in texts:
+        assert "<b>" not in text
+        assert "<i>x" not in text
+        assert "Infinity" not in text
+
+
+# Sentences
+
+
+@given(
+    st.floats(0, 1),
+    st.one_of(st.just(0.0), st.floats(1e-9, 0.999), st.sampled_from([0.1, 0.01, 0.001, 0.3, 0.34])),
+)
+def test_a_region_never_proves_more_in_words_than_in_numbers(probability, bound):
+    marginal = np.array([1 - probability, probability])
+    found = LocalMarginal(
+        query=0,
+        marginal=marginal,
+        bound=bound,
+        certified=True,
+        nodes=np.arange(2),
+        cut="drop",
+        expansion="greedy",
+        method="exact",
+        reached_tolerance=False,
+        stop_reason="",
+        history=(),
+    )
+    told = re.search(r"= ([\d.]+) ± ([\d.]+)\. ", region_words(chain(3), found))
+    value, width = float(told[1]), float(told[2])
+    largest = marginal.max()
+    assert value - width <= largest - bound + 1e-12
+    assert value + width >= largest + bound - 1e-12
+    assert width <= 1.21 * bound + 1e-11
+
+
+def test_sentences():
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2), np.zeros(3), np.zeros(2)],
+        {(0, 1): np.ones((2, 3))},
+        names=("rain", "wind", "snow"),
+        labels=(("no", "yes"), ("calm", "breeze", "storm"), ("no", "yes")),
+    )
+    assert model_words(model) == "3 variables with 2 to 3 states, 1 edge"
+    assert node_words(model, 0) == "2 states, 1 neighbour: place 1 of 3 by degree"
+    assert node_words(model, 2) == "2 states, no neighbours: place 3 of 3 by degree"
+    assert edge_words(model, 0, 0.25).endswith("place 1 of 1 edge; mutual information 0.25 nats")
+    assert marginal_words(model, 1, np.array([0.1, 0.2, 0.7])) == (
+        "wind is most likely storm (p = 0.70)"
+    )
+    assert evidence_words(model, {2: 1, 0: 0}) == "snow = yes, rain = no"
+    assert (
+        contradiction_words(model, 0, 1, 0) == "rain = yes has probability zero; it was left out."
+    )
+    assert "together with the other evidence" in contradiction_words(model, 0, 1, 2)
+    tired = infer(chain(3), max_sweeps=1, tolerance=0.0)
+    assert "not converged after 1 sweep" in method_words(tired, None)
+    assert difference_words(compare_models(model, model)) == (
+        "1 edge in both, 0 only in the first model, 0 only in the second."
+    )

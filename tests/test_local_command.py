@@ -1,0 +1,137 @@
+"""``graftviz local``: one JSON object on standard output, or one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import graftviz as gv
+from graftviz.__main__ import main
+from graftviz.formats.uai import write_uai
+from graftviz.model import PairwiseMRF
+from graftviz.sampling import grid_graph, random_model
+
+
+@pytest.fixture(scope="module")
+def model():
+    names = (*(f"v{i}" for i in range(24)), "7")
+    return random_model(
+        grid_graph(5, 5).edges, [2, 3] * 12 + [2], edge_sigma=0.2, seed=4, names=names
+    )
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory):
+    file = tmp_path_factory.mktemp("local") / "model.uai"
+    write_uai(model, file)
+    return file
+
+
+def answered(capsys, *arguments):
+    assert main(["local", *map(str, arguments)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+
+    def never(constant):
+        raise AssertionError(constant)  # strict JSON knows no NaN
+
+    return json.loads(captured.out, parse_constant=never)
+
+
+def test_the_answer_is_that_of_the_function(model, path, capsys):
+    told = answered(capsys, path, "--query", 12, "--max-size", 9, "--tolerance", 0)
+    wanted = gv.local_marginal(model, 12, max_size=9, tolerance=0.0)
+    truth = gv.infer(model, "exact").node[12]
+    assert told["query"] == 12
+    assert told["name"] == "v12"
+    assert told["states"] == list(model.labels[12])
+    assert np.allclose(told["marginal"], wanted.marginal, atol=1e-12)
+    assert told["bound"] == pytest.approx(wanted.bound)
+    assert np.abs(np.array(told["marginal"]) - truth).max() <= told["bound"]
+    assert told["certified"] is True
+    assert told["reached_tolerance"] is False
+    assert told["nodes"] == wanted.nodes.tolist() == [row["added"] for row in told["history"]]
+    assert told["names"] == [model.names[i] for i in told["nodes"]]
+    assert (told["cut"], told["expansion"], told["method"]) == ("drop", "greedy", "exact")
+    assert [row["size"] for row in told["history"]] == list(range(1, 10))
+    assert [row["bound"] for row in told["history"]] == pytest.approx(
+        [step.bound for step in wanted.history]
+    )
+
+
+def test_options_reach_the_engine(model, path, capsys):
+    told = answered(
+        capsys,
+        *(path, "--query", "v12", "--cut", "mean-field", "--expansion", "random", "--seed", 3),
+        *("--max-size", 6, "--tolerance", "1e-9", "--threshold", "0"),
+    )
+    wanted = gv.local_marginal(
+        model, 12, cut="mean-field", expansion="random", seed=3, max_size=6, tolerance=1e-9
+    )
+    assert told["nodes"] == wanted.nodes.tolist()
+    assert told["bound"] == pytest.approx(wanted.bound)
+    assert (told["cut"], told["expansion"]) == ("mean-field", "random")
+
+
+def test_a_number_is_an_index_unless_only_a_name_fits(model, path, capsys, tmp_path):
+    assert answered(capsys, path, "--query", "7")["name"] == "v7"
+    few = PairwiseMRF.from_tables([np.zeros(2)] * 2, {}, names=("10", "20"))
+    write_uai(few, tmp_path / "few.uai")
+    assert answered(capsys, tmp_path / "few.uai", "--query", "20")["query"] == 1
+
+
+def test_evidence_comes_from_a_file(model, path, capsys, tmp_path):
+    file = tmp_path / "seen.evid"
+    file.write_text("2 11 1 13 2\n")
+    truth = gv.infer(model, "exact", evidence={11: 1, 13: 2}).node[12]
+    told = answered(capsys, path, "--query", 12, "--evidence", file)
+    assert np.abs(np.array(told["marginal"]) - truth).max() <= told["bound"]
+    assert told["evidence"] == {"11": 1, "13": 2}
+    assert answered(capsys, path, "--query", 11, "--evidence", file)["marginal"] == [0.0, 1.0, 0.0]
+
+
+def test_a_vacuous_bound_and_too_little_memory_are_no_failures(model, path, capsys):
+    told = answered(
+        capsys, path, "--query", 12, "--max-size", 12, "--tolerance", 0, "--max-memory", "2K"
+    )
+    assert (told["bound"], told["certified"], told["method"]) == (1.0, False, "bp")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--query", "25"], "25 is not one"),
+        (["--query", "-1"], "-1 is not one"),
+        (["--query", "v12a"], "no variable named 'v12a'; did you mean 'v12'?"),
+        (["--query", "٣"], "no variable named"),
+        (["--query", ""], "no variable named"),
+        (["--query", "12", "--max-size", "0"], "at least one variable"),
+        (["--query", "12", "--tolerance", "-1"], "tolerance must be at least 0"),
+        (["--query", "12", "--tolerance", "nan"], "tolerance must be at least 0"),
+        (["--query", "12", "--seed", "-4"], "seed must be at least 0"),
+        (["--query", "12", "--max-memory", "much"], "--max-memory needs a size"),
+        (["--query", "12", "--evidence", "nowhere.evid"], "nowhere.evid cannot be read"),
+    ],
+)
+def test_bad_questions_are_one_sentence_and_exit_two(path, capsys, arguments, told):
+    assert main(["local", str(path), *arguments]) == 2
+    captured = capsys.readouterr()
+    assert told in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_bad_words_are_one_sentence_and_exit_two(path, capsys):
+    for arguments in ([], ["--query", "1", "--cut", "saw"], ["--query", "1", "--max-size", "x"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["local", str(path), *arguments])
+        assert ended.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_broken_model_is_refused(tmp_path, capsys):
+    (tmp_path / "broken.uai").write_text("MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3\n")
+    assert main(["local", str(tmp_path / "broken.uai"), "--query", "0"]) == 2
+    assert "cut short" in capsys.readouterr().err

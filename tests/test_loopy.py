@@ -1,0 +1,161 @@
+"""Belief propagation as a method: logs where numbers would underflow, damping, honest reports."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from inference_cases import largest_gap, random_model, random_tree
+
+from graftviz.errors import InputError
+from graftviz.inference import infer
+from graftviz.inference.damping import Passing, pass_damped, passing_notes
+from graftviz.inference.loopy import linear_beliefs, log_beliefs, needs_logs
+from graftviz.inference.settings import InferenceSettings
+from graftviz.model import PairwiseMRF
+
+
+@pytest.mark.parametrize("method", ["bp", "trbp"])
+@pytest.mark.parametrize("seed", range(10))
+def test_weights_of_two_thousand_are_exact_on_trees(seed, method):
+    rng = np.random.default_rng(seed)
+    model = random_tree(seed)
+    weights = rng.choice([-2000.0, -1999.0, 0.0, 1999.5, 2000.0], len(model.weights))
+    model = PairwiseMRF(model.cardinalities, model.edges, weights + rng.normal(size=len(weights)))
+    beliefs = infer(model, method)
+    nodes, edges, log_partition = naive.marginals(model)
+    assert beliefs.converged
+    assert beliefs.log_partition_is == "exact"
+    assert largest_gap(beliefs, nodes, edges) < 1e-8
+    assert beliefs.log_partition == pytest.approx(log_partition, rel=1e-12)
+
+
+@pytest.mark.parametrize("gap", [50.0, 800.0, 3000.0])
+def test_a_zero_hands_on_a_field_that_a_number_cannot_hold(gap):
+    """Node 0 all but forbids its state 1, which alone agrees with state 0 of node 1: and wins."""
+    nothing = -np.inf
+    model = PairwiseMRF.from_tables(
+        [[0.0, -gap], [gap + 1.0, 0.0]], {(0, 1): [[nothing, 0.0], [0.0, 0.0]]}
+    )
+    nodes, edges, log_partition = naive.marginals(model)
+    beliefs = infer(model)
+    assert largest_gap(beliefs, nodes, edges) < 1e-9
+    assert beliefs.log_partition == pytest.approx(log_partition, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hub_with_strong_neighbours_is_exact(seed):
+    """Every table fits a number, their product at the hub spans e to the power of thousands."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    strong = np.array([[100.0], [0.0], [-100.0]])
+    tables = {(0, j): rng.normal(0, 1, (3, 2)) + strong for j in range(1, n)}
+    heard = sum(naive.log_sum(table, 1) for table in tables.values())
+    fields = [rng.normal(0, 1, 3) - heard, *(np.zeros(2) for _ in range(1, n))]
+    model = PairwiseMRF.from_tables(fields, tables)
+    hub = np.exp(fields[0] + heard - naive.log_sum(fields[0] + heard, 0))
+    for beliefs in (infer(model), log_beliefs(model, InferenceSettings())):
+        assert beliefs.converged
+        np.testing.assert_allclose(beliefs.node[0], hub, atol=1e-9)
+
+
+def test_logs_are_taken_where_they_are_needed_only():
+    ordinary = random_model(0, scale=30.0)
+    assert not needs_logs(ordinary)
+    assert needs_logs(random_model(1, zeros=0.3, density=1.0))
+    wide = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): [[0.0, 700.0], [0.0, 0.0]]})
+    assert needs_logs(wide)
+    high = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.full((2, 2), 5000.0)})
+    assert not needs_logs(high)
+    assert not needs_logs(PairwiseMRF.from_tables([[0.0, 900.0]], {}))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_agrees_with_the_factor_graph_of_textbooks(seed):
+    model = random_model(seed, scale=0.6)
+    beliefs = infer(model, tolerance=1e-12, max_sweeps=2000)
+    assert beliefs.converged
+    plain = naive.factor_graph_propagation(model, 200)
+    assert max(np.abs(a - b).max() for a, b in zip(beliefs.node, plain, strict=True)) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_zeros_on_loops_agree_with_the_factor_graph_where_both_converge(seed):
+    model = random_model(seed, scale=0.5, zeros=0.08)
+    beliefs = infer(model, tolerance=1e-12, max_sweeps=2000)
+    plain, later = (naive.factor_graph_propagation(model, rounds) for rounds in (200, 201))
+    settled = max(np.abs(a - b).max() for a, b in zip(plain, later, strict=True)) < 1e-12
+    if beliefs.converged and settled and np.isfinite(beliefs.log_partition):
+        assert max(np.abs(a - b).max() for a, b in zip(beliefs.node, plain, strict=True)) < 1e-6
+
+
+@pytest.mark.parametrize("passed", [linear_beliefs, log_beliefs])
+def test_automatic_damping_settles_what_swings(passed):
+    """Seven spins that all want to differ: undamped, messages swing for ever."""
+    table = np.array([[0.0, 3.0], [3.0, 0.0]])
+    pairs = itertools.combinations(range(7), 2)
+    model = PairwiseMRF.from_tables([[0.1, 0.0]] * 7, dict.fromkeys(pairs, table))
+    undamped = passed(model, InferenceSettings(damping=0.0, max_sweeps=2000))
+    damped = passed(model, InferenceSettings(max_sweeps=2000))
+    assert not undamped.converged
+    assert damped.converged
+    assert any("damped" in note for note in damped.notes)
+    assert not any("damped" in note for note in undamped.notes)
+
+
+def test_what_did_not_converge_says_so_in_words():
+    pairs = itertools.combinations(range(7), 2)
+    table = np.array([[0.0, 6.0], [6.0, 0.0]])
+    model = PairwiseMRF.from_tables([[0.1, 0.0]] * 7, dict.fromkeys(pairs, table))
+    beliefs = infer(model, damping=0.0, max_sweeps=30)
+    assert not beliefs.converged
+    assert "did not converge after 30 sweeps" in beliefs.notes[0]
+    assert f"{beliefs.residual:.2g}" in beliefs.notes[0]
+    assert np.isfinite(beliefs.log_partition)
+    assert beliefs.log_partition_is == "approximation"
+    assert 1e-9 < beliefs.residual <= 1.0
+
+
+def test_what_nearly_settled_is_told_apart_from_what_did_not():
+    rough, fine = Passing(20, 0.03, 0.0, False), Passing(20, 1e-7, 0.3, False)
+    assert passing_notes("BP", rough)[0].endswith("still 0.03; the marginals may be far off.")
+    assert passing_notes("BP", fine)[0].endswith("still 1e-07, nearly settled.")
+    assert "30% of the old" in passing_notes("BP", fine)[1]
+    assert passing_notes("BP", Passing(20, 1e-10, 0.0, True)) == ()
+
+
+def recorded(residuals: list[float], **settings: float) -> list[tuple[int, int, float]]:
+    """What is asked of a sweep that ends with the given residuals, one per stretch."""
+    asked = []
+
+    def sweep(done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:
+        asked.append((done, most, damping))
+        return most, residuals[min(len(asked), len(residuals)) - 1]
+
+    pass_damped(sweep, InferenceSettings(tolerance=1e-9, **settings))
+    return asked
+
+
+def test_damping_rises_only_while_the_residual_does_not_fall():
+    dampings = [d for _, _, d in recorded([0.5, 0.4, 0.4, 0.3, 0.3, 0.1, 1e-10])]
+    assert dampings == [0.0, 0.0, 0.0, 0.3, 0.3, 0.5, 0.5]
+
+
+def test_a_small_residual_that_rises_is_left_alone():
+    """Messages that leave an unstable fixed point do so slowly at first, and are on their way."""
+    dampings = [d for _, _, d in recorded([1e-6, 1e-5, 1e-4, 1e-2, 0.3, 0.2, 1e-10])]
+    assert dampings == [0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.3]
+    swings = [d for _, _, d in recorded([1e-3, 1e-3, 1e-10])]
+    assert swings == [0.0, 0.0, 0.3]
+
+
+def test_a_number_stays_what_it_is_and_sweeps_are_counted_out():
+    asked = recorded([1.0], damping=0.4, max_sweeps=40)
+    assert asked == [(0, 16, 0.4), (16, 16, 0.4), (32, 8, 0.4)]
+
+
+def test_damping_is_a_number_or_auto():
+    with pytest.raises(InputError, match="'auto', not 'strong'"):
+        infer(random_model(0), damping="strong")  # type: ignore[arg-type]

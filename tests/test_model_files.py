@@ -1,0 +1,490 @@
+"""Models as files: every format gives back the same model, and refuses the rest in a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import math
+import warnings
+import zipfile
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+import pytest
+from fakes import ScriptedLearner, random_table
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from graftviz.__main__ import main
+from graftviz.errors import InputError
+from graftviz.formats.brought import read_brought
+from graftviz.formats.gexf import model_gexf
+from graftviz.formats.graphml import graphml, model_graphml
+from graftviz.formats.graphml_reading import parse_graphml
+from graftviz.formats.model_tables import marginals_csv, model_edges_csv
+from graftviz.formats.models import read_model, read_model_file
+from graftviz.formats.node_link import node_link_json, parse_node_link
+from graftviz.formats.svg import graph_svg, viridis
+from graftviz.formats.uai import write_uai
+from graftviz.inference import infer
+from graftviz.inspection import compare_models, difference_picture, graph_picture
+from graftviz.model import PairwiseMRF
+from graftviz.runs import learn
+
+TEXTS = st.text(max_size=6)
+
+
+@st.composite
+def models(draw: st.DrawFn, finite: bool = False) -> PairwiseMRF:
+    """Any model of a few variables: any names and labels, weights of any size, zero potentials."""
+    n = draw(st.integers(1, 5))
+    sizes = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
+    pairs = draw(st.permutations([(i, j) for j in range(n) for i in range(j)]))
+    pairs = pairs[: draw(st.integers(0, len(pairs)))]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    scale = draw(st.sampled_from([0.0, 1.0, 1e-300, 1e200]))
+
+    def table(*shape: int) -> np.ndarray:
+        weights = scale * rng.normal(size=shape)
+        return weights if finite else np.where(rng.random(shape) < 0.1, -np.inf, weights)
+
+    return PairwiseMRF.from_tables(
+        [table(s) for s in sizes],
+        {(i, j): table(sizes[i], sizes[j]) for i, j in pairs},
+        names=tuple(draw(st.lists(TEXTS, min_size=n, max_size=n, unique=True))),
+        labels=tuple(tuple(draw(TEXTS) for _ in range(s)) for s in sizes),
+    )
+
+
+def assert_same(again: PairwiseMRF, model: PairwiseMRF) -> None:
+    assert again.cardinalities.tolist() == model.cardinalities.tolist()
+    assert again.edges.tolist() == model.edges.tolist()
+    assert (again.names, again.labels) == (model.names, model.labels)
+    assert again.weights.tobytes() == model.weights.tobytes()
+
+
+def small(weight: float = 0.5) -> PairwiseMRF:
+    return PairwiseMRF.from_tables(
+        [np.zeros(2), np.array([0.1, -0.2, 0.0]), np.zeros(2)],
+        {(0, 1): weight * np.arange(6.0).reshape(2, 3), (1, 2): np.ones((3, 2))},
+        names=("rain", "wind", "snow"),
+        labels=(("no", "yes"), ("calm", "breeze", "storm"), ("no", "yes")),
+    )
+
+
+# Round trips
+
+
+@given(models())
+def test_graphml_gives_back_the_same_model_to_the_last_bit(model):
+    found = parse_graphml("m.graphml", model_graphml(model))
+    assert_same(found.model, model)
+    assert found.notes == ()
+
+
+@given(models())
+def test_node_link_json_gives_back_the_same_model_to_the_last_bit(model):
+    text = node_link_json(model)
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert_same(parse_node_link("m.json", text.encode("ascii")).model, model)
+
+
+def test_the_graphml_of_a_result_carries_its_model_and_its_steps():
+    result = learn(random_table(6, 7, 80), ScriptedLearner(), seed=1)
+    content = graphml(result)
+    assert_same(parse_graphml("g.graphml", content).model, result.model)
+    graph = nx.read_graphml(io.BytesIO(content), node_type=int)
+    assert {data["step"] for *_, data in graph.edges(data=True)} == {
+        step.index for step in result.trace
+    }
+
+
+@given(models())
+def test_networkx_reads_graphml_and_node_link_as_the_same_graph(model):
+    if model.n_variables > 1:  # networkx takes an empty list of edges for a multigraph's
+        graph = nx.read_graphml(io.BytesIO(model_graphml(model)), node_type=int)
+        linked = nx.node_link_graph(json.loads(node_link_json(model)), edges="edges")
+        for found in (graph, linked):
+            assert {tuple(sorted(e)) for e in found.edges} == set(map(tuple, model.edges.tolist()))
+            assert sorted(found.nodes) == list(range(model.n_variables))
+
+
+@given(models(finite=True))
+def test_networkx_reads_gexf_as_the_same_graph(model):
+    places = np.arange(2.0 * model.n_variables).reshape(-1, 2)
+    content = model_gexf(model, places)
+    assert content == model_gexf(model, places)
+    ElementTree.fromstring(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph = nx.read_gexf(io.BytesIO(content), node_type=int, version="1.3")
+    assert {tuple(sorted(edge)) for edge in graph.edges} == set(map(tuple, model.edges.tolist()))
+    for (i, j), norm in zip(model.edges.tolist(), model.edge_norms().tolist(), strict=True):
+        assert graph.edges[i, j]["weight"] == norm
+    assert [graph.nodes[i]["degree"] for i in sorted(graph)] == model.degrees().tolist()
+
+
+def test_gexf_says_the_steps_it_is_given():
+    text = model_gexf(small(), steps=[3, 4]).decode()
+    assert 'for="step" value="3"' in text
+    assert 'for="step" value="4"' in text
+
+
+@given(models())
+def test_every_reader_of_paths_finds_the_same_model(tmp_path_factory, model):
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "a.graphml").write_bytes(model_graphml(model))
+    (folder / "b.json").write_text(node_link_json(model))
+    assert_same(read_model(folder / "a.graphml"), model)
+    assert_same(read_model(folder / "b.json"), model)
+    assert_same(read_brought({"a.graphml": model_graphml(model)}).model, model)
+
+
+# Other people's GraphML
+
+FOREIGN = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="edge" attr.name="weight" attr.type="double"><default>0.5</default></key>
+  <key id="d1" for="node" attr.name="field" attr.type="double"/>
+  <key id="d2" for="node" attr.name="label" attr.type="string"/>
+  <graph edgedefault="undirected">
+    <node id="n0"><data key="d2">a</data><data key="d1">0.25</data></node>
+    <node id="n1"><data key="d2">b</data></node>
+    <node id="n2"><data key="d2">c</data></node>
+    <edge source="n1" target="n0"><data key="d0">-1.5</data></edge>
+    <edge source="n1" target="n2"/>
+  </graph>
+</graphml>"""
+
+
+def test_a_weighted_graph_from_elsewhere_is_an_ising_model_and_it_is_said():
+    found = parse_graphml("g.graphml", FOREIGN.encode())
+    model = found.model
+    assert model.names == ("a", "b", "c")
+    assert model.labels == (("-1", "+1"),) * 3
+    assert model.edges.tolist() == [[0, 1], [1, 2]]
+    for codes in np.ndindex(2, 2, 2):
+        x = 2 * np.array(codes) - 1
+        energy = -1.5 * x[0] * x[1] + 0.5 * x[1] * x[2] + 0.25 * x[0]
+        assert model.log_scores(np.array(codes)[:, None])[0] == pytest.approx(energy, abs=1e-12)
+    assert "read as an Ising model" in found.notes[0]
+    assert "field" in found.notes[0]
+    directed = FOREIGN.replace('"undirected"', '"directed"')
+    assert "directions" in parse_graphml("g.graphml", directed.encode()).notes[1]
+
+
+@given(st.integers(0, 1000))
+def test_a_graph_of_networkx_with_weights_is_read(seed):
+    graph = nx.gnm_random_graph(8, 12, seed=seed)
+    rng = np.random.default_rng(seed)
+    for i, j in graph.edges:
+        graph.edges[i, j]["weight"] = float(rng.normal())
+    content = io.BytesIO()
+    nx.write_graphml_xml(graph, content)
+    model = parse_graphml("g.graphml", content.getvalue()).model
+    assert model.names == tuple("01234567")
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        weight = graph.edges[i, j]["weight"]
+        assert model.edge_weights(e).tolist() == [[weight, -weight], [-weight, weight]]
+
+
+OWN = model_graphml(small()).decode()
+BAD_GRAPHML = {
+    "empty": ("", "not well-formed XML"),
+    "cut short": (FOREIGN[:-20], "not well-formed XML"),
+    "other XML": ("<svg/>", "no GraphML: it begins with <svg>"),
+    "no graph": ("<graphml/>", "must hold one graph; it has 0"),
+    "no nodes": ("<graphml><graph/></graphml>", "has no nodes"),
+    "document type": ("<!DOCTYPE graphml [<!ENTITY a 'b'>]>" + FOREIGN[39:], "document type"),
+    "no id": (FOREIGN.replace('node id="n0"', "node"), "node number 1 has no id"),
+    "id twice": (FOREIGN.replace('node id="n1"', 'node id="n0"'), "two nodes have the id 'n0'"),
+    "unknown end": (FOREIGN.replace('target="n2"', 'target="n9"'), "target 'n9', which is no node"),
+    "loop": (FOREIGN.replace('target="n2"', 'target="n1"'), "joins 'b' to itself"),
+    "edge twice": (
+        FOREIGN.replace('source="n1" target="n2"', 'source="n0" target="n1"'),
+        "two edges join 'a' and 'b'",
+    ),
+    "no number": (
+        FOREIGN.replace("-1.5", "strong"),
+        "'b' – 'a' is 'strong', which is not a finite",
+    ),
+    "infinite": (FOREIGN.replace("-1.5", "INF"), "is 'INF', which is not a finite number"),
+    "bad field": (FOREIGN.replace("0.25", "nan"), "field of 'a' is 'nan'"),
+    "unknown key": (FOREIGN.replace('<data key="d1"', '<data key="d7"'), "key 'd7' without"),
+    "no weights": (FOREIGN.replace('"weight"', '"width"'), "holds a graph but no model"),
+    "some weights": (
+        FOREIGN.replace("<default>0.5</default>", ""),
+        "the edge 'b' – 'c' has no weight, but others",
+    ),
+    "hyperedge": (FOREIGN.replace("</graph>", "<hyperedge/></graph>"), "hyperedge"),
+    "word in weights": (OWN.replace("0.1 -0.2", "0.1 high"), "weights of 'wind' hold 'high'"),
+    "too few": (OWN.replace("0.1 -0.2 0.0", "0.1 -0.2"), "3 labels but weights for 2 states"),
+    "wrong shape": (OWN.replace(" 2.5<", "<"), "'rain' – 'wind' are 5 numbers, .* 2 × 3 states"),
+    "labels": (OWN.replace('["calm", ', '["calm" '), "labels of 'wind' are no list of texts"),
+}
+
+
+@pytest.mark.parametrize(("content", "sentence"), BAD_GRAPHML.values(), ids=BAD_GRAPHML)
+def test_malformed_graphml_is_refused_in_one_sentence(content, sentence):
+    with pytest.raises(InputError, match=sentence) as refused:
+        parse_graphml("g.graphml", content.encode())
+    assert "g.graphml" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.data())
+def test_damaged_files_never_bring_anything_but_a_sentence(data):
+    for text, read in (
+        (OWN, parse_graphml),
+        (FOREIGN, parse_graphml),
+        (node_link_json(small()), parse_node_link),
+    ):
+        cut = data.draw(st.integers(0, len(text)))
+        noise = data.draw(st.text("0123456789 .-eN<>/\"'[]{}:,\n", max_size=4))
+        damaged = text[:cut] + noise + text[cut + data.draw(st.integers(0, 5)) :]
+        with contextlib.suppress(InputError):
+            read("damaged", damaged.encode())
+
+
+@given(st.binary(max_size=60))
+def test_noise_is_no_model(content):
+    for read in (parse_graphml, parse_node_link):
+        with pytest.raises(InputError, match="noise"):
+            read("noise", content)
+
+
+BAD_JSON = {
+    "cut": ("{", "not valid JSON"),
+    "deep": ("[" * 100_000, "not valid JSON"),
+    "list": ("[]", "no graph"),
+    "no edges": ('{"nodes": []}', "no graph"),
+    "numbers": ('{"nodes": [1], "edges": []}', "no graph"),
+    "empty": ('{"nodes": [], "edges": []}', "has no nodes"),
+    "id": ('{"nodes": [{"id": [1]}], "edges": []}', "has no id"),
+    "end": ('{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": {}}]}', "is no node"),
+    "infinity": ('{"nodes": [{"id": 1, "weights": [1e999]}], "edges": []}', "inf.*not a number"),
+    "true": ('{"nodes": [{"id": 1, "weights": [true]}], "edges": []}', "not a number"),
+    "nothing": ('{"nodes": [{"id": 1, "weights": []}], "edges": []}', "are empty"),
+    "result": ('{"learner": "best-choice"}', "no graph"),
+}
+
+
+@pytest.mark.parametrize(("content", "sentence"), BAD_JSON.values(), ids=BAD_JSON)
+def test_malformed_json_is_refused_in_one_sentence(content, sentence):
+    with pytest.raises(InputError, match=sentence):
+        parse_node_link("m.json", content.encode())
+
+
+def test_links_may_be_called_links():
+    text = '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b", %s}]}'
+    model = parse_node_link("d3.json", (text % '"weight": 2').encode()).model
+    assert model.edge_weights(0).tolist() == [[2.0, -2.0], [-2.0, 2.0]]
+    with pytest.raises(InputError, match="no model"):
+        parse_node_link("d3.json", (text % '"value": 2').encode())
+
+
+# Folders, several files, archives
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return content.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_uai(small(), tmp_path / "model.uai")
+    (tmp_path / "graph.graphml").write_bytes(model_graphml(small()))
+    (tmp_path / "result.json").write_text('{"learner": "best-choice"}')
+    (tmp_path / "edges.csv").write_text("source,target\n")
+    (tmp_path / "replay.html").write_text("<html></html>")
+    return tmp_path
+
+
+def test_a_result_folder_is_read_in_whatever_way_it_is_brought(folder):
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    inner = {f"learned/{name}": data for name, data in files.items()}
+    for found in (
+        read_model_file(folder),
+        read_brought(files),
+        read_brought({"learned.zip": zipped(files)}),
+        read_brought({"learned.zip": zipped({**inner, "__MACOSX/._x.json": b"x"})}),
+    ):
+        assert found.model.names == ("rain", "wind", "snow")
+        assert np.allclose(found.model.weights, small().weights, rtol=0, atol=1e-15)
+        assert found.notes == ()
+    (folder / "model.uai").unlink()
+    assert_same(read_model(folder), small())
+
+
+def test_names_find_their_model_whatever_both_are_called(folder):
+    files = {
+        "a.uai": (folder / "model.uai").read_bytes(),
+        "b.names.json": (folder / "model.names.json").read_bytes(),
+    }
+    assert read_brought(files).model.labels == small().labels
+    del files["b.names.json"]
+    alone = read_brought(files)
+    assert alone.model.names == ("x0", "x1", "x2")
+    assert "a.names.json" in alone.notes[0]
+
+
+def test_no_way_leads_out_of_an_archive(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content = model_graphml(small())
+    for name in ("../../evil.graphml", "/evil.graphml", "..\\evil.graphml"):
+        assert_same(read_brought({"a.zip": zipped({name: content})}).model, small())
+        assert_same(read_brought({name: content}).model, small())
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_BROUGHT = {
+    "nothing": ({}, "no model in nothing"),
+    "a picture": ({"a.png": b"x"}, "no model in a.png"),
+    "no archive": ({"a.zip": b"PK\x03\x04 and then not"}, "a.zip is no ZIP archive"),
+    "cut archive": ({"a.zip": zipped({"m.uai": b"x" * 999})[:-30]}, "a.zip is no ZIP archive"),
+    "empty archive": ({"a.zip": zipped({"readme.txt": b"x"})}, "a.zip holds no model"),
+    "two models": ({"a.uai": b"1", "b.uai": b"2"}, "2 models, a.uai, b.uai"),
+    "two of a name": ({"a.zip": zipped({"x/m.uai": b"1", "y/m.uai": b"2"})}, "two different files"),
+    "names alone": ({"m.names.json": b"{}"}, "There is no model among m.names.json"),
+    "a bad model": ({"m.uai": b"NONSENSE"}, "m.uai starts with 'NONSENSE'"),
+    "wrong names": (
+        {"m.uai": b"MARKOV 1 2 0", "m.names.json": b"[]"},
+        "m.names.json must hold",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "sentence"), BAD_BROUGHT.values(), ids=BAD_BROUGHT)
+def test_files_without_a_model_are_refused_in_one_sentence(files, sentence):
+    with pytest.raises(InputError, match=sentence) as refused:
+        read_brought(files)
+    assert "graftviz-" not in str(refused.value)  # the folder in which they were looked through
+
+
+def test_an_archive_that_unpacks_beyond_all_bounds_is_refused(monkeypatch):
+    monkeypatch.setattr("graftviz.formats.brought.MAX_BYTES", 1_000_000)
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("m.uai", b"0" * 2_000_000)
+    assert len(bomb.getvalue()) < 10_000
+    with pytest.raises(InputError, match="unpacks to more than 1 MB"):
+        read_brought({"bomb.zip": bomb.getvalue()})
+
+
+@pytest.mark.parametrize("name", ["no.uai", "no.graphml", "no.json", "no.txt"])
+def test_a_file_that_is_not_there_or_no_model_is_named(tmp_path, name):
+    with pytest.raises(InputError, match=name):
+        read_model(tmp_path / name)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no files"):
+        read_model(tmp_path)
+
+
+# Tables
+
+
+@given(models(finite=True))
+def test_edges_and_marginals_read_back_as_they_are(model):
+    texts = "".join((*model.names, *(label for states in model.labels for label in states)))
+    assume(np.abs(model.weights).max(initial=0.0) < 100)
+    assume("\r" not in texts)  # which Python's csv does not quote
+    beliefs = infer(model)
+    edges = list(csv.DictReader(io.StringIO(model_edges_csv(model, beliefs), newline="")))
+    assert [float(row["weight_norm"]) for row in edges] == model.edge_norms().tolist()
+    assert [(row["source"], row["target"]) for row in edges] == [
+        (model.names[i], model.names[j]) for i, j in model.edges.tolist()
+    ]
+    assert all(float(row["mutual_information"]) >= 0 for row in edges)
+    rows = list(csv.DictReader(io.StringIO(marginals_csv(model, beliefs, beliefs), newline="")))
+    flat = np.concatenate(beliefs.node).tolist()
+    assert [float(row["probability"]) for row in rows] == flat
+    assert [float(row["probability_given_evidence"]) for row in rows] == flat
+    assert [row["state"] for row in rows] == [label for states in model.labels for label in states]
+    assert "mutual" not in model_edges_csv(model)
+    assert "given" not in marginals_csv(model, beliefs)
+
+
+# Pictures
+
+
+@given(models(), st.text(max_size=20))
+def test_svg_is_well_formed_and_has_a_line_an_edge(model, title):
+    picture = graph_picture(model)
+    text = graph_svg(picture, model.names, title)
+    assert text == graph_svg(picture, model.names, title)
+    root = ElementTree.fromstring(text)
+    tags = [element.tag.rpartition("}")[2] for element in root]
+    assert tags.count("line") == model.n_edges
+    assert tags.count("circle") == model.n_variables
+    for circle in root.iter("{http://www.w3.org/2000/svg}circle"):
+        assert 0 <= float(circle.get("cx")) <= 1000
+        assert 0 < float(circle.get("r")) < 50
+
+
+def test_svg_tells_kinds_of_edges_apart_by_colour_and_dash():
+    other = PairwiseMRF.from_tables(
+        [np.zeros(2), np.zeros(3), np.zeros(2)],
+        {(0, 2): np.ones((2, 2)), (1, 2): np.ones((3, 2))},
+        names=("rain", "wind", "snow"),
+    )
+    difference = compare_models(small(), other)
+    text = graph_svg(difference_picture(3, difference), small().names, "both")
+    lines = [line for line in text.splitlines() if line.startswith("<line")]
+    assert (
+        len({line.split("stroke-width")[0].split("y2")[1].split(" ", 1)[1] for line in lines}) == 3
+    )
+    assert sum("dasharray" in line for line in lines) == 2
+
+
+def test_viridis_runs_from_dark_to_light():
+    colours = [viridis(share) for share in np.linspace(-0.2, 1.2, 30)]
+    assert colours[0] == "#440154"
+    assert colours[-1] == "#fde725"
+    light = [sum(int(c[k : k + 2], 16) * w for k, w in ((1, 2), (3, 7), (5, 1))) for c in colours]
+    assert light == sorted(light)
+    assert math.isfinite(light[0])
+
+
+# The command line
+
+
+@pytest.mark.parametrize("name", ["m.graphml", "graph.json", "folder", "model.txt"])
+def test_commands_take_a_model_from_any_file(tmp_path, capsys, name):
+    write_uai(small(), tmp_path / "model.uai")
+    path = tmp_path / name
+    contents = {
+        "m.graphml": model_graphml(small()),
+        "graph.json": node_link_json(small()).encode(),
+        "model.txt": (tmp_path / "model.uai").read_bytes(),
+    }
+    if name == "folder":
+        path.mkdir()
+        write_uai(small(), path / "model.uai")
+    else:
+        path.write_bytes(contents[name])
+    for source in (path, tmp_path / "model.uai"):
+        assert main(["local", str(source), "--query", "1"]) == 0
+    told = [
+        json.loads(part) for part in capsys.readouterr().out.replace("}\n{", "}\0{").split("\0")
+    ]
+    assert told[0]["marginal"] == pytest.approx(told[1]["marginal"], abs=1e-12)
+
+
+def test_commands_say_how_a_graph_from_elsewhere_was_understood(tmp_path, capsys):
+    (tmp_path / "g.graphml").write_text(FOREIGN)
+    out = tmp_path / "out"
+    assert main(["infer", str(tmp_path / "g.graphml"), "--method", "exact", "--out", str(out)]) == 0
+    assert "read as an Ising model" in capsys.readouterr().err
+    (tmp_path / "g.graphml").write_text("<graphml/>")
+    assert main(["infer", str(tmp_path / "g.graphml"), "--out", str(tmp_path / "none")]) == 2
+    assert "must hold one graph" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,235 @@
+"""Certified regions of chosen nodes: bounds hold, they follow the step, what they say is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.model import PairwiseMRF
+from graftviz.narrative import region
+from graftviz.narrative.region import certified_region, region_settings, rounded_up
+from graftviz.player.records import answer
+from graftviz.regions import CUTS
+from graftviz.runs import Run
+from graftviz.sampling import joint_probabilities, joint_states
+from graftviz.table import DiscreteTable
+from graftviz.ui.grow import region_answers
+from graftviz.ui.grow.region_answers import RegionAnswers
+
+N = 9
+SLACK = 1e-9  # of floating point
+
+
+def dependent_table(copied: float = 0.6, rows: int = 600) -> DiscreteTable:
+    """Variables of 2 or 3 states in a tree, with a loop: each copies an earlier one, or two."""
+    rng = np.random.default_rng(3)
+    codes = np.zeros((rows, N), dtype=np.int64)
+    for i in range(N):
+        states = 2 + i % 2
+        codes[:, i] = rng.integers(0, states, size=rows)
+        for source in ((i - 1) // 2, i - 3):
+            if i and source >= 0:
+                copies = rng.random(rows) < copied / (1 + (source == i - 3))
+                codes[copies, i] = np.minimum(codes[copies, source], states - 1)
+    return DiscreteTable.from_codes(codes)
+
+
+LEARNERS: dict[str, Learner] = {
+    "paper": BestChoice(preset="paper", lam=1e-3, lam2=0.03, max_edges=14),
+    "strong": BestChoice(preset="paper", lam=1e-4, lam2=1e-4, max_edges=12),
+    "best": BestChoice(),
+    "rows": EdgeGrafting(preset="paper", objective="pseudo-likelihood", lam=2e-3, max_edges=8),
+    "tree": ChowLiu(),
+    "path": NodewiseL1(),
+    "features": FeatureGrafting(),
+}
+
+
+def finished(learner: Learner, table: DiscreteTable) -> Run:
+    run = Run(table, learner, seed=0)
+    while run.advance():
+        pass
+    return run
+
+
+@pytest.fixture(scope="module", params=LEARNERS)
+def run(request: pytest.FixtureRequest) -> Run:
+    return finished(LEARNERS[request.param], dependent_table())
+
+
+def model_at(run: Run, t: int) -> PairwiseMRF:
+    """Return the model of a finished run: of its last step, the one it ended with."""
+    assert run.outcome is not None
+    history = run.outcome.history
+    return history.state_at(len(history.counts) if t == len(run.steps) else t).model
+
+
+def true_marginals(model: PairwiseMRF) -> list[np.ndarray]:
+    states, weights = joint_states(model), joint_probabilities(model)
+    return [
+        np.bincount(codes, weights, minlength=int(size))
+        for codes, size in zip(states, model.cardinalities, strict=True)
+    ]
+
+
+def some_steps(run: Run) -> list[int]:
+    last = len(run.steps)
+    return sorted({0, last // 2, last})
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_no_answer_is_further_from_the_truth_than_its_bound(
+    run: Run, cut: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for most, tolerance in ((3, 0.05), (16, 0.001)):
+        monkeypatch.setattr(region, "MAX_SIZE", most)
+        for t in some_steps(run):
+            truth = true_marginals(model_at(run, t))
+            for i in range(N):
+                told = certified_region(run, i, t, cut=cut, tolerance=tolerance)
+                marginal = np.array(told["marginal"])
+                assert abs(marginal.sum() - 1.0) < 1e-9
+                assert np.abs(marginal - truth[i]).max() <= told["bound"] + SLACK
+                assert len(told["nodes"]) <= most
+                assert told["bound"] == told["bounds"][told["size"] - 1]
+                assert told["bound"] == min(told["bounds"]) or told["verdict"] == "none"
+                assert (told["verdict"] == "certified") == (told["bound"] <= tolerance)
+                assert np.allclose(told["exact"], truth[i], atol=1e-6)
+
+
+def test_the_region_follows_the_step(run: Run) -> None:
+    for t in some_steps(run):
+        edges = {tuple(edge) for edge in model_at(run, t).edges.tolist()}
+        for i in range(N):
+            told = certified_region(run, i, t)
+            nodes = told["nodes"]
+            assert (told["node"], told["t"], nodes[0]) == (i, t, i)
+            assert len(set(nodes)) == len(nodes) == len(told["bounds"])
+            # Every node was joined with one that was there before.
+            for at in range(1, len(nodes)):
+                assert any((min(a, nodes[at]), max(a, nodes[at])) in edges for a in nodes[:at])
+            if t == 0:
+                assert told["headline"].startswith("Certified exactly: it has no edges")
+
+
+def test_a_region_without_a_way_out_is_exact(run: Run) -> None:
+    told = [certified_region(run, i, t) for t in some_steps(run) for i in range(N)]
+    exact = [one for one in told if "no edge leads out" in one["headline"]]
+    for one in exact:
+        assert one["bound"] == 0.0
+        assert np.allclose(one["marginal"], one["exact"], atol=1e-6)
+
+
+def test_what_is_said_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(region, "MAX_SIZE", 3)
+    seen = set()
+    for name, copied in (("paper", 0.3), ("strong", 0.6), ("best", 0.9)):
+        run = finished(LEARNERS[name], dependent_table(copied))
+        for t in some_steps(run):
+            truth = true_marginals(model_at(run, t))
+            for i in range(N):
+                told = certified_region(run, i, t, tolerance=0.02)
+                seen.add(told["verdict"])
+                number = re.search(r"to ±([\d.]+) with (\d+) of 9 variables", told["headline"])
+                if number:
+                    assert told["bound"] <= float(number[1]) <= 1.1 * told["bound"] + 1e-6
+                    assert int(number[2]) == told["size"]
+                if told["verdict"] == "none":
+                    assert ("vacuous" in told["headline"]) == (told["bound"] > 0.99)
+                    assert min(told["bounds"]) >= 0.5
+                off = re.search(r"the region is off by ([\d.e-]+)", told["words"])
+                if off:
+                    error = np.abs(np.array(told["marginal"]) - truth[i]).max()
+                    assert float(off[1]) == pytest.approx(error, rel=0.06)
+    assert {"certified", "bounded"} <= seen
+
+
+def test_regions_have_the_documented_keys() -> None:
+    text = (Path(__file__).resolve().parent.parent / "docs" / "player.md").read_text("utf-8")
+    table = (
+        text.split("`region`, an object of its own")[1].split("| --- | --- |")[1].split("\n\n")[0]
+    )
+    keys = {key for line in table.splitlines() for key in re.findall(r"`(\w+)`", line[:40])}
+    run = finished(LEARNERS["paper"], dependent_table())
+    assert set(certified_region(run, 0, 2)) == keys
+
+
+def test_variables_that_decide_one_another_are_no_trouble() -> None:
+    codes = np.tile(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 1], [2, 2, 0, 0]]), (40, 1))
+    run = finished(ChowLiu(), DiscreteTable.from_codes(codes))
+    assert model_at(run, len(run.steps)).weights.min() < -9
+    for t in range(len(run.steps) + 1):
+        truth = true_marginals(model_at(run, t))
+        for i in range(4):
+            for cut in CUTS:
+                told = answer(run, {"kind": "node", "i": i, "t": t, "region": {"cut": cut}})
+                told = json.loads(json.dumps(told, allow_nan=False))["region"]
+                error = np.abs(np.array(told["marginal"]) - truth[i]).max()
+                assert error <= told["bound"] + 1e-5  # records have six digits
+
+
+@pytest.mark.parametrize("wish", [None, [], {"cut": "saw"}, {"tolerance": "1"}, {"tolerance": 0}])
+def test_a_bad_wish_is_told_beside_what_is_known(wish: Any) -> None:
+    run = finished(LEARNERS["paper"], dependent_table())
+    told = answer(run, {"kind": "node", "i": 2, "t": 3, "region": wish})
+    assert told["region"]["error"].endswith(".")
+    assert told["name"] == run.table.names[2]
+    with pytest.raises(InputError):
+        certified_region(run, 2, 3, **region_settings(wish))
+
+
+def test_bounds_are_rounded_up() -> None:
+    rng = np.random.default_rng(0)
+    for bound in [*10 ** rng.uniform(-8, 0, 300), 0.01, 0.001, 0.5, 0.0999999, 1e-7]:
+        shown = float(rounded_up(bound))
+        assert bound * (1 - 1e-9) <= shown <= 1.1 * bound
+    assert rounded_up(0.0) == "0"
+    assert rounded_up(0.00751) == "0.0076"
+
+
+def test_regions_are_kept_until_the_last_step_has_its_final_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grown: list[int] = []
+
+    def counted(run: Run, question: Any) -> Any:
+        grown.append(question["t"])
+        return answer(run, question)
+
+    monkeypatch.setattr(region_answers, "answer", counted)
+    run = Run(dependent_table(), LEARNERS["best"], seed=0)
+    answers = RegionAnswers(run)
+    wish = {"kind": "node", "i": 1, "t": 1, "region": {"cut": "drop"}}
+    run.advance()
+    monkeypatch.setattr(region_answers, "compiled", _event(False))
+    assert answers.answer(wish)["region"]["again"]
+    assert answers.answer(wish)["name"] == run.table.names[1]
+    monkeypatch.setattr(region_answers, "compiled", _event(True))
+    grown.clear()
+    first = answers.answer(wish)
+    assert answers.answer(dict(wish)) is first
+    assert grown == [1]
+    while run.advance():
+        pass
+    answers.answer({**wish, "t": len(run.steps)})
+    assert grown == [1, len(run.steps)]
+    assert answers.answer(wish)["region"] == first["region"]
+
+
+def _event(is_set: bool) -> Any:
+    event = region_answers.threading.Event()
+    if is_set:
+        event.set()
+    return event

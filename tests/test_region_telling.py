@@ -1,0 +1,171 @@
+"""A region told in words and records: no bound is understated, and no vacuous one is a number."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graftviz.inference import infer
+from graftviz.narrative.regions import (
+    bound_text,
+    change_words,
+    coefficient_words,
+    headline,
+    joining_words,
+    meaning,
+    start_words,
+    stop_words,
+    truth_words,
+)
+from graftviz.player.region_records import (
+    AnsweredStep,
+    bounds_of,
+    curve_record,
+    graph_record,
+    step_records,
+)
+from graftviz.regions import grow_region, region_marginal
+from graftviz.sampling import random_model
+from graftviz.sampling.graphs import grid_graph
+from graftviz.sampling.ising import ising_grid
+from graftviz.ui.session_run import to_json
+
+
+def answered(model: object, query: int, **options: object) -> list[AnsweredStep]:
+    steps = list(grow_region(model, query, **options))  # type: ignore[arg-type]
+    return [AnsweredStep(s, region_marginal(model, s.nodes, query), True) for s in steps]  # type: ignore[arg-type]
+
+
+@given(st.floats(min_value=1e-300, max_value=1.0))
+def test_a_written_bound_never_promises_more_than_was_proven(bound: float) -> None:
+    written = float(bound_text(bound))
+    assert bound * (1.0 - 1e-8) <= written <= min(1.0, 1.11 * bound)
+
+
+def test_headlines_of_all_cases_differ_and_only_certified_ones_say_so() -> None:
+    cases = {
+        "certified": headline(0.0098, 9, 400),
+        "vacuous": headline(None, 9, 400),
+        "useless": headline(0.99, 9, 400, says_nothing=True),
+        "too wide": headline(None, 9, 400, is_exact=False),
+        "complete": headline(0.0, 400, 400),
+    }
+    assert cases["certified"] == "Certified to ±0.0098 after 9 of 400 nodes"
+    assert len(set(cases.values())) == len(cases)
+    assert [name for name, text in cases.items() if text.startswith("Certified")] == ["certified"]
+    assert all("±1" not in text for text in cases.values())
+
+
+def test_the_meaning_names_what_was_not_looked_at() -> None:
+    assert "the 391 nodes outside are like" in meaning(0.01, 9, 400)
+    assert "the 1 node outside is like" in meaning(0.01, 8, 9)
+    assert "not" not in meaning(0.0, 9, 9).split("no other")[0].replace("No", "")
+    assert "turn the answer around" in meaning(None, 3, 9)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expansion", "words"),
+    [
+        ([0.2, 0.1, None], "greedy", "smallest bound (0.1; the next best 0.2)"),
+        ([None, 0.1, None], "greedy", "only this one brings a bound"),
+        ([0.1, 0.2, None], "greedy", "felt most"),
+        ([0.1, None, None], "greedy", "felt most"),
+        ([None, None, None], "greedy", "none of the 3 neighbours is there a bound"),
+        ([None, None, None], "random", "drawn at random from 3 neighbours"),
+        ([None, None, None], "norm", "its edge into the region is the strongest"),
+    ],
+)
+def test_why_a_node_joined(bounds: list[float | None], expansion: str, words: str) -> None:
+    told = joining_words(["a", "b", "c"], 1, [0, 1, 2], bounds, expansion=expansion)
+    assert told.startswith("b joined")
+    assert words in told
+
+
+def test_small_sentences() -> None:
+    assert "no other neighbour" in joining_words(["a"], 0, [0], [None], expansion="greedy")
+    assert "4 edges" in start_words("a", 4)
+    assert "no neighbours" in start_words("a", 0)
+    changes = [change_words(a, b) for a, b in itertools.product([None, 0.2, 0.1], repeat=2)]
+    assert len(set(changes)) == len(changes) - 1  # whatever it was, now it is vacuous again
+    assert change_words(0.0100, 0.00999) == "The bound stays at 0.01."
+    assert stop_words("Why.", [0.3, 0.1]) == "Why."
+    assert "0.1, with the first 2 nodes" in stop_words("Why.", [0.3, 0.1, 0.2])
+    assert "2.1 billion" in truth_words(30, 2.1e9, 2e8)
+    assert "200 million" in truth_words(30, 2.1e9, 2e8)
+    assert "0.60 < 1" in coefficient_words(0.6, 9, 0.01).replace("\u00a0", " ")
+    assert "9 edges" in coefficient_words(0.6, 9, 0.01)
+    assert "dies out with distance" not in coefficient_words(1.4, None, 0.01)
+
+
+def test_records_of_a_region_say_what_the_steps_say() -> None:
+    model = ising_grid(5, 5, field=0.5, coupling=0.6, seed=3)
+    steps = answered(model, 12, tolerance=1e-4, max_size=7)
+    records = json.loads(to_json(step_records(model, steps, expansion="greedy")))
+    assert [record["added"] for record in records] == [step.step.added for step in steps]
+    assert records[0]["added"] == 12
+    for record, step, before in zip(records, steps, [None, *steps], strict=False):
+        assert record["bound"] == pytest.approx(step.step.bound, rel=1e-6)
+        assert record["candidates"] == step.step.candidates.tolist()
+        assert len(record["bounds"]) == len(record["candidates"])
+        assert set(record["boundary"]) <= set(step.step.nodes.tolist())
+        assert np.sum(record["marginal"]) == pytest.approx(1.0)
+        if before is not None:
+            assert record["added"] in before.step.candidates
+            assert model.names[record["added"]] in record["words"]
+
+
+def test_vacuous_bounds_are_null_and_not_certified() -> None:
+    model = random_model(grid_graph(3, 3).edges, [3] * 9, edge_sigma=6.0, seed=1)
+    steps = answered(model, 4, max_size=4)
+    assert any(step.step.is_vacuous for step in steps)
+    for record, step in zip(step_records(model, steps, expansion="greedy"), steps, strict=True):
+        assert (record["bound"] is None) == step.step.is_vacuous
+        assert record["certified"] is (record["bound"] is not None and not step.says_nothing)
+        assert all(b is None or b < 1.0 for b in record["bounds"])
+    assert bounds_of(np.array([0.3, 1.0, np.nan, np.inf])) == [0.3, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("marginal", "bound", "nothing"),
+    [
+        ([0.5, 0.5], 0.49, False),
+        ([0.5, 0.5], 0.5, True),
+        ([0.9, 0.1], 0.89, False),
+        ([1, 0], 0.99, False),
+    ],
+)
+def test_a_bound_says_nothing_when_every_probability_stays_possible(
+    marginal: list[float], bound: float, nothing: bool
+) -> None:
+    first = next(iter(grow_region(ising_grid(2, 2, field=0.1, coupling=0.1), 0)))
+    step = replace(first, bound=bound, is_vacuous=False)
+    assert AnsweredStep(step, np.array(marginal), True).says_nothing is nothing
+    assert AnsweredStep(step, np.array(marginal), False).bound is None
+
+
+def test_errors_are_the_largest_over_the_states_and_within_the_bounds() -> None:
+    model = random_model(grid_graph(3, 3).edges, [2, 3] * 4 + [2], edge_sigma=0.3, seed=2)
+    steps = answered(model, 3, tolerance=0.0, max_size=9)
+    truth = infer(model, "exact").node[3]
+    curve = curve_record("k", "name", 0, steps, truth, chosen=True)
+    for error, step in zip(curve["errors"], steps, strict=True):
+        assert error == pytest.approx(np.abs(step.marginal - truth).max(), rel=1e-6, abs=1e-12)
+        assert error <= step.step.bound + 1e-12
+    assert curve["errors"][-1] == pytest.approx(0.0, abs=1e-12)
+    assert curve_record("k", "name", 0, steps, None, chosen=False)["errors"] is None
+
+
+def test_a_graph_with_zero_potentials_is_plain_json() -> None:
+    model = random_model(grid_graph(2, 2).edges, [2] * 4, seed=0)
+    weights = model.weights.copy()
+    weights[-1] = -np.inf
+    blocked = type(model)(model.cardinalities, model.edges, weights)
+    record = json.loads(to_json(graph_record(blocked, np.zeros((4, 2)), "key", given=True)))
+    assert len(record["norms"]) == len(record["edges"]) == 4
+    assert record["positions"] == [[0, 0]] * 4

@@ -1,0 +1,312 @@
+"""Local marginals: the front door, how regions grow, and what a query costs."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tracemalloc
+
+import naive
+import numpy as np
+import pytest
+from region_cases import ising, random_case
+
+import graftviz as gv
+from graftviz.errors import InputError
+from graftviz.experiments.bench_regions import _torus
+from graftviz.model import PairwiseMRF
+from graftviz.regions import grow_region, local_marginal, region_marginal, region_model, rim_of
+from graftviz.regions.expansion import ExpansionOptions, expansion_steps
+from graftviz.sampling import grid_graph, random_model, scale_free_graph
+
+GRID = random_model(grid_graph(8, 8).edges, [2, 3] * 32, edge_sigma=0.25, seed=1)
+
+
+def test_an_answer_says_what_it_is_and_is_within_its_bound():
+    answer = gv.local_marginal(GRID, 27, tolerance=0.0, max_size=12)
+    truth = gv.infer(GRID, "exact").node[27]
+    assert answer.query == 27
+    assert answer.nodes[0] == 27
+    assert len(set(answer.nodes.tolist())) == len(answer.nodes) == 12
+    assert answer.nodes.tolist() == [step.added for step in answer.history]
+    assert [step.size for step in answer.history] == list(range(1, 13))
+    assert answer.marginal.sum() == pytest.approx(1.0)
+    assert np.abs(answer.marginal - truth).max() <= answer.bound
+    assert answer.bound <= answer.history[-1].bound < answer.history[0].bound
+    assert answer.certified
+    assert not answer.reached_tolerance
+    assert answer.method == "exact"
+    assert "12 variables" in answer.stop_reason
+    assert np.array_equal(answer.marginal, region_marginal(GRID, answer.nodes, 27))
+    with pytest.raises(ValueError, match="read-only"):
+        answer.marginal[0] = 1.0
+
+
+def test_steps_know_boundary_rim_and_candidates():
+    steps = list(grow_region(GRID, 27, tolerance=0.0, max_size=9))
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        inside = set(step.nodes.tolist())
+        around = {i: set(rim_of(GRID, [i]).tolist()) for i in inside}
+        assert step.boundary.tolist() == [i for i in step.nodes.tolist() if around[i] - inside]
+        if following is None:
+            assert len(step.candidates) == len(step.candidate_bounds) == 0
+            assert step.reason
+        else:
+            assert step.candidates.tolist() == rim_of(GRID, step.nodes).tolist()
+            assert following.added in step.candidates
+            assert not step.reason
+
+
+def test_greedy_growth_takes_the_smallest_bound_and_detours_on_plateaus_only():
+    detours = 0
+    for seed in range(4):
+        model = random_model(grid_graph(7, 7).edges, [2] * 49, edge_sigma=0.4, seed=seed)
+        steps = list(grow_region(model, 24, tolerance=0.0, max_size=16))
+        for step, following in itertools.pairwise(steps):
+            bounds = dict(zip(step.candidates.tolist(), step.candidate_bounds, strict=True))
+            assert following.bound <= bounds[following.added] + 1e-9
+            if min(bounds.values()) < 0.99 * step.bound:
+                assert bounds[following.added] == min(bounds.values())
+            else:
+                detours += bounds[following.added] > min(bounds.values())
+    assert detours > 0
+
+
+def test_growth_goes_on_where_every_bound_is_vacuous():
+    edges = grid_graph(5, 5).edges
+    model = ising(25, edges, 100.0, 40.0)
+    steps = list(grow_region(model, 12, max_size=6))
+    assert [step.is_vacuous for step in steps] == [True] * 6
+    answer = local_marginal(model, 12, max_size=6)
+    assert answer.bound == 1.0
+    assert not answer.certified
+    assert "vacuous" in answer.stop_reason
+
+
+def test_baselines_take_any_neighbour_and_the_largest_norm():
+    ways = {
+        tuple(s.added for s in grow_region(GRID, 27, expansion="random", seed=seed, tolerance=0.0))
+        for seed in range(5)
+    }
+    assert len(ways) > 1
+    again = [
+        [s.added for s in grow_region(GRID, 27, expansion="random", seed=3, tolerance=0.0)]
+        for _ in range(2)
+    ]
+    assert again[0] == again[1]
+    norms = GRID.edge_norms()
+    steps = list(grow_region(GRID, 27, expansion="norm", tolerance=0.0, max_size=8))
+    for step, following in itertools.pairwise(steps):
+        assert np.isnan(step.candidate_bounds).all()
+        inside = set(step.nodes.tolist())
+        into = dict.fromkeys(step.candidates.tolist(), 0.0)
+        for (i, j), norm in zip(GRID.edges.tolist(), norms, strict=True):
+            if (i in inside) != (j in inside):
+                into[j if i in inside else i] += norm**2
+        assert into[following.added] == pytest.approx(max(into.values()))
+
+
+def test_a_whole_component_is_answered_exactly():
+    nodes = [np.array([0.3, 0.0]), np.zeros(2), np.zeros(3), np.zeros(2)]
+    pair = np.array([[1.0, 0.0], [0.0, 1.0]])
+    model = PairwiseMRF.from_tables(nodes, {(0, 1): pair, (1, 2): np.ones((2, 3)), (0, 3): pair})
+    answer = local_marginal(model, 0, tolerance=0.0)
+    assert answer.bound == 0.0
+    assert answer.reached_tolerance
+    assert "everything that is connected" in answer.stop_reason
+    assert np.abs(answer.marginal - naive.marginal(model, 0)).max() < 1e-12
+    assert answer.history[-2].candidate_bounds.tolist() == [0.0]
+
+
+def test_growth_stops_at_the_tolerance_and_below_the_threshold():
+    free = local_marginal(GRID, 27, tolerance=0.0, max_size=20)
+    bounds = [step.bound for step in free.history]
+    wanted = bounds[9] * 1.0001
+    first = next(k for k, bound in enumerate(bounds) if bound <= wanted)
+    answer = local_marginal(GRID, 27, tolerance=wanted, max_size=20)
+    assert len(answer.history) == first + 1
+    assert answer.reached_tolerance
+    assert answer.bound <= wanted
+    assert "tolerance" in answer.stop_reason
+    by_threshold = local_marginal(GRID, 27, tolerance=0.0, max_size=20, threshold=0.02)
+    stopped = [step.bound for step in by_threshold.history]
+    assert 1 < len(stopped) < 20
+    assert (np.diff(stopped) <= -0.02 + 1e-9).all()
+    last = by_threshold.history[-1]
+    assert last.candidate_bounds.min() > last.bound - 0.02
+    assert "No variable improves" in by_threshold.stop_reason
+    blind = list(grow_region(GRID, 27, tolerance=0.0, threshold=0.02, expansion="norm"))
+    gains = -np.diff([step.bound for step in blind])
+    assert gains[-1] < 0.02
+    assert (gains[:-1] >= 0.02).all()
+    assert "The last variable" in blind[-1].reason
+    alone = local_marginal(GRID, 27, max_size=1)
+    assert alone.nodes.tolist() == [27]
+    assert "1 variable " in alone.stop_reason
+
+
+def test_evidence_is_taken_in_and_an_observed_query_is_known():
+    evidence = {26: 1, GRID.names[35]: 0, 20: 1}
+    truth = gv.infer(GRID, "exact", evidence=evidence).node
+    for cut in ("drop", "mean-field"):
+        answer = local_marginal(GRID, "x27", evidence=evidence, cut=cut, tolerance=0.0)
+        assert np.abs(answer.marginal - truth[27]).max() <= answer.bound < 0.2
+        assert not set(answer.nodes.tolist()) & {26, 35, 20}
+    observed = local_marginal(GRID, 26, evidence=evidence)
+    assert observed.marginal.tolist() == truth[26].tolist() == [0.0, 1.0]
+    assert observed.bound == 0.0
+    assert observed.certified
+    assert "observed" in observed.stop_reason
+
+
+def test_impossible_evidence_is_refused():
+    zero = np.array([[0.0, 0.0], [0.0, -np.inf]])
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2)] * 3, {(0, 1): zero, (1, 2): np.array([[-np.inf, 0.0], [0.0, 0.0]])}
+    )
+    assert local_marginal(model, 0, evidence={1: 1}).marginal.tolist() == [1.0, 0.0]
+    with pytest.raises(InputError, match="zero"):
+        local_marginal(model, 1, evidence={0: 1, 2: 0})
+
+
+def test_a_region_too_wide_for_memory_is_answered_but_not_certified():
+    edges = [(i, j) for i in range(9) for j in range(i + 1, 9)]
+    model = random_model(np.array(edges), [4] * 9, edge_sigma=0.02, seed=1)
+    answer = local_marginal(model, 0, tolerance=0.0, max_size=8, max_memory=2_000)
+    assert answer.method == "bp"
+    assert answer.bound == 1.0
+    assert not answer.certified
+    assert not answer.reached_tolerance
+    assert "too much memory" in answer.stop_reason
+    assert answer.history[-1].bound < 1.0
+    truth = gv.infer(model, "exact").node[0]
+    assert np.abs(answer.marginal - truth).max() < 0.05
+    assert local_marginal(model, 0, tolerance=0.0, max_size=8).certified
+
+
+def test_of_all_regions_on_the_way_the_one_with_the_smallest_bound_answers():
+    rng = np.random.default_rng(11)
+    shorter = 0
+    for _ in range(150):
+        model = random_case(rng)
+        query = int(rng.integers(model.n_variables))
+        truth = naive.marginal(model, query)
+        if truth is None:
+            continue
+        size = int(rng.integers(2, 6))
+        options = {"tolerance": 0.0, "max_size": size, "expansion": "random"}
+        answer = local_marginal(model, query, **options)
+        grown = list(grow_region(model, query, **options))
+        assert np.abs(answer.marginal - truth).max() <= answer.bound + 1e-12
+        assert answer.bound == min(step.bound for step in grown) == answer.history[-1].bound
+        assert answer.nodes.tolist() == [step.added for step in answer.history]
+        shorter += len(answer.history) < len(grown)
+    assert shorter > 3
+
+
+def test_evidence_that_is_ruled_out_far_from_the_query_is_refused():
+    equal = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    weak = np.array([[0.1, 0.0], [0.0, 0.1]])
+    chain = {(k, k + 1): weak for k in range(20)} | {(20, 21): equal, (21, 22): equal}
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 23, chain)
+    assert local_marginal(model, 0, evidence={20: 1, 22: 1}).certified
+    with pytest.raises(InputError, match="probability zero"):
+        local_marginal(model, 0, evidence={20: 0, 22: 1})
+
+
+@pytest.mark.parametrize("cut", ["drop", "mean-field"])
+def test_same_question_same_answer(cut):
+    first, second = (
+        local_marginal(GRID, 20, cut=cut, tolerance=0.0, max_size=14) for _ in range(2)
+    )
+    assert first.nodes.tolist() == second.nodes.tolist()
+    assert first.bound == second.bound
+    assert (first.marginal == second.marginal).all()
+
+
+def test_hubs_work():
+    n = 220
+    edges = np.vstack([[(0, k) for k in range(1, n)], [(k, k + 1) for k in range(1, n - 1)]])
+    for states in (2, 4):
+        model = random_model(edges, [states] * n, edge_sigma=0.05, seed=2)
+        for query in (0, 7):
+            steps = list(expansion_steps(model, query, ExpansionOptions(max_size=5)))
+            assert all(step.bound < 1.0 for step in steps)
+    truth = gv.infer(model, "exact").node[7]
+    answer = local_marginal(model, 7)
+    assert np.abs(answer.marginal - truth).max() <= answer.bound
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"query": 64}, "64 is not one"),
+        ({"query": -1}, "-1 is not one"),
+        ({"query": "x99"}, "no variable named 'x99'"),
+        ({"cut": "saw"}, "A cut is one of drop, mean-field"),
+        ({"expansion": "largest"}, "one of greedy, random, norm"),
+        ({"tolerance": -0.1}, "tolerance must be at least 0"),
+        ({"tolerance": float("nan")}, "tolerance must be at least 0"),
+        ({"max_size": 0}, "at least one variable"),
+        ({"threshold": -1.0}, "threshold must be at least 0"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"evidence": {70: 0}}, "70 is not one"),
+        ({"evidence": {1: 9}}, "9 is not one"),
+    ],
+)
+def test_bad_questions_are_refused_with_one_sentence(options, told):
+    arguments = {"query": 27, **options}
+    with pytest.raises(InputError, match=told):
+        local_marginal(GRID, **arguments)
+    with pytest.raises(InputError, match=told):
+        grow_region(GRID, **arguments)  # at once, before the first step is asked for
+
+
+def test_bad_regions_are_refused():
+    with pytest.raises(InputError, match="not in the region"):
+        region_marginal(GRID, [1, 2], 27)
+    for nodes in ([], [3, 3]):
+        with pytest.raises(InputError, match="at least one variable, and none twice"):
+            region_model(GRID, nodes)
+    with pytest.raises(InputError, match="A cut is one of"):
+        region_model(GRID, [3], "saw")
+
+
+def cost_of(work):
+    """Return the result, the number of Python calls, and the most memory held at a time."""
+    work()
+    calls = [0]
+    sys.setprofile(lambda *_: calls.__setitem__(0, calls[0] + 1))
+    try:
+        result = work()
+    finally:
+        sys.setprofile(None)
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return result, calls[0], peak
+
+
+@pytest.mark.parametrize("cut", ["drop", "mean-field"])
+def test_a_query_costs_the_same_whatever_the_size_of_the_graph(cut):
+    """The same neighbourhood in a graph a hundred times as large: same steps, calls and memory."""
+    found = []
+    for tiles in (1, 10):
+        model, columns = _torus(tiles, seed=1)
+        query = 12 * columns + 20
+        found.append(cost_of(lambda m=model, q=query: local_marginal(m, q, cut=cut, tolerance=0.0)))
+    (small, few_calls, little), (large, calls, peak) = found
+    assert (small.marginal == large.marginal).all()
+    assert small.bound == large.bound
+    assert [s.bound for s in small.history] == [s.bound for s in large.history]
+    assert calls <= 1.02 * few_calls
+    assert peak <= 1.1 * little + 10_000  # one flag per variable would be 100,000 bytes
+
+
+@pytest.mark.slow
+def test_large_regions_take_seconds():
+    model = random_model(scale_free_graph(3000, 1).edges, [3] * 3000, edge_sigma=0.05, seed=1)
+    answer = local_marginal(model, 1500, tolerance=0.0, max_size=120)
+    assert len(answer.nodes) == 120
+    assert answer.bound < 0.05

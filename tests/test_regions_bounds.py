@@ -1,0 +1,268 @@
+"""Bounds of localized inference: never exceeded, and what the incremental inverse claims."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from region_cases import ising, random_case
+
+from graftviz.errors import InputError
+from graftviz.regions import (
+    decay_rate,
+    distance_bound,
+    dobrushin_coefficient,
+    minimal_radius,
+    region_model,
+    tail_bound,
+)
+from graftviz.regions.comparison import Coefficients, appended, compared_afresh
+from graftviz.regions.cuts import fields_of
+from graftviz.regions.expansion import ExpansionOptions, expansion_steps
+from graftviz.regions.local_model import rim_of
+from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
+from graftviz.regions.newcomers import bound_with, coefficients_with, solve_in_place
+from graftviz.regions.star import ENUMERATION_LIMIT
+from graftviz.regions.survey import coefficients_of_all, survey_of
+from graftviz.sampling import grid_graph, random_model
+
+EXPANSIONS = ("greedy", "greedy", "random", "norm")
+LIMITS = (1, 9, ENUMERATION_LIMIT, ENUMERATION_LIMIT)
+
+
+def check_models(count, seed):
+    """Grow a region in each of many random models; return all ratios of true error to bound."""
+    rng = np.random.default_rng(seed)
+    ratios, models = [], 0
+    while models < count:
+        model = random_case(rng)
+        query = int(rng.integers(model.n_variables))
+        truth = naive.marginal(model, query)
+        if truth is None:
+            continue
+        models += 1
+        options = ExpansionOptions(
+            tolerance=0.0,
+            max_size=int(rng.integers(1, 9)),
+            cut=("drop", "mean-field")[rng.integers(2)],
+            expansion=EXPANSIONS[rng.integers(4)],
+            limit=LIMITS[rng.integers(4)],
+            seed=int(rng.integers(100)),
+        )
+        for step in expansion_steps(model, query, options):
+            assert 0.0 <= step.bound <= 1.0
+            assert step.is_vacuous == (step.bound == 1.0)
+            local = naive.marginal(region_model(model, step.nodes, options.cut), 0)
+            error = float(np.abs(local - truth).max())
+            assert error <= step.bound + 1e-12, (model, query, options, step)
+            ratios.append(error / max(step.bound, 1e-9))
+    return np.array(ratios)
+
+
+def test_the_true_error_never_exceeds_the_bound():
+    """Two thousand models, two to four states, weak to strong, all expansions and both cuts."""
+    ratios = check_models(2_000, seed=20)
+    assert len(ratios) > 4_000
+    assert ratios.max() > 0.99  # the bound is met: it could not be smaller
+    assert (ratios > 0.1).mean() > 0.2
+
+
+@pytest.mark.nightly
+def test_the_true_error_never_exceeds_the_bound_on_many_more_models():
+    for seed in range(100, 120):
+        check_models(2_500, seed)
+
+
+def grown(model, query, size, cut="drop", limit=ENUMERATION_LIMIT):
+    """A comparison grown by hand, one neighbour after the other, and its candidates' bounds."""
+    flat = flat_model(model)
+    nodes = np.array([query])
+    comparison = None
+    while True:
+        inside, rim = members(nodes), rim_of(model, nodes)
+        fields = fields_of(flat, nodes, rim, cut)
+        survey = survey_of(flat, nodes, inside, fields, limit)
+        if comparison is None or cut != "drop":
+            comparison = compared_afresh(Coefficients(*coefficients_of_all(flat, survey, limit)))
+        yield survey, comparison, rim
+        if not len(rim) or len(nodes) == size:
+            return
+        newcomer = int(rim[(7 * len(nodes)) % len(rim)])
+        found = coefficients_with(flat, survey, inside, newcomer, fields, limit)
+        expected, loose = bound_with(comparison, *found)
+        if cut == "drop":
+            touched, rows, perturbation, spread = found
+            comparison = appended(comparison, touched, rows, perturbation, spread, loose)
+            assert comparison.bounds[0] <= expected + 1e-9
+        nodes = np.append(nodes, newcomer)
+
+
+@pytest.mark.parametrize(("strength", "limit"), [(0.15, 4096), (0.6, 4096), (1.5, 4096), (0.6, 1)])
+def test_the_incremental_inverse_is_the_full_one(strength, limit):
+    model = random_model(
+        grid_graph(7, 7).edges, [2, 3, 2, 4, 2, 3, 2] * 7, edge_sigma=strength, seed=1
+    )
+    flat = flat_model(model)
+    kinds = set()
+    for survey, found, _ in grown(model, 24, 40, limit=limit):
+        coefficients = Coefficients(*coefficients_of_all(flat, survey, limit))
+        for mine, whole in zip(found.coefficients, coefficients, strict=True):
+            assert np.allclose(mine, whole, atol=1e-12)
+        rows = np.where(found.loose[:, None], 0.0, coefficients.influence)
+        inverse = np.linalg.inv(np.eye(len(rows)) - rows)
+        assert np.allclose(found.inverse, inverse, rtol=1e-7, atol=1e-9)
+        assert found.inverse.min() > -1e-12
+        constants = np.where(found.loose, coefficients.spread, coefficients.perturbation)
+        assert np.allclose(found.bounds, inverse @ constants, atol=1e-9)
+        assert np.allclose(found.bounds, naive.least_bounds(*coefficients), atol=1e-9)
+        assert np.allclose(found.bounds, compared_afresh(coefficients).bounds, atol=1e-9)
+        kinds |= set(found.loose[:1].tolist()) | set(found.loose.tolist())
+    assert kinds == ({False} if strength == 0.15 else {False, True})
+
+
+def test_without_loose_rows_the_bound_is_that_of_the_paper():
+    """Corollary 2: Σ_j D_qj b_j with D = (I − C)⁻¹ of the local model."""
+    model = random_model(grid_graph(6, 6).edges, [2] * 36, edge_sigma=0.1, seed=2)
+    for _, found, _ in grown(model, 14, 16):
+        influence, perturbation, _ = found.coefficients
+        inverse = np.linalg.inv(np.eye(len(influence)) - influence)
+        assert found.bounds[0] == pytest.approx(inverse[0] @ perturbation, abs=1e-12)
+
+
+@pytest.mark.parametrize("cut", ["drop", "mean-field"])
+@pytest.mark.parametrize("strength", [0.2, 0.8])
+def test_the_bound_with_a_candidate_is_that_of_the_larger_region(cut, strength):
+    model = random_model(grid_graph(5, 5).edges, [3, 2] * 12 + [2], edge_sigma=strength, seed=3)
+    flat = flat_model(model)
+    equal = total = 0
+    for survey, found, rim in grown(model, 12, 14, cut):
+        nodes = survey.nodes
+        fields = fields_of(flat, nodes, rim, cut)
+        for candidate in rim.tolist():
+            changed = coefficients_with(
+                flat, survey, members(nodes), candidate, fields, ENUMERATION_LIMIT
+            )
+            bound, loose = bound_with(found, *changed)
+            touched, rows, perturbation, spread = changed
+            larger = appended(found, touched, rows, perturbation, spread, loose)
+            # Rows elsewhere may change their kind once it has come: that can only help.
+            assert larger.bounds[0] <= bound + 1e-9
+            equal += larger.bounds[0] >= bound - 1e-9
+            total += 1
+            if cut == "drop":
+                both = np.append(nodes, candidate)
+                whole = survey_of(flat, both, members(both), fields, ENUMERATION_LIMIT)
+                wanted = naive.least_bounds(*coefficients_of_all(flat, whole, ENUMERATION_LIMIT))
+                assert larger.bounds[0] == pytest.approx(wanted[0], abs=1e-8)
+    assert equal > 0.8 * total
+
+
+def test_a_small_system_is_solved_as_numpy_does():
+    rng = np.random.default_rng(7)
+    for t in range(1, 9):
+        system, right = rng.normal(size=(t, t)), rng.normal(size=t)
+        wanted = np.linalg.solve(system, right)
+        solve_in_place(system.copy(), right)
+        assert np.allclose(right, wanted)
+    right = np.ones(2)
+    solve_in_place(np.ones((2, 2)), right)
+    assert np.isnan(right).all()
+
+
+def test_a_system_beyond_uniqueness_gives_the_spreads():
+    """Row sums above one: (I − C)⁻¹ has negative entries, and must not be believed."""
+    influence = np.array([[0.0, 0.9, 0.9], [0.9, 0.0, 0.9], [0.9, 0.9, 0.0]])
+    spread = np.array([0.8, 1.0, 1.0])
+    found = compared_afresh(Coefficients(influence, np.array([0.5, 0.5, 1e-10]), spread))
+    assert np.allclose(found.bounds, spread)
+    weak = compared_afresh(
+        Coefficients(0.01 * influence, np.array([0.0, 0.0, 0.1]) + 1e-10, spread)
+    )
+    assert weak.bounds[0] < 0.01
+    assert not weak.loose.any()
+
+
+def test_a_strong_part_far_away_does_not_spoil_the_bound():
+    """A row sum above one behind a weak edge: the paper's inverse says nothing, this bound does."""
+    edges = [(0, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (4, 5), (2, 5), (3, 5)]
+    model = ising(6, edges, [0.05] + [2.0] * 8, 0.0)
+    steps = list(expansion_steps(model, 0, ExpansionOptions(tolerance=0.0, max_size=5)))
+    assert steps[-1].coefficient > 1.0
+    assert all(step.bound < 0.1 for step in steps)
+
+
+# The whole model
+
+
+def region_of_radius(model, query, radius):
+    nodes, front = [query], [query]
+    for _ in range(radius):
+        front = sorted({int(k) for i in front for k in neighbours_of(model, i)} - set(nodes))
+        nodes += front
+    return nodes
+
+
+def test_global_bounds_hold_for_all_radii():
+    rng = np.random.default_rng(8)
+    tight = checked = 0
+    while checked < 150:
+        model = random_case(rng)
+        c = dobrushin_coefficient(model)
+        if not 0.0 < c < 0.95:
+            continue
+        query = int(rng.integers(model.n_variables))
+        truth = naive.marginal(model, query)
+        if truth is None:
+            continue
+        for radius in range(1, 5):
+            nodes = region_of_radius(model, query, radius)
+            if not len(rim_of(model, nodes)):
+                break
+            checked += 1
+            for cut in ("drop", "mean-field"):
+                local = naive.marginal(region_model(model, nodes, cut), 0)
+                error = np.abs(local - truth).max()
+                assert error <= tail_bound(c, radius) + 1e-12
+                tight += error > 0.01 * tail_bound(c, radius)
+            assert tail_bound(c, radius) <= distance_bound(c, radius) + 1e-15
+    assert tight > 5
+
+
+def test_the_distance_bound_is_that_of_the_theorem():
+    for c in (0.01, 0.2, 0.49):
+        beta = decay_rate(c)
+        assert c * math.exp(beta) == pytest.approx(0.5)
+        for distance in range(8):
+            wanted = min(2.0 * math.exp(-beta * distance), 1.0)
+            assert distance_bound(c, distance) == pytest.approx(wanted)
+    assert distance_bound(0.5, 100) == distance_bound(3.0, 100) == 1.0
+    assert tail_bound(0.5, 3) == pytest.approx(0.25)
+    assert tail_bound(1.0, 1000) == tail_bound(2.0, 5) == 1.0
+    assert distance_bound(0.0, 1) == tail_bound(0.0, 1) == 0.0
+
+
+def test_the_minimal_radius_is_the_first_that_suffices():
+    for c in (0.0, 0.05, 0.3, 0.4999, 0.5, 0.9, 1.0, 1.7):
+        for tolerance in (0.9, 0.1, 1e-3, 1e-9):
+            for radius, bound in zip(
+                minimal_radius(c, tolerance), (distance_bound, tail_bound), strict=True
+            ):
+                if radius is None:
+                    assert bound(c, 10_000) > tolerance
+                else:
+                    assert bound(c, radius) <= tolerance
+                    assert radius == 0 or bound(c, radius - 1) > tolerance
+    assert minimal_radius(0.5, 1.0) == (0, 0)
+
+
+@pytest.mark.parametrize("c", [-0.1, math.nan, math.inf])
+def test_a_coefficient_that_is_none_is_refused(c):
+    for bound in (distance_bound, tail_bound, minimal_radius):
+        with pytest.raises(InputError, match="Dobrushin coefficient"):
+            bound(c, 1)
+    with pytest.raises(InputError, match="distance must be at least 0"):
+        tail_bound(0.5, -1)
+    with pytest.raises(InputError, match="must be above 0"):
+        minimal_radius(0.5, 0.0)

@@ -1,0 +1,578 @@
+"""The Inspect page's settings, sources, answers and address, without Streamlit."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba.core.dispatcher import Dispatcher
+
+from graftviz.datasets import dataset_keys, load_dataset, model_path
+from graftviz.errors import InputError
+from graftviz.formats.model_records import ModelFile
+from graftviz.formats.models import read_model
+from graftviz.inference import infer
+from graftviz.inspection import graph_picture
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.model import PairwiseMRF
+from graftviz.options import option_specs
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.inspect import work as inspect_work
+from graftviz.ui.inspect.component import GraphLook, graph_message
+from graftviz.ui.inspect.files import FILES, Shown, build_file
+from graftviz.ui.inspect.selection import state_names
+from graftviz.ui.inspect.source import fingerprint_of
+from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.inspect.tables import edge_frame, matching, node_frame
+from graftviz.ui.inspect.url import (
+    FILE,
+    LEARNED,
+    OWN_KEYS,
+    TRUE,
+    InspectSettings,
+    SourceSettings,
+    parse_inspection,
+    write_inspection,
+)
+from graftviz.ui.inspect.work import AUTOMATIC, METHODS, Answer, Desk, answer_steps
+from graftviz.ui.material import prepare
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
+
+LEARNERS = {name: learner_class(name) for name in learner_names()}
+VOCABULARY = Vocabulary(dataset_keys(), LEARNERS, "karate", "best-choice")
+SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    pool = Scheduler(2)
+    yield pool
+    pool.close()
+
+
+def load(key: str, seed: int) -> Any:
+    return prepare(load_dataset(key), seed)
+
+
+@pytest.fixture
+def grow(scheduler: Scheduler) -> GrowState:
+    return GrowState(VOCABULARY, load, scheduler)
+
+
+@pytest.fixture
+def state(scheduler: Scheduler) -> InspectState:
+    return InspectState(VOCABULARY, load, scheduler, lambda: None)
+
+
+def pair_model(coupling: float = 1.0, n: int = 4, states: int = 2) -> PairwiseMRF:
+    return PairwiseMRF.from_tables(
+        [np.zeros(states)] * n,
+        {(i, i + 1): coupling * np.eye(states) for i in range(n - 1)},
+        names=tuple("abcdefgh"[:n]),
+    )
+
+
+def bring(state: InspectState, model: PairwiseMRF) -> None:
+    state.first.choose_kind(FILE)
+    state.first.accept("m.uai", ModelFile(model))
+    state.refresh()
+    state.settle()
+
+
+def settled(state: InspectState) -> None:
+    """Wait for the models the settings describe."""
+    give_up = time.monotonic() + SOON
+    while True:
+        state.refresh()
+        if not state.first.learning and not (state.compares and state.second.learning):
+            break
+        assert time.monotonic() < give_up
+    state.settle()
+
+
+# The address
+
+
+def test_no_option_has_the_name_of_a_key_of_the_page() -> None:
+    names = {spec.name for cls in (*LEARNERS.values(), UploadOptions) for spec in option_specs(cls)}
+    assert not names & set(OWN_KEYS)
+
+
+sources = st.one_of(
+    st.builds(
+        lambda data, learner, seed, step, lam: SourceSettings(
+            LEARNED, Settings(data, learner, {} if lam is None else {"lam": lam}, seed, step)
+        ),
+        st.sampled_from(dataset_keys()),
+        st.sampled_from(["best-choice", "first-hit", "nodewise-l1"]),
+        st.integers(0, 9),
+        st.integers(0, 99),
+        st.sampled_from([None, 0.01, 0.5]),
+    ),
+    st.builds(
+        lambda data: SourceSettings(TRUE, Settings(data, "best-choice")),
+        st.sampled_from(dataset_keys()),
+    ),
+    st.builds(
+        lambda digits: SourceSettings(FILE, Settings("karate", "best-choice"), digits),
+        st.text("0123456789abcdef", min_size=16, max_size=16),
+    ),
+)
+nodes = st.one_of(st.none(), st.integers(0, 9999))
+
+
+@given(
+    sources,
+    st.one_of(st.none(), sources),
+    nodes,
+    st.dictionaries(st.integers(0, 999), st.integers(0, 9), max_size=4),
+    st.sampled_from(METHODS),
+)
+def test_an_address_reads_back_as_it_was(first, second, node, evidence, method) -> None:
+    edge = (3, 7) if node is None else None
+    settings = InspectSettings(first, second, node, edge, evidence, method)
+    query = write_inspection(settings, VOCABULARY)
+    parsed = parse_inspection(query, VOCABULARY)
+    assert parsed.complaints == ()
+    assert write_inspection(parsed.settings, VOCABULARY) == query
+    again = parsed.settings
+    assert (again.node, again.edge, again.method) == (node, edge, method)
+    assert list(again.evidence.items()) == list(evidence.items())
+    assert again.first == first
+    assert again.second == second
+
+
+BAD_LINKS = {
+    "model": ("<b>", "A model is true"),
+    "node": ("-1", "given by its number"),
+    "edge": ("3-3", "written as 3-7"),
+    "evidence": ("a:b", "written as variable:state"),
+    "method": ("magic", "computed by automatic"),
+    "with": ("learner=nobody", "Of the model to compare with: There is no learner"),
+    "unheard": ("1", "no setting 'unheard'"),
+}
+
+
+@pytest.mark.parametrize("key", BAD_LINKS)
+def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
+    text, sentence = BAD_LINKS[key]
+    parsed = parse_inspection({key: text, "data": "grid-8x8"}, VOCABULARY)
+    assert len(parsed.complaints) == 1
+    assert sentence in parsed.complaints[0]
+    assert parsed.settings.first.learned.data == "grid-8x8"
+    assert parsed.settings.node is parsed.settings.edge is None
+
+
+@given(st.dictionaries(st.sampled_from((*OWN_KEYS, "data", "step", "x")), st.text(max_size=40)))
+def test_no_link_raises(query: dict[str, str]) -> None:
+    parsed = parse_inspection(query, VOCABULARY)
+    assert all(len(sentence) < 600 for sentence in parsed.complaints)
+    write_inspection(parsed.settings, VOCABULARY)
+
+
+# Sources
+
+
+def test_the_run_of_the_grow_page_is_inspected_at_the_step_it_shows(
+    grow: GrowState, scheduler: Scheduler
+) -> None:
+    state = InspectState(VOCABULARY, load, scheduler, lambda: grow)
+    grow.choose_option("alpha", 0.5)
+    grow.refresh()
+    grow.look_at(5)
+    state.follow({})
+    settled(state)
+    run = grow.run
+    assert run is not None
+    assert state.first.run is run
+    assert state.first.learned.run is None  # nothing was learned again
+    step = run.recorder.run.steps[4]
+    assert state.loaded is not None
+    assert state.loaded.model.weights.tolist() == step.model().weights.tolist()
+    assert state.loaded.title.endswith("step 5")
+    assert len(state.loaded.steps or ()) == state.loaded.model.n_edges
+    # The same link somewhere else learns the same model.
+    link = state.link()
+    assert link == {"alpha": "0.5", "step": "5"}
+    stranger = InspectState(VOCABULARY, load, scheduler, lambda: None)
+    stranger.follow(link)
+    settled(stranger)
+    assert stranger.loaded is not None
+    assert stranger.loaded.fingerprint == state.loaded.fingerprint
+    # Once the Grow page shows another run, that one is offered.
+    assert not state.can_take_grow
+    grow.choose_data("grid-8x8")
+    grow.refresh()
+    assert state.can_take_grow
+    state.take_grow()
+    settled(state)
+    assert state.loaded.model.n_variables == 64
+
+
+def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> None:
+    state.follow({"data": "karate", "learner": "chow-liu"})
+    settled(state)
+    assert state.loaded is not None
+    assert state.loaded.model.n_edges == 33
+    run = state.first.run
+    assert run is not None
+    assert run.ended
+    state.first.choose_step(3)
+    settled(state)
+    assert state.loaded.title.endswith("step 3")
+    state.follow({"data": "karate", "learner": "chow-liu", "step": "99999"})
+    settled(state)
+    assert state.loaded.model.n_edges == 33
+
+
+def test_the_true_model_of_a_sample(state: InspectState) -> None:
+    state.follow({"model": "true", "data": "scale-free-60"})
+    settled(state)
+    path = model_path("scale-free-60")
+    assert path is not None
+    assert state.loaded is not None
+    assert state.loaded.fingerprint == fingerprint_of(read_model(path))
+    # Nobody knows the true model of handwritten digits; the model from before stays.
+    state.follow({"model": "true", "data": "digits-2"})
+    state.refresh()
+    assert "Nobody knows the true model" in state.first.problem
+    assert state.loaded.model.n_variables == 60
+    state.first.choose_kind(TRUE)
+    state.refresh()
+    assert state.first.problem == ""
+
+
+def test_somebodys_own_table_is_borrowed_from_the_grow_page(
+    grow: GrowState, scheduler: Scheduler
+) -> None:
+    state = InspectState(VOCABULARY, load, scheduler, lambda: grow)
+    link = {"data": "upload", "fingerprint": "0123456789abcdef", "learner": "chow-liu"}
+    state.follow(link)
+    state.refresh()
+    assert state.loaded is None
+    assert "Bring the table to the Grow page first" in state.first.problem
+    grow.choose_data("upload")
+    grow.accept(lambda seed: load("karate", seed), "f" * 16)
+    state.refresh()
+    assert "learned from another table" in state.first.problem
+    grow.accept(lambda seed: load("karate", seed), "0123456789abcdef")
+    settled(state)
+    assert state.first.problem == ""
+    assert state.loaded is not None
+    assert state.loaded.model.n_variables == 34
+    assert state.link() == link
+    # It can be chosen too, once it is there.
+    state.first.choose_data("grid-8x8")
+    assert state.first.has_table
+    state.first.choose_data("upload")
+    settled(state)
+    assert state.link() == link
+
+
+def test_a_file_has_to_be_the_one_of_the_link(state: InspectState) -> None:
+    model = pair_model()
+    state.follow({"model": fingerprint_of(model), "node": "2", "evidence": "0:1"})
+    state.refresh()
+    assert state.loaded is None
+    with pytest.raises(InputError, match="does not hold the model this link was made with"):
+        state.first.accept("other.uai", ModelFile(pair_model(2.0)))
+    assert state.loaded is None
+    state.first.accept("m.uai", ModelFile(model))
+    state.settle()
+    assert state.loaded is not None
+    assert (state.node, state.evidence) == (2, {0: 1})
+    assert state.link() == {"model": fingerprint_of(model), "node": "2", "evidence": "0:1"}
+
+
+def test_another_file_will_do_if_asked_for(state: InspectState) -> None:
+    state.follow({"model": "0" * 16})
+    state.first.accept("m.uai", ModelFile(pair_model()), any_file=True)
+    assert state.loaded is not None
+    assert state.link()["model"] == fingerprint_of(pair_model())
+
+
+def test_fingerprints_are_of_everything() -> None:
+    model = pair_model()
+    others = [
+        pair_model(2.0),
+        pair_model(n=5),
+        pair_model(states=3),
+        PairwiseMRF(model.cardinalities, model.edges, model.weights),
+        PairwiseMRF(
+            model.cardinalities, model.edges, model.weights, model.names, (("x", "y"),) * 4
+        ),
+    ]
+    prints = {fingerprint_of(each) for each in (model, *others)}
+    assert len(prints) == 1 + len(others)
+    assert fingerprint_of(pair_model()) == fingerprint_of(model)
+
+
+# Selection and evidence
+
+
+def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) -> None:
+    state.follow({"node": "9", "evidence": "0:1,1:7,99:0"})
+    bring(state, pair_model())
+    assert state.node is None
+    assert state.evidence == {0: 1}
+    assert len(state.complaints) == 3
+    state.select_edge(2, 0)
+    state.settle()
+    assert state.edge is None
+    assert "no edge a – c" in state.complaints[0]
+    state.select_edge(2, 1)
+    state.settle()
+    assert state.edge == (1, 2)
+    assert state.edge_number((1, 2)) == 1
+
+
+def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:
+    bring(state, pair_model())
+    state.observe(0, 1)
+    state.select_node(2)
+    bring(state, pair_model(0.5))
+    assert (state.node, state.evidence) == (2, {0: 1})
+    bring(state, pair_model(n=6))
+    assert (state.node, state.evidence) == (None, {})
+
+
+def test_posteriors_follow_the_evidence(state: InspectState) -> None:
+    model = pair_model(0.7)
+    bring(state, model)
+    assert state.answer(SOON)
+    assert state.before is not None
+    assert state.before.beliefs is not None
+    assert np.allclose(state.before.beliefs.node[3], 0.5)
+    assert state.after is None
+    state.observe(0, 1)
+    assert state.answer(SOON)
+    assert state.after is not None
+    assert state.after.beliefs is not None
+    assert state.after.beliefs.method == "exact"
+    expected = infer(model, evidence={0: 1}).node  # a chain: belief propagation is exact
+    for got, wanted in zip(state.after.beliefs.node, expected, strict=True):
+        assert np.allclose(got, wanted, atol=1e-8)
+    state.observe(0, None)
+    assert state.answer(SOON)
+    assert state.after is None
+
+
+def test_contradictory_evidence_is_said_and_the_rest_is_kept(state: InspectState) -> None:
+    hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.zeros((2, 2))}, names=("a", "b", "c")
+    )
+    for method in METHODS:
+        bring(state, model)
+        state.choose_method(method)
+        state.forget_evidence()
+        for i, k in ((2, 1), (0, 1), (1, 0)):
+            state.observe(i, k)
+        assert state.answer(SOON)
+        assert list(state.evidence.items()) == [(2, 1), (0, 1)], method
+        assert state.complaints == [
+            "b = 0 has probability zero together with the other evidence; it was left out and "
+            "the rest is kept."
+        ]
+        assert state.after is not None
+        assert state.after.beliefs is not None
+        assert np.allclose(state.after.beliefs.node[1], [0.0, 1.0], atol=1e-6)
+
+
+def test_a_model_of_probability_zero_is_said(state: InspectState) -> None:
+    never = np.full((2, 2), -np.inf)
+    bring(state, PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): never}))
+    assert state.answer(SOON)
+    assert "Every joint state of this model has probability zero" in state.problem
+
+
+def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
+    state: InspectState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_work, "MOST_ENTRIES", 10)
+    bring(state, pair_model(0.3, n=8))
+    assert state.answer(SOON)
+    assert state.before is not None
+    assert state.before.beliefs is not None
+    assert state.before.beliefs.method == "bp"
+    assert "exact inference would go through" in state.before.reason
+    state.choose_method("exact")
+    assert state.answer(SOON)
+    assert state.before.beliefs.method == "exact"
+    assert state.before.reason == ""
+
+
+def test_nothing_is_computed_twice(scheduler: Scheduler) -> None:
+    drawn: list[int] = []
+
+    def values() -> Iterator[int]:
+        drawn.append(1)
+        yield 7
+
+    desk: Desk[int] = Desk(scheduler)
+    assert desk.known("q") is None
+    for _ in range(3):
+        work = desk.ask("q", values(), SOON)
+        assert work.latest == 7
+    assert drawn == [1]
+    assert desk.known("q") is work
+
+
+def test_every_method_answers() -> None:
+    model = pair_model(0.4)
+    for method in METHODS:
+        *waits, answer = answer_steps(model, {0: 1}, method)
+        assert set(waits) == {None}
+        assert isinstance(answer, Answer)
+        assert answer.beliefs is not None
+        assert np.allclose([p.sum() for p in answer.beliefs.node], 1.0)
+    assert METHODS[0] == AUTOMATIC
+
+
+def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) -> None:
+    bring(state, pair_model(0.3, n=8))
+    state.select_node(3)
+    assert state.region is None
+    state.certify()
+    work = state.region
+    assert work is not None
+    assert work.wait(SOON)
+    assert work.latest is not None
+    assert state.answer(SOON)
+    assert state.before is not None
+    assert state.before.beliefs is not None
+    gap = np.abs(work.latest.marginal - state.before.beliefs.node[3]).max()
+    assert gap <= work.latest.bound
+    state.select_node(2)
+    assert state.region is None
+
+
+# Comparison
+
+
+def test_the_first_partner_is_the_truth_or_the_best_tree(state: InspectState) -> None:
+    state.follow({"data": "scale-free-60", "learner": "chow-liu"})
+    settled(state)
+    state.compare(True)
+    assert state.second.kind == TRUE
+    settled(state)
+    difference, trouble = state.difference()
+    assert trouble == ""
+    assert difference is not None
+    assert difference.count("common") + difference.count("lost") == state.loaded.model.n_edges
+    assert state.link()["with"] == "model=true;data=scale-free-60"
+    picture = state.picture(difference)
+    assert picture.places.tolist() == state.picture(None).places.tolist()
+
+
+def test_models_that_have_nothing_in_common_are_said_to(state: InspectState) -> None:
+    bring(state, pair_model())
+    state.compare(True)
+    state.second.choose_kind(FILE)
+    state.second.accept("other.uai", ModelFile(PairwiseMRF.from_tables([np.zeros(2)] * 9, {})))
+    difference, trouble = state.difference()
+    assert difference is None
+    assert "nothing to compare" in trouble
+
+
+# Tables, files, the message to the browser
+
+
+def test_tables_have_a_row_for_everything() -> None:
+    model = pair_model(0.5)
+    before, after = infer(model), infer(model, evidence={0: 1})
+    frame = node_frame(model, before, after)
+    assert frame["variable"].tolist() == list("abcd")
+    assert frame["degree"].tolist() == [1, 2, 2, 1]
+    assert frame["strongest partner"].tolist()[0] == "b"
+    assert frame["change"].tolist()[0] == pytest.approx(0.5)
+    assert frame["entropy"].tolist()[0] == pytest.approx(0.0)
+    assert frame["posterior: most likely"].tolist()[0] == "1 (1.00)"
+    assert list(node_frame(model).columns[:3]) == ["variable", "degree", "rank"]
+    alone = node_frame(PairwiseMRF.from_tables([np.zeros(2)], {}))
+    assert alone["strongest partner"].tolist() == [""]
+    edges = edge_frame(model, before)
+    assert list(zip(edges["source"], edges["target"], strict=True)) == [
+        ("a", "b"),
+        ("b", "c"),
+        ("c", "d"),
+    ]
+    assert (edges["mutual information"] > 0).all()
+
+
+def test_searching_finds_parts_of_names_in_any_case() -> None:
+    names = ["Valjean", "Javert", "Cosette"]
+    assert matching([names], "JAV").tolist() == [1]
+    assert matching([names], " ").tolist() == [0, 1, 2]
+    assert matching([names, ["a", "b", "valley"]], "val").tolist() == [0, 2]
+    assert matching([names], "nobody").tolist() == []
+
+
+def test_states_of_the_same_name_stay_apart() -> None:
+    assert state_names(("no", "yes")) == ["no", "yes"]
+    for labels in (("a", "a"), ("x" * 30 + "1", "x" * 30 + "2"), ("", " ", "(empty)")):
+        names = state_names(labels)
+        assert len(set(names)) == len(labels)
+        assert all(len(name) < 30 for name in names)
+
+
+def test_every_file_is_built(state: InspectState) -> None:
+    bring(state, pair_model())
+    state.answer(SOON)
+    assert state.loaded is not None
+    assert state.before is not None
+    shown = Shown(state.loaded, state.picture(None), state.before.beliefs, None)
+    contents = {kind.name: build_file(shown, kind) for kind in FILES}
+    assert all(contents.values())
+    assert len(contents) == len(FILES)
+    nothing_known = Shown(state.loaded, state.picture(None), None, None)
+    for kind in FILES:
+        build_file(nothing_known, kind)
+
+
+def test_the_message_to_the_browser_is_plain_json() -> None:
+    model = pair_model()
+    state_names = ("<script>", "\ud800", "c", "d")
+    picture = graph_picture(model)
+    look = GraphLook(np.zeros(4), "low", "high", (), [""] * 4, {1: "yes"}, [0], "words")
+    message = graph_message("token", picture, state_names, look, selected=(0, 1))
+    assert '"selected":{"kind":"edge","i":0,"j":1}' in message
+    assert '"observed":{"1":"yes"}' in message
+    message.encode("utf-8", "replace")
+    assert '"selected":null' in graph_message("token", picture, state_names, look)
+
+
+def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
+    def signatures() -> dict[str, int]:
+        kernels = {
+            f"{name}.{value.py_func.__name__}": len(value.signatures)
+            for name, module in list(sys.modules.items())
+            if name.startswith(("graftviz.inference", "graftviz.regions"))
+            for value in list(vars(module).values())
+            if isinstance(value, Dispatcher)
+        }
+        assert kernels
+        return kernels
+
+    for job in inspect_work.inspect_jobs():
+        job()
+    before = signatures()
+    rng = np.random.default_rng(3)
+    sizes = [1, 4, 2, 3, 2, 5]
+    hard = np.where(rng.random((4, 2)) < 0.3, -np.inf, rng.normal(size=(4, 2)))
+    other = PairwiseMRF.from_tables(
+        [rng.normal(size=s) for s in sizes],
+        {(1, 2): hard, (2, 3): rng.normal(size=(2, 3)), (1, 3): rng.normal(size=(4, 3))},
+    )
+    for method in METHODS:
+        for evidence in ({}, {1: 2, 4: 0}):
+            assert list(answer_steps(other, evidence, method))
+    assert list(inspect_work.region_steps(other, {4: 1}, 2))
+    assert signatures() == before

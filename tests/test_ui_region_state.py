@@ -1,0 +1,226 @@
+"""What a visitor of the Regions page has in hand: links, queries, models that cannot be used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.model import PairwiseMRF
+from graftviz.ui.regions.models import (
+    ShownModel,
+    brought_model,
+    check_size,
+    grid_model,
+    promising_query,
+)
+from graftviz.ui.regions.options import GRID, RUN, RegionOptions
+from graftviz.ui.regions.rules import named_rules, rule_choices
+from graftviz.ui.regions.state import RegionState
+from graftviz.ui.url_state import UPLOAD
+
+
+def load(state: RegionState) -> ShownModel | None:
+    options = state.options
+    if options.data == GRID:
+        return grid_model(options.side, options.t1, options.t2, options.seed)
+    if options.data == UPLOAD:
+        return state.uploaded
+    raise InputError(f"{options.data} cannot be had")
+
+
+def opened(**query: str) -> RegionState:
+    state = RegionState(load)
+    state.follow(query)
+    state.refresh()
+    return state
+
+
+def test_a_link_gives_back_what_it_was_made_of() -> None:
+    state = opened()
+    assert state.link() == {}
+    choices = {"side": 6, "t1": 0.25, "t2": 0.4, "seed": 3, "query": 7, "expansion": "norm"}
+    for name, value in {**choices, "cut": "mean-field", "tolerance": 0.02, "size": 9}.items():
+        state.choose(name, value)
+    state.choose("step", 4)
+    state.choose("state", 0)
+    again = opened(**state.link())
+    assert again.options == state.options
+    assert again.link() == state.link()
+    assert again.complaints == ()
+
+
+def test_a_link_with_nothing_but_a_step_is_followed_when_the_page_opens() -> None:
+    state = opened(step="5")
+    assert state.options.step == 5
+    # Later it is the browser itself that writes the step; the page is told another way.
+    state.choose("t2", 0.5)
+    state.follow({"step": "6"})
+    assert (state.options.t2, state.options.step) == (0.5, 5)
+
+
+def test_a_link_is_a_visit_and_an_address_of_ours_is_none() -> None:
+    state = opened(t2="0.4")
+    visit = state.visit
+    state.follow(state.link())
+    state.choose("t1", 0.3)
+    state.follow({"t2": "0.4"})
+    assert (state.visit, state.options.t1) == (visit, 0.3)
+    state.follow({"t2": "0.5"})
+    assert state.visit == visit + 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"side": "31"},
+        {"t1": "nan"},
+        {"t2": "-0.1"},
+        {"query": "r1c1"},
+        {"expansion": "best"},
+        {"tolerance": "0"},
+        {"data": "../etc"},
+        {"step": "-1"},
+        {"run": "data=karate"},
+        {"fingerprint": "0123456789abcdef"},
+        {"data": UPLOAD, "fingerprint": "<script>"},
+        {"data": RUN, "run": "x" * 601},
+        {"nonsense": "1"},
+    ],
+)
+def test_what_cannot_be_used_costs_one_sentence(query: dict[str, str]) -> None:
+    state = RegionState(load)
+    state.follow(query)
+    assert len(state.complaints) == 1
+    state.choose("size", 8)
+    assert state.complaints == ()
+
+
+def test_a_query_or_state_the_model_does_not_have_is_left_out_in_words() -> None:
+    state = opened(side="3", query="9", state="5")
+    assert state.query == 4
+    assert state.options.query is None
+    assert state.options.state is None
+    assert "0 … 8" in state.complaints[0]
+
+
+def test_a_query_is_asked_by_name_or_number() -> None:
+    state = opened(side="4")
+    state.ask("r2c3")
+    assert (state.query, state.options.step) == (11, None)
+    state.ask(" 5 ")
+    assert state.query == 5
+    for bad in ("r9c9", "16", "-1", "", "5.5", "99999999999999999999"):
+        state.ask(bad)
+        assert state.query == 5
+        assert len(state.complaints) == 1
+    state.ask("0")
+    assert (state.query, state.complaints) == (0, ())
+
+
+def test_another_query_grows_from_its_start() -> None:
+    state = opened(step="3", state="0")
+    state.choose("t2", 0.5)
+    assert state.options.step == 3
+    state.choose("query", 7)
+    assert (state.options.step, state.options.state) == (None, None)
+    state.choose("data", UPLOAD)
+    assert state.options.query is None
+
+
+def test_a_model_that_cannot_be_had_leaves_the_last_one_on_show() -> None:
+    state = opened(side="4")
+    shown = state.shown
+    state.choose("data", "karate")
+    assert state.refresh() is shown
+    assert "karate" in state.problem
+    state.choose("data", GRID)
+    state.refresh()
+    assert state.problem == ""
+
+
+def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
+    state = opened(data=UPLOAD)
+    assert state.shown is None
+    text = b"MARKOV\n3\n2 3 2\n2\n2 0 1\n2 1 2\n6\n1 2 3 4 5 6\n6\n1 2 3 4 5 6\n"
+    state.accept(brought_model({"small.uai": text}))
+    shown = state.refresh()
+    assert shown is not None
+    assert shown.model.n_variables == 3
+    assert state.link() == {"data": UPLOAD, "fingerprint": state.fingerprint}
+    assert len(state.fingerprint) == 16
+
+
+def test_a_weighted_graph_is_an_ising_model() -> None:
+    nodes = "".join(f'<node id="{name}"/>' for name in "abc")
+    edges = "".join(
+        f'<edge source="{i}" target="{j}"><data key="w">0.5</data></edge>' for i, j in ("ab", "bc")
+    )
+    text = (
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="w" for="edge" '
+        f'attr.name="weight" attr.type="double"/><graph edgedefault="undirected">{nodes}{edges}'
+        "</graph></graphml>"
+    )
+    shown = brought_model({"friends.graphml": text.encode()})
+    assert shown.model.names == ("a", "b", "c")
+    assert shown.usual_query == 1
+    assert "Ising" in shown.note
+    assert shown.positions.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.uai": b"MARKOV\n2\n2 2\n1\n2 0 5\n4\n1 1 1 1\n"},
+        {"a.uai": b"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 1 1"},
+        {"a.uai": b"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 -1 1 nan"},
+        {"a.uai": b"\xff\xfe\x00"},
+        {"a.graphml": b"<graphml>"},
+        {"a.zip": b"PK"},
+        {"notes.txt": b"hello"},
+    ],
+)
+def test_bad_files_are_refused_in_one_sentence(files: dict[str, bytes]) -> None:
+    with pytest.raises(InputError) as refusal:
+        brought_model(files)
+    assert str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_model_too_large_to_be_drawn_names_the_command_line() -> None:
+    chain = np.stack([np.arange(3999), np.arange(1, 4000)], axis=1)
+    model = grid_model(2, 1.0, 1.0, 0).model
+    large = type(model)(np.full(4000, 1), chain, np.zeros(4000 + 3999))
+    with pytest.raises(InputError, match="graftviz local"):
+        check_size(large)
+
+
+def test_strengths_do_not_change_the_picture_and_the_seed_does() -> None:
+    one, other = grid_model(5, 0.2, 0.3, 1), grid_model(5, 0.9, 0.1, 1)
+    assert one.picture == other.picture
+    assert one.identity != other.identity
+    relative = [m.model.edge_norms() / m.model.edge_norms().max() for m in (one, other)]
+    np.testing.assert_allclose(*relative)
+    assert grid_model(5, 0.2, 0.3, 2).picture != one.picture
+    assert one.usual_query == 12
+
+
+def test_the_first_query_is_one_about_which_something_can_be_promised() -> None:
+    # A chain of strong edges, 0 – 1 – 2, and one of weak ones, 3 – 4 – 5.
+    tables = {(0, 1): 3.0, (1, 2): 3.0, (3, 4): 0.2, (4, 5): 0.2}
+    edges = {pair: np.array([[w, -w], [-w, w]]) for pair, w in tables.items()}
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 6, edges)
+    assert promising_query(model) == 4
+    assert promising_query(PairwiseMRF.from_tables([np.zeros(2)] * 3, {})) == 0
+
+
+@pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
+@pytest.mark.parametrize("cut", ["drop", "mean-field"])
+def test_four_rules_are_compared_and_the_chosen_one_is_among_them(expansion: str, cut: str) -> None:
+    options = RegionOptions(expansion=expansion, cut=cut)
+    choices = rule_choices(options)
+    assert len(set(choices)) == 4
+    assert (expansion, cut) in choices
+    names = named_rules(options)
+    assert list(names) == list(choices)
+    assert len({rule["name"] for rule in names.values()}) == 4
