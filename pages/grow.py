@@ -5,6 +5,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.ui.engine_panel import engine_is_ready, show_engine
 from graftviz.ui.grow.compare_panel import show_comparison
+from graftviz.ui.grow.component import PLAYER
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     show_actions,
@@ -15,7 +16,6 @@ from graftviz.ui.grow.panels import (
     show_toolbar,
 )
 from graftviz.ui.grow.path_panel import show_path
-from graftviz.ui.grow.player_component import load_player
 from graftviz.ui.grow.stability_panel import show_stability
 from graftviz.ui.services import comes_from_another_page, grow_state, warm_up
 
@@ -44,7 +44,7 @@ if engine_is_ready(engine):
         show_stability(state)
     show_path(state)
     live_player(state, new_run=is_new_run)
-    load_player()
+    PLAYER.load()
     with toolbar:
         show_toolbar(state)
         show_engine(engine)

@@ -5,7 +5,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.race.component import load_race
+from graftviz.ui.race.component import RACE
 from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
     show_race_choices,
@@ -37,7 +37,7 @@ if engine_is_ready(engine):
     with above:
         show_race_messages(state)
     live_race(state, new_race=is_new_race)
-    load_race()
+    RACE.load()
     with toolbar:
         show_race_toolbar(state)
         show_race_engine(engine)

@@ -5,7 +5,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.regions.component import load_region
+from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.help import show_trust
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
@@ -48,6 +48,6 @@ if engine_is_ready(engine):
         show_messages(state)
     state.page_runs += 1
     live_region(state)
-    load_region()
+    REGION.load()
     if (link := state.link()) != st.query_params.to_dict():
         st.query_params.from_dict(link)

@@ -65,26 +65,15 @@ def _slim(script: str) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-@cache
-def _library() -> str:
+def _joined(parts: tuple[str, ...]) -> str:
     """Return the parts as one text whose names are still open to what follows them."""
-    return _slim("\n".join(_read(part) for part in _PARTS))
+    return _slim("\n".join(_read(part) for part in parts))
 
 
-@cache
-def player_javascript() -> str:
-    """Return a script that defines ``GraftvizPlayer`` on ``globalThis``; its value is the same."""
-    return (
-        "globalThis.GraftvizPlayer = (() => {\n"
-        f'"use strict";\n{_library()}return {{ mount }};\n'
-        "})();\n"
-    )
-
-
-@cache
-def player_css() -> str:
-    """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
-    return _slim_css(_read("player.css"))
+def _published(name: str, parts: tuple[str, ...]) -> str:
+    """Return a script that defines `name` on ``globalThis``: a view with its `mount`."""
+    body = f'"use strict";\n{_joined(parts)}return {{ mount }};\n'
+    return f"globalThis.{name} = (() => {{\n{body}}})();\n"
 
 
 def _slim_css(text: str) -> str:
@@ -93,14 +82,21 @@ def _slim_css(text: str) -> str:
 
 
 @cache
+def player_javascript() -> str:
+    """Return the script of the live player, ``GraftvizPlayer``."""
+    return _published("GraftvizPlayer", _PARTS)
+
+
+@cache
+def player_css() -> str:
+    """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
+    return _slim_css(_read("player.css"))
+
+
+@cache
 def race_javascript() -> str:
-    """Return a script that defines ``GraftvizRace`` on ``globalThis``; its value is the same."""
-    library = _slim("\n".join(_read(part) for part in _RACE_PARTS))
-    return (
-        "globalThis.GraftvizRace = (() => {\n"
-        f'"use strict";\n{library}return {{ mount }};\n'
-        "})();\n"
-    )
+    """Return the script of the race, ``GraftvizRace``."""
+    return _published("GraftvizRace", _RACE_PARTS)
 
 
 @cache
@@ -111,13 +107,8 @@ def race_css() -> str:
 
 @cache
 def region_javascript() -> str:
-    """Return a script that defines ``GraftvizRegion`` on ``globalThis``; its value is the same."""
-    library = _slim("\n".join(_read(part) for part in _REGION_PARTS))
-    return (
-        "globalThis.GraftvizRegion = (() => {\n"
-        f'"use strict";\n{library}return {{ mount }};\n'
-        "})();\n"
-    )
+    """Return the script of the growing region, ``GraftvizRegion``."""
+    return _published("GraftvizRegion", _REGION_PARTS)
 
 
 @cache
@@ -130,7 +121,7 @@ def region_css() -> str:
 def replay_parts() -> tuple[str, str, str]:
     """Return page template, script and style sheet of the standalone replay page."""
     script = (
-        f'(() => {{\n"use strict";\n{_library()}'
+        f'(() => {{\n"use strict";\n{_joined(_PARTS)}'
         "const GraftvizPlayer = { mount };\nglobalThis.GraftvizPlayer = GraftvizPlayer;\n"
         f"{_slim(_read('replay.js'))}openReplay();\n}})();\n"
     )

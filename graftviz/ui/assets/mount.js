@@ -1,7 +1,6 @@
-// Between Streamlit and the player: Streamlit calls the default export again and again with new
-// data; the player is made once per mount point and stays. The player itself comes from a component
-// of its own (see player_component.py), so that this little text is all that travels with every
-// message.
+// Between Streamlit and a view: Streamlit calls the default export again and again with new data;
+// the view is made once per mount point and stays. Its script comes from a component of its own (see
+// mounted.py). What differs from view to view stands in mount_*.js, which follow this file.
 
 const HOSTS = new WeakMap();
 const LIBRARY_RETRY = 25; // ms
@@ -9,31 +8,38 @@ const SUPERSEDED = 100; // ms in which the successor of a cleaned-up render may 
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
-/** Put the shown step into the address at once, without adding to the history. */
-const writeStep = (t) => {
+/** Put what is shown into the address at once, without adding to the history; null is left out. */
+const writeAddress = (place) => {
   const url = new URL(location.href);
-  if (t > 0) url.searchParams.set("step", String(t));
-  else url.searchParams.delete("step");
+  for (const [name, value] of Object.entries(place)) {
+    if (value === null) url.searchParams.delete(name);
+    else url.searchParams.set(name, String(value));
+  }
   history.replaceState(history.state, "", url);
 };
 
+/** One view in the page. A subclass says `library`, `callbacks` and what to `show`. */
 class Host {
   constructor(root) {
     this.root = root;
     this.generation = 0;
-    this.run = null;
-    this.player = null;
+    this.view = null;
     this.waiting = [];
     this.latest = null;
   }
 
-  trigger(name, value) {
-    // Callbacks must go through the latest render, whatever render the player was made in.
-    this.latest.setTriggerValue(name, { run: this.run, ...value });
+  /** Callbacks must go through the latest render, whatever render the view was made in. */
+  send(name, value) {
+    this.latest.setTriggerValue(name, value);
+  }
+
+  /** The same from within a render, which Streamlit would not hear. */
+  sendLater(name, value) {
+    setTimeout(() => this.send(name, value));
   }
 
   mount() {
-    const library = globalThis.GraftvizPlayer;
+    const library = globalThis[this.library];
     if (!library) {
       this.timer ??= setTimeout(() => {
         this.timer = undefined;
@@ -41,70 +47,35 @@ class Host {
       }, LIBRARY_RETRY);
       return false;
     }
-    const style = document.createElement("style");
-    style.textContent = library.style;
+    this.style = document.createElement("style");
+    this.style.textContent = library.style;
     this.place = document.createElement("div");
-    this.root.append(style, this.place);
-    this.style = style;
-    this.player = library.mount(this.place, {
-      need: (from, count) => this.trigger("need", { from, count }),
-      ask: (question) => this.trigger("ask", question),
-      beside: (run, from) => this.trigger("beside", { run, from }),
-      branch: (t) => this.trigger("branch", { t }),
-      moved: (t) => {
-        writeStep(t);
-        this.trigger("moved", { t });
-      },
-    });
+    this.root.append(this.style, this.place);
+    this.view = library.mount(this.place, this.callbacks());
     return true;
   }
 
   receive(message) {
     if (message) this.waiting.push(message);
-    if (!this.player && !this.mount()) return;
+    if (!this.view && !this.mount()) return;
     for (const next of this.waiting.splice(0)) this.show(next);
-    this.player.refresh();
-  }
-
-  show({ run, header, step, feed, ghost, answer, stability, late }) {
-    if (run !== this.run) {
-      if (!header) {
-        // The server believes that we have this run, but this mount point is new.
-        setTimeout(() => this.latest.setTriggerValue("need", { run, from: 1, count: 0, header: true }));
-        return;
-      }
-      const isFirst = this.run === null;
-      // The run to compare with is completed, or shown for a moment to become the one before.
-      if (ghost && ghost.header.run === this.run) this.player.feed(ghost.feed);
-      else if (ghost) this.load(ghost.header, ghost.feed, isFirst ? step : null);
-      this.load(header, null, isFirst ? step : null);
-    }
-    if (feed) this.player.feed(feed);
-    if (late) this.player.feed(late);
-    if (stability) this.player.stabilise(stability);
-    if (answer) this.player.answer(answer);
-  }
-
-  load(header, feed, step) {
-    this.run = header.run;
-    this.player.load(header, { step, playing: this.player.playing });
-    if (feed) this.player.feed(feed);
+    this.view.refresh();
   }
 
   destroy() {
     this.gone = true;
     clearTimeout(this.timer);
-    this.player?.destroy();
+    this.view?.destroy();
     this.place?.remove();
     this.style?.remove();
   }
 }
 
-export default function (component) {
+const mountedBy = (Kind) => (component) => {
   const { parentElement } = component;
   let host = HOSTS.get(parentElement);
   if (!host) {
-    host = new Host(parentElement);
+    host = new Kind(parentElement);
     HOSTS.set(parentElement, host);
   }
   const generation = ++host.generation;
@@ -118,4 +89,4 @@ export default function (component) {
       host.destroy();
     }, SUPERSEDED);
   };
-}
+};

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.ui.grow.player_component import player_message, show_player
+from graftviz.ui.grow.component import PLAYER, player_message
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
@@ -47,13 +47,15 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
     if run is None:
         return
     mail = _mailbox()
-    show_player(
+    PLAYER.show(
         _message(state, run, mail, new_run=new_run),
-        on_need=lambda need: setattr(mail, "need", need),
-        on_ask=lambda question: setattr(mail, "question", question),
-        on_beside=lambda wish: setattr(mail, "beside", wish),
-        on_branch=lambda wish: _branch(state, mail, wish),
-        on_moved=lambda place: _moved(state, place),
+        {
+            "need": lambda need: setattr(mail, "need", need),
+            "ask": lambda question: setattr(mail, "question", question),
+            "beside": lambda wish: setattr(mail, "beside", wish),
+            "branch": lambda wish: _branch(state, mail, wish),
+            "moved": lambda place: _moved(state, place),
+        },
     )
     if run.failure:
         st.error(plain(run.failure))

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.racing import AXES
-from graftviz.ui.race.component import race_message, show_race
+from graftviz.ui.race.component import RACE, race_message
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import END
 from graftviz.ui.session_run import EVERYTHING, SessionRun
@@ -41,10 +41,12 @@ def live_race(state: RaceState, *, new_race: bool) -> None:
     if not state.entries:
         return
     mail: Mailbox = st.session_state.setdefault("race.mail", Mailbox())
-    show_race(
+    RACE.show(
         _message(state, mail, new_race=new_race),
-        on_need=lambda need: setattr(mail, "need", need),
-        on_moved=lambda place: _moved(state, place),
+        {
+            "need": lambda need: setattr(mail, "need", need),
+            "moved": lambda place: _moved(state, place),
+        },
     )
     mail.need = None
     mail.sent = state.token

@@ -17,7 +17,7 @@ from graftviz.regions import minimal_radius
 from graftviz.ui.background import Background
 from graftviz.ui.plain import plain
 from graftviz.ui.regions import work as region_work
-from graftviz.ui.regions.component import show_region
+from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.halo import halo
 from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Question, Whole
 from graftviz.ui.regions.models import ShownModel
@@ -59,7 +59,7 @@ def live_region(state: RegionState) -> None:
     except InputError as error:
         st.error(plain(str(error)))
         return
-    show_region(
+    REGION.show(
         message,
         {
             "need": lambda need: setattr(mail, "need", need),
