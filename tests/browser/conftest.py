@@ -13,8 +13,10 @@ import pytest
 from sample_records import sample_run
 from served_player import served_page
 
+FOLDER = Path(__file__).resolve().parent
+COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = FOLDER.parent.parent
 COMPILE_ALL = """
 from graftviz.ui.inspect.work import inspect_jobs
 from graftviz.ui.regions.jobs import rehearse_regions_page
@@ -80,10 +82,34 @@ class PageFactory:
             context.close()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of this folder last: by then the engine has been compiled beside the others."""
+    items.sort(key=lambda item: FOLDER in item.path.parents)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to compile the engine, if a test of this folder will be run."""
+    if not session.config.option.collectonly and any(
+        FOLDER in item.path.parents for item in session.items
+    ):
+        session.config.stash[COMPILER] = subprocess.Popen(
+            [sys.executable, "-c", COMPILE_ALL], cwd=ROOT
+        )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave no compiler behind when the tests end before it does."""
+    compiler = config.stash.get(COMPILER, None)
+    if compiler is not None and compiler.poll() is None:
+        compiler.terminate()
+        compiler.wait()
+
+
 @pytest.fixture(scope="session", autouse=True)
-def compiled_engine() -> None:
-    """Compile the engine into its cache on disk, so that no page of a test waits for a compiler."""
-    subprocess.run([sys.executable, "-c", COMPILE_ALL], cwd=ROOT, check=True, timeout=1200)
+def compiled_engine(pytestconfig: pytest.Config) -> None:
+    """Wait until the engine is in its cache on disk, so that no page waits for a compiler."""
+    assert pytestconfig.stash[COMPILER].wait(timeout=1200) == 0
 
 
 @pytest.fixture

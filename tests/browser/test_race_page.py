@@ -76,7 +76,7 @@ def same_race_in_python() -> Race:
     return found
 
 
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 15) -> Any:
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 30) -> Any:
     give_up = time.monotonic() + seconds
     while not (value := what()):
         assert time.monotonic() < give_up, page.locator(".gv-race").inner_text()
@@ -101,6 +101,17 @@ def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def pause(page: Any) -> None:
+    """Press Pause until it is heeded: where a page is just being laid out, a click may miss."""
+
+    def paused() -> bool:
+        if page.get_by_role("button", name="Play", exact=True).count() == 0:
+            press(page, "Pause")
+        return bool(page.get_by_role("button", name="Play", exact=True).count())
+
+    eventually(page, paused)
+
+
 def table(page: Any) -> dict[str, list[str]]:
     """Return heading → cells of the table of standings."""
     heads = page.locator(".gv-race-table thead th").all_inner_texts()
@@ -121,7 +132,7 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     assert leader(page) == "Nobody has an edge yet after 0 s."
     press(page, "Play")
     eventually(page, lambda: share(page) >= 10)
-    press(page, "Pause")
+    pause(page)
     there, told = share(page), leader(page)
     assert re.search(r"(lead|leads|level): recall 0\.\d\d after", told)
     eventually(page, lambda: "at=" in page.evaluate("location.search"))
