@@ -7,7 +7,7 @@ A learner's *state* is what its next step needs and lives with the learner; what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -130,7 +130,17 @@ class ReservoirView:
     capacity: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _nothing(dtype: type) -> np.ndarray:
+    array: np.ndarray = np.zeros(0, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+NO_NODES = _nothing(np.int32)
+NO_TESTS = EdgeTests(NO_PAIRS, _nothing(np.float64), _nothing(np.int8))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Step:
     """One activation step, as an observer sees it. Immutable.
 
@@ -183,27 +193,27 @@ class Step:
     index: int
     activated: tuple[ScoredEdge, ...]
     edges: int
-    removed: np.ndarray
+    removed: np.ndarray = field(default_factory=lambda: NO_PAIRS)
     objective: float
     previous_objective: float
     kkt_residual: float
-    reservoir: ReservoirView | None
-    skipped_adjacent: np.ndarray
-    replaced: np.ndarray
-    dropped: np.ndarray
-    queue: int
-    frozen: int
-    unseen: int
+    reservoir: ReservoirView | None = None
+    skipped_adjacent: np.ndarray = field(default_factory=lambda: NO_PAIRS)
+    replaced: np.ndarray = field(default_factory=lambda: NO_PAIRS)
+    dropped: np.ndarray = field(default_factory=lambda: NO_PAIRS)
+    queue: int = 0
+    frozen: int = 0
+    unseen: int = 0
     tests: int
     tests_total: int
-    test_limit: int | None
+    test_limit: int | None = None
     tables_counted: int
     tables_possible: int
-    hubs: np.ndarray
+    hubs: np.ndarray = field(default_factory=lambda: NO_NODES)
     seconds: Seconds
-    tested: EdgeTests
+    tested: EdgeTests = NO_TESTS
     lines: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     changes: Changes
     history: History
     test: ActivationTest | None = None

@@ -20,11 +20,11 @@ from graftviz.history import History
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.budget import checked_budget
 from graftviz.learners.clock import Clock
-from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason
+from graftviz.learners.grafting import budget_reason
 from graftviz.options import option
 from graftviz.search.spanning import best_exchange, information_of_row, next_edge
 from graftviz.table import DiscreteTable
-from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, Step
+from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
 # What an empty cell gets of the probability that independence would give it; its weight would
 # otherwise be minus infinity. The error is far below any tolerance used here.
@@ -182,27 +182,15 @@ class _TreeRun:
             index=self._index,
             activated=(self._activated,),
             edges=self._network.n_edges,
-            removed=NO_PAIRS,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,
-            reservoir=None,
-            skipped_adjacent=NO_PAIRS,
-            replaced=NO_PAIRS,
-            dropped=NO_PAIRS,
-            queue=0,
-            frozen=0,
-            unseen=0,
             tests=self._tests,
             tests_total=self._tests_total,
-            test_limit=None,
             tables_counted=self._counts.tables_possible,
             tables_possible=self._counts.tables_possible,
-            hubs=NO_NODES,
             seconds=self.clock.pause(),
-            tested=NO_TESTS,
             lines=self._lines(),
-            notes=(),
             changes=self._history.changes[-1],
             history=self._history,
         )

@@ -18,10 +18,9 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.clock import Clock
 from graftviz.learners.exchange_choice import certificate_of, edges_out, pairs_in
 from graftviz.learners.exchange_models import OBJECTIVE, FittedModel, Pair, no_changes, reordered
-from graftviz.learners.grafting import NO_NODES, NO_TESTS
 from graftviz.search.deletion import Deletion
 from graftviz.table import DiscreteTable
-from graftviz.trace import NO_PAIRS, Outcome, ScoredEdge, Step
+from graftviz.trace import Outcome, ScoredEdge, Step
 
 _TOLERANCE = 1e-8  # violation allowed after every fit
 _ROUGHLY = 1e-3  # of the free fit that a start begins with
@@ -135,21 +134,11 @@ class ExchangeRun:
             objective=self._model.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._model.tied.solved.violation,
-            reservoir=None,
-            skipped_adjacent=NO_PAIRS,
-            replaced=NO_PAIRS,
-            dropped=NO_PAIRS,
-            queue=0,
-            frozen=0,
-            unseen=0,
             tests=self._tests,
             tests_total=self._tests_total,
-            test_limit=None,
             tables_counted=self._possible,
             tables_possible=self._possible,
-            hubs=NO_NODES,
             seconds=self.clock.pause(),
-            tested=NO_TESTS,
             lines=self._lines,
             notes=tuple(self._notes),
             changes=self._history.changes[-1],

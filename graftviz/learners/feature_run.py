@@ -10,10 +10,10 @@ from graftviz.history import History
 from graftviz.learners.base import Learner
 from graftviz.learners.clock import Clock
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason, told_below
+from graftviz.learners.grafting import budget_reason, told_below
 from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
 from graftviz.table import DiscreteTable
-from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, ScoredFeature, Step
+from graftviz.trace import Certificate, Outcome, ScoredEdge, ScoredFeature, Step
 
 _STEP_TOLERANCE = 1e-8
 _POLISH_TOLERANCE = 1e-10
@@ -172,25 +172,14 @@ class _FeatureRun:
             index=self.index,
             activated=() if self._activated is None else (self._activated,),
             edges=self._network.n_edges,
-            removed=NO_PAIRS,
             objective=self._evaluation.objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._evaluation.kkt_residual,
-            reservoir=None,
-            skipped_adjacent=NO_PAIRS,
-            replaced=NO_PAIRS,
-            dropped=NO_PAIRS,
-            queue=0,
-            frozen=0,
-            unseen=0,
             tests=self._tests,
             tests_total=self._tests_total,
-            test_limit=None,
             tables_counted=self._counts.tables_counted,
             tables_possible=self._counts.tables_possible,
-            hubs=NO_NODES,
             seconds=self.clock.pause(),
-            tested=NO_TESTS,
             lines=lines if self.index > 1 else ("count", *lines),
             notes=notes,
             changes=self._history.changes[-1],

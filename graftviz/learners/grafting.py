@@ -21,7 +21,9 @@ from graftviz.learners.settings import (
 )
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
+    NO_NODES,
     NO_PAIRS,
+    NO_TESTS,
     Certificate,
     EdgeTests,
     Outcome,
@@ -44,14 +46,6 @@ _ROWS_STEP_SHARE = 0.1
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
 PRUNE_ROUNDS = 4  # how often a run goes on after edges were taken out again
-
-NO_NODES = np.zeros(0, dtype=np.int32)
-NO_NODES.flags.writeable = False
-_NO_VALUES = np.zeros(0)
-_NO_VALUES.flags.writeable = False
-_NO_VERDICTS = np.zeros(0, dtype=np.int8)
-_NO_VERDICTS.flags.writeable = False
-NO_TESTS = EdgeTests(NO_PAIRS, _NO_VALUES, _NO_VERDICTS)
 
 
 class Search(NamedTuple):

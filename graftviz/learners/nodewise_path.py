@@ -12,12 +12,12 @@ from graftviz.fitting.independence import distances, noise_lam
 from graftviz.fitting.neighbourhoods import Neighbourhoods
 from graftviz.history import Changes, History
 from graftviz.learners.clock import Clock
-from graftviz.learners.grafting import NO_NODES, NO_TESTS
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 from graftviz.trace import (
     ADMITTED,
     NO_PAIRS,
+    NO_TESTS,
     PASSED,
     ActivationTest,
     Certificate,
@@ -116,23 +116,13 @@ class PathRun:
             objective=self._objective,
             previous_objective=self._previous_objective,
             kkt_residual=self._fit.violation(self._lam * self._dimensions),
-            reservoir=None,
-            skipped_adjacent=NO_PAIRS,
-            replaced=NO_PAIRS,
-            dropped=NO_PAIRS,
-            queue=0,
-            frozen=0,
-            unseen=0,
             tests=tests,
             tests_total=self._tests_told,
-            test_limit=None,
             tables_counted=self._counts.tables_possible,
             tables_possible=self._counts.tables_possible,
-            hubs=NO_NODES,
             seconds=self.clock.pause(),
             tested=tested,
             lines=lines if self._index > 1 else ("count", *lines),
-            notes=(),
             changes=self._history.changes[-1],
             history=self._history,
             test=ActivationTest(_SCORE, self._lam),

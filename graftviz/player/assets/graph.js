@@ -7,14 +7,13 @@ class GraphView {
     this.app = app;
     this.camera = { zoom: 1, x: 0, y: 0 };
     this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
-    this.hover = null; // {node} or {edge: [i, j]}
+    this.pointer = new GraphPointer(this);
     this.labels = new NodeLabels(this);
     this.edges = new EdgeLayer(this);
     this.region = new RegionLayer(this);
     this.holder = h("div", { class: "gv-stage" });
     this.keys = h("div", { class: "gv-legend" });
-    this.tip = h("div", { class: "gv-tip", hidden: true });
-    this.holder.append(this.tip);
+    this.holder.append(this.pointer.tip);
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
@@ -44,7 +43,7 @@ class GraphView {
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
     this.labels.clear();
     this.region.clear(log.n);
-    this.hover = null;
+    this.pointer.over = null;
     this.frameBox = this.boxOfPlaces();
     if (before) this.glideFrom(before);
     this.buildLegend();
@@ -146,6 +145,32 @@ class GraphView {
   resetCamera() {
     this.camera = { zoom: 1, x: 0, y: 0 };
     this.app.wake();
+  }
+
+  /** What the pointer rests on: null, {node} or {edge: [i, j]}. */
+  get hover() {
+    return this.pointer.over;
+  }
+
+  pointAt(x, y) {
+    if (Number.isNaN(x)) this.pointer.hide();
+    else this.pointer.moveTo(x, y);
+  }
+
+  pressed() {
+    this.pointer.hide();
+  }
+
+  chooseAt(x, y, shift) {
+    this.pointer.choose(x, y, shift);
+  }
+
+  twiceAt(x, y, shift) {
+    this.zoomBy(shift ? 0.5 : 2, x, y);
+  }
+
+  unchoose() {
+    this.app.select(null);
   }
 
   // ------------------------------------------------------------------------------ what is where

@@ -22,7 +22,7 @@ class RegionGraph {
     this.holder.append(this.tip);
     this.surface.canvas.tabIndex = 0;
     this.surface.canvas.setAttribute("role", "img");
-    this.release = attachRegionGestures(this);
+    this.release = attachGestures(this);
     this.buildLegend();
   }
 
@@ -118,7 +118,7 @@ class RegionGraph {
     return best;
   }
 
-  askAt(x, y) {
+  chooseAt(x, y) {
     const i = this.graph ? this.nodeAt(x, y) : -1;
     if (i >= 0) this.app.ask(i);
   }

@@ -1,0 +1,69 @@
+// What the pointer rests on in the growing graph, the tip that names it, and what a click chooses.
+
+class GraphPointer {
+  constructor(view) {
+    this.view = view;
+    this.over = null; // {node} or {edge: [i, j]}
+    this.tip = h("div", { class: "gv-tip", hidden: true });
+  }
+
+  choose(x, y, shift) {
+    const { app, log } = this.view;
+    if (!log) return;
+    const node = this.view.nodeAt(x, y);
+    const first = app.selection;
+    if (node >= 0) {
+      if (shift && first && first.kind === "node" && first.i !== node) app.selectPair(first.i, node);
+      else app.select({ kind: "node", i: node });
+      return;
+    }
+    const pair = this.view.pairAt(x, y);
+    if (pair) app.selectPair(pair.i, pair.j);
+    else app.select(null);
+  }
+
+  moveTo(x, y) {
+    const { view } = this;
+    const { app, log } = view;
+    if (!log || !view.now) return;
+    const node = view.nodeAt(x, y);
+    const pair = node < 0 ? view.pairAt(x, y) : null;
+    const over = node >= 0 ? { node } : pair ? { edge: [pair.i, pair.j] } : null;
+    const changed = JSON.stringify(over) !== JSON.stringify(this.over);
+    this.over = over;
+    view.canvas.classList.toggle("gv-pointing", over !== null);
+    if (changed) app.wake();
+    if (!over) return this.hide();
+    replaceChildren(this.tip, ...(node >= 0 ? this.aboutNode(node) : this.aboutPair(pair)));
+    this.tip.hidden = false;
+    const { width, height } = view.surface;
+    const { offsetWidth, offsetHeight } = this.tip;
+    this.tip.style.left = `${clamp(x + 14, 4, Math.max(4, width - offsetWidth - 4))}px`;
+    this.tip.style.top = `${y + 18 + offsetHeight > height ? y - offsetHeight - 10 : y + 18}px`;
+  }
+
+  aboutNode(node) {
+    const { app, log } = this.view;
+    const { degree, hub } = log.nodeFacts(node, app.shown);
+    return [h("b", {}, isolated(shorten(log.name(node), 60))), ` · degree ${degree}${hub ? " · hub" : ""}`];
+  }
+
+  aboutPair({ i, j }) {
+    const { app, log } = this.view;
+    const t = app.shown;
+    const status = { true: " · true edge", false: " · not a true edge", null: "" }[String(log.isTrue(i, j))];
+    const edge = log.edgeAt(i, j, t);
+    const fact = edge < 0 ? " · not active" : ` · since step ${log.born[edge]} · weight ${format(log.normAt(edge, t))}`;
+    const times = log.timesFound(i, j);
+    const found = times === null ? "" : ` · in ${times} of ${log.stability.of} subsamples`;
+    return [h("b", {}, isolated(shorten(log.name(i), 30)), " – ", isolated(shorten(log.name(j), 30))), fact + status + found];
+  }
+
+  hide() {
+    this.tip.hidden = true;
+    if (this.over) {
+      this.over = null;
+      this.view.app.wake();
+    }
+  }
+}
