@@ -84,8 +84,14 @@ class PageFactory:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of this folder last: by then the engine has been compiled beside the others."""
-    items.sort(key=lambda item: FOLDER in item.path.parents)
+    """Put tests of pages last: by then the engine has been compiled beside the others."""
+
+    def lateness(item: pytest.Item) -> int:
+        if FOLDER in item.path.parents:
+            return 2
+        return int(item.path.name.startswith(("test_app_", "test_ui_")))
+
+    items.sort(key=lateness)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
