@@ -22,9 +22,9 @@ _HEAD = (
 )
 _NUMBERS = 7  # columns behind the first, of which the last but one is a word
 _LEGEND = (
-    "NLPL and NLL: nats per held-out row, less is better. Width: of the best elimination order found, "
-    "an upper bound on the treewidth. Inference: seconds for the marginals of all variables and all "
-    "pairs. Learning: engine seconds without compiling. Both are medians of processor time."
+    "NLPL and NLL: nats per held-out row, less is better. Width: of the best elimination order "
+    "found, an upper bound on the treewidth. Inference: seconds for the marginals of all variables "
+    "and all pairs. Learning: engine seconds without compiling. Both are medians of processor time."
 )
 _STYLE = """
 body { margin: 0 auto; max-width: 1100px; padding: 12px clamp(8px, 2vw, 28px) 40px;
@@ -84,7 +84,7 @@ def arena_markdown(entries: Sequence[Entry], contests: Sequence[Contest]) -> str
         own = [entry for entry in entries if entry.data == contest.name]
         if own:
             parts.append(f"**{_title(contest)}**\n\n" + "\n".join(_lines(own)))
-            parts += [f"- {note}" for note in _notes(own)]
+            parts.append("\n".join(f"- {note}" for note in _notes(own)))
     return "\n\n".join([*parts, _LEGEND]) + "\n"
 
 
@@ -167,7 +167,11 @@ def _number(value: float | None) -> str:
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
     """Return what has to be said about single entries, and which options were used."""
-    notes = [f"{entry.learner}: {note}" for entry in entries for note in entry.notes]
+    by_note: dict[str, list[str]] = {}
+    for entry in entries:
+        for note in entry.notes:
+            by_note.setdefault(note, []).append(entry.learner)
+    notes = [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
     by_options: dict[str, list[str]] = {}
     for entry in entries:
         by_options.setdefault(_options(entry) or "its defaults", []).append(entry.learner)
