@@ -186,10 +186,10 @@ def _by_trees(model: PairwiseMRF, settings: InferenceSettings) -> AllMarginals:
     offsets = model.node_offsets
     weights = model.weights[: offsets[-1]]
 
-    def given(i: int, state: int) -> np.ndarray:
-        forbidden = weights.copy()
-        forbidden[offsets[i] : offsets[i + 1]] = -np.inf
-        forbidden[offsets[i] + state] = 0.0
+    def given(i: int, states: list[int]) -> np.ndarray:
+        forbidden = np.tile(weights, (len(states), 1))
+        forbidden[:, offsets[i] : offsets[i + 1]] = -np.inf
+        forbidden[np.arange(len(states)), offsets[i] + np.array(states)] = 0.0
         return tree.marginals(forbidden)[0]
 
     node, pair, runs = _joined(model, beliefs, given)
@@ -213,17 +213,21 @@ def _by_messages(model: PairwiseMRF, method: str, settings: InferenceSettings) -
     first = run({})
     if first.log_partition == -np.inf:
         raise _nothing_is_possible()
-    node, pair, runs = _joined(model, first, lambda i, state: np.concatenate(run({i: state}).node))
+
+    def given(i: int, states: list[int]) -> np.ndarray:
+        return np.array([np.concatenate(run({i: state}).node) for state in states])
+
+    node, pair, runs = _joined(model, first, given)
     return AllMarginals(node, pair, first.log_partition, operations, 1 + runs, converged)
 
 
 def _joined(
-    model: PairwiseMRF, first: Beliefs, given: Callable[[int, int], np.ndarray]
+    model: PairwiseMRF, first: Beliefs, given: Callable[[int, list[int]], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return all node marginals, all pair marginals, and how often `given` was asked.
 
     Pairs of different components are independent, those of edges stand in `first`, and all others
-    are p(x_i) p(x_j | x_i), for which ``given(i, state)`` returns p(· | x_i = state).
+    are p(x_i) p(x_j | x_i), for which ``given(i, states)`` returns p(· | x_i = a), a row a state.
     """
     offsets = model.node_offsets.tolist()
     node = np.concatenate(first.node)
@@ -232,11 +236,11 @@ def _joined(
     for i in range(model.n_variables):
         pair[offsets[i] : offsets[i + 1], : offsets[i + 1]] = 0.0
     for i in _asked(model).tolist():
-        for state, share in enumerate(first.node[i].tolist()):
-            if share > 0.0:
-                later = slice(offsets[i + 1], None)
-                pair[offsets[i] + state, later] = share * given(i, state)[later]
-                runs += 1
+        states = np.flatnonzero(first.node[i] > 0.0)
+        later = slice(offsets[i + 1], None)
+        shares = first.node[i][states, None]
+        pair[offsets[i] + states, later] = shares * given(i, states.tolist())[:, later]
+        runs += len(states)
     for (i, j), table in zip(model.edges.tolist(), first.edge, strict=True):
         pair[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]] = table
     return node, pair, runs
