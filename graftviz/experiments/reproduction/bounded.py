@@ -72,7 +72,7 @@ class Plan(NamedTuple):
 
 PLANS: Mapping[str, Plan] = {
     REHEARSAL: Plan(7, 80, 1, (1, 2, 3), (10, 30), 4),
-    SMALL: Plan(_NODES, _ROWS, 2, (1, 2, 3, 4, 6), (10, 20, 40, 80), 14),
+    SMALL: Plan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (10, 20, 40, 80), 12),
     PAPER: Plan(_NODES, _ROWS, 5, tuple(range(1, 11)), (10, 15, 20, 30, 40, 60, 80, 120), 40),
 }
 

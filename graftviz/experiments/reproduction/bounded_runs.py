@@ -188,6 +188,7 @@ class PathPart(Part):
             plan = plan_elimination(model)
             if not plan.is_affordable or exact_operations(model, plan) > MOST_OPERATIONS:
                 break
+            assert step.test is not None
             lam = {"lam": step.test.lam}
             plain.append(_point(model, rows.test) | lam)
             if plan.total_entries <= _MOST_FITTED:
@@ -254,7 +255,7 @@ def mean_score(model: PairwiseMRF) -> float:
     """
     nodes, edges = model.node_offsets, model.edge_offsets
     means = [
-        np.add.reduceat(model.weights, starts[:-1].astype(np.int64)) / np.diff(starts)
+        np.add.reduceat(model.weights[: starts[-1]], starts[:-1]) / np.diff(starts)
         for starts in (nodes, edges)
         if len(starts) > 1
     ]
