@@ -55,10 +55,11 @@ def _whole(value: object) -> int:
 
 
 def _json(asked: Iterable[tuple[SessionRun, int, int]]) -> str:
-    return "[%s]" % ",".join(
+    told = [
         f'{{"head":{run.header_json or "null"},"feed":{run.feed_json(first, count)}}}'
         for run, first, count in asked
-    )
+    ]
+    return f"[{','.join(told)}]"
 
 
 def _wait(wanted: list[tuple[SessionRun, int]], seconds: float) -> None:

@@ -12,12 +12,13 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.work import inspect_jobs
 from graftviz.ui.material import Material, prepare
+from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Vocabulary
-from graftviz.ui.warm_up import WarmUp, first_jobs, prune_jobs, later_jobs, rehearse_learner
+from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
@@ -49,7 +50,7 @@ def region_warm_up() -> WarmUp:
 @st.cache_resource(show_spinner=False)
 def prune_warm_up() -> WarmUp:
     """Return the compilation of what the Prune page needs: for who goes there first."""
-    return WarmUp(prune_jobs())
+    return WarmUp([rehearse_prune_page])
 
 
 @st.cache_resource(show_spinner=False)

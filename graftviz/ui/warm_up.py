@@ -20,7 +20,6 @@ from graftviz.datasets import DataSet
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.narrative.region import SMALLEST_TOLERANCE
 from graftviz.options import option_specs
@@ -113,12 +112,6 @@ def later_jobs() -> list[Job]:
         *(partial(_rehearse, learner, knows_truth=True) for learner in others),
         *(partial(_rehearse, learner) for learner in learners),
     ]
-
-
-def prune_jobs() -> list[Job]:
-    """Return the jobs that compile forced pruning by each of its heuristics."""
-    choices = next(s.choices for s in option_specs(ForcedPruning) if s.name == "heuristic")
-    return [partial(_rehearse, ForcedPruning(heuristic=str(name))) for name in choices]
 
 
 def _others() -> Iterator[Learner]:

@@ -18,7 +18,10 @@ Their **acceptance rate** says how much of the drawing was of use.
 
 **Tying**: all parameters share **K** values. At first each is only drawn to the nearest centre, by
 """
-_FORMULA = r"\max_\theta \; \mathrm{PLL}(\theta) - \beta \sum_j (\theta_j - \mu_{a_j})^2 - \lambda_2 \sum_j \theta_j^2"
+_FORMULA = (
+    r"\max_\theta \; \mathrm{PLL}(\theta) - \beta \sum_j (\theta_j - \mu_{a_j})^2 "
+    r"- \lambda_2 \sum_j \theta_j^2"
+)
 _THIRD = """
 with exact 1-D k-means in between; then it takes the centre's value. The strip shows both moments.
 """

@@ -10,7 +10,8 @@ import streamlit as st
 
 from graftviz.ui.feeding import Mailbox, everything_so_far, what_was_asked, whole_number
 from graftviz.ui.prune.component import PRUNE
-from graftviz.ui.prune.state import HEURISTICS, PruneState
+from graftviz.ui.prune.recording import HEURISTICS
+from graftviz.ui.prune.state import PruneState
 
 
 @st.fragment

@@ -5,15 +5,24 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.fitting.structure_fit import Rows, rows_of
+from graftviz.layout import static_layout
+from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.runs import Result, Run
 from graftviz.ui.material import Material
 from graftviz.ui.recording import Plan
 from graftviz.ui.session_run import SessionRun, Turns
+from graftviz.ui.warm_up import rehearse_learner
+
+# Option → name, of the rules by which edges are chosen to leave.
+HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
 
 
 class PruneRecorder:
@@ -56,6 +65,13 @@ class PruneRecorder:
     def result(self) -> Result:
         """Return what has been learned so far."""
         return self.run.result()
+
+
+def rehearse_prune_page() -> None:
+    """Do once, on a few rows, whatever the page asks for: what is compiled now is not later."""
+    for heuristic in HEURISTICS:
+        rehearse_learner(ForcedPruning(heuristic=heuristic))
+    static_layout(3, np.array([[0, 1], [1, 2]]))
 
 
 def start_pruning(plan: Plan, material: Material, turns: Turns) -> SessionRun:

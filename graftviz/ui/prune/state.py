@@ -28,13 +28,12 @@ from graftviz.ui.budget import Verdict, judge_all
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
-from graftviz.ui.prune.recording import start_pruning
+from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
 
-HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 EDGES_PER_EXCHANGE = 10  # a tenth of the edges is exchanged at a time, where that is not chosen
@@ -280,9 +279,7 @@ class PruneState:
         for heuristic in sorted(runs, key=lambda name: name != self.heuristic):
             runs[heuristic].grant(FIRST_CREDIT)
 
-    def _header(
-        self, material: Material, tree: np.ndarray, places: np.ndarray
-    ) -> dict[str, Any]:
+    def _header(self, material: Material, tree: np.ndarray, places: np.ndarray) -> dict[str, Any]:
         learner = self._learner(material)
         edges = learner.edge_budget(material.train.n_variables)
         return prune_header(
