@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.complexity import Complexity
 from graftviz.exchange import Exchange
 from graftviz.history import Changes, History
 from graftviz.model import PairwiseMRF
@@ -178,6 +179,10 @@ class Step:
     features : tuple of ScoredFeature
         The features of this step, of learners that activate single features: also those of edges
         that were active before. Empty for learners that activate whole edges.
+    exchange : Exchange or None
+        What forced pruning exchanged.
+    complexity : Complexity or None
+        What inference takes, of learners that bound it.
     """
 
     index: int
@@ -209,6 +214,7 @@ class Step:
     test: ActivationTest | None = None
     features: tuple[ScoredFeature, ...] = ()
     exchange: Exchange | None = None
+    complexity: Complexity | None = None
 
     def model(self) -> PairwiseMRF:
         """Return the model after this step."""

@@ -22,7 +22,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
         *("memory", "_version", "_numba_cache"),
     ),
     ("counts", "sampling", "inference", "scores"),
-    ("datasets", "exchange", "fitting", "search", "history", "trace", "regions"),
+    ("complexity", "datasets", "exchange", "fitting", "search", "history", "trace", "regions"),
     ("learners",),
     ("metrics", "forecasting", "inspection"),
     ("runs",),
