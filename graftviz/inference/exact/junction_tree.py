@@ -13,14 +13,13 @@ from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.draws import draw
 from graftviz.inference.exact.lazily import lazily
-from graftviz.inference.exact.ordering import Scopes
 from graftviz.inference.exact.plan import (
     EliminationPlan,
     allowed_bytes,
     plan_for,
     refuse_if_too_large,
 )
-from graftviz.inference.exact.structure import Cliques, Tables
+from graftviz.inference.exact.structure import Cliques, Tables, cliques_of, empty_tables
 from graftviz.inference.exact.tables import sweep
 from graftviz.model import PairwiseMRF
 
@@ -168,7 +167,7 @@ class JunctionTree:
     @lazily
     def _cliques(self) -> Cliques:
         assert self.plan.scopes is not None
-        return _cliques(self._given.model, self.plan.scopes)
+        return cliques_of(self._given.model, self.plan.scopes)
 
     def _collected(self) -> Tables:
         """Return the tables as they are after the way up."""
@@ -177,16 +176,8 @@ class JunctionTree:
         plan, model = self.plan, self._given.model
         layout = plan.layout
         assert layout is not None
-        n, fixed = model.n_variables, 2 * len(model.weights)
-        tables = Tables(
-            entries=np.empty(fixed + layout.entries),
-            message_at=layout.first + fixed,
-            belief_at=layout.belief + fixed,
-            is_log=np.zeros(n, dtype=np.bool_),
-            in_logs=np.zeros(n, dtype=np.bool_),
-            span=np.zeros(n),
-            log_scale=np.zeros(n),
-        )
+        n = model.n_variables
+        tables = empty_tables(len(model.weights), layout)
         for begin, end in self._chunks(0, n):
             if not sweep(self._cliques, tables, model.weights, begin, end, -1, False):
                 self._log_partition = -np.inf
@@ -296,41 +287,6 @@ class JunctionTree:
         return self._pairs[i]
 
 
-def _cliques(model: PairwiseMRF, scopes: Scopes) -> Cliques:
-    """Sort the potentials of a model to the places that sum them out."""
-    n = model.n_variables
-    order, parent = scopes.order, scopes.parent
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
-    ends = place[model.edges]
-    earlier, later = ends.min(axis=1), ends.max(axis=1)
-    owner = np.concatenate([np.arange(n), earlier])
-    other = np.concatenate([np.full(n, -1), later]).astype(np.int64)
-    weight_at = np.concatenate([model.node_offsets[:-1][order], model.edge_offsets[:-1]])
-    # In the model the second variable of an edge runs fastest.
-    is_turned = np.concatenate([np.zeros(n, dtype=bool), ends[:, 0] < ends[:, 1]])
-    sort = np.argsort(owner, kind="stable")
-    value_at = weight_at[sort]
-    children = np.argsort(parent, kind="stable")
-    children = children[np.count_nonzero(parent < 0) :]
-    states = model.cardinalities[order]
-    return Cliques(
-        states=states,
-        starts=scopes.starts,
-        scopes=scopes.scopes,
-        parent=parent,
-        child_starts=_starts(parent[parent >= 0], n),
-        children=children,
-        potential_starts=_starts(owner, n),
-        other=other[sort],
-        value_at=value_at,
-        marginal_at=value_at + len(model.weights),
-        weight_at=value_at,
-        is_turned=is_turned[sort],
-        message_sizes=np.rint(scopes.clique_sizes / states).astype(np.int64),
-    )
-
-
 def _marginals(
     model: PairwiseMRF, order: np.ndarray, entries: np.ndarray
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
@@ -352,11 +308,6 @@ def _marginals(
 
 def _shares(table: np.ndarray) -> np.ndarray:
     return _read_only(np.ascontiguousarray(table) / table.sum())
-
-
-def _starts(owner: np.ndarray, n: int) -> np.ndarray:
-    counts = np.bincount(owner, minlength=n)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

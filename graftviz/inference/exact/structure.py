@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.inference.exact.layout import Layout
+from graftviz.inference.exact.ordering import Scopes
+from graftviz.model import PairwiseMRF
+
 
 class Cliques(NamedTuple):
     """The cliques of an elimination order, their factors, and where everything lies.
@@ -72,3 +76,64 @@ class Tables(NamedTuple):
     in_logs: np.ndarray
     span: np.ndarray
     log_scale: np.ndarray
+
+
+def empty_tables(n_weights: int, layout: Layout) -> Tables:
+    """Return room for all tables of a layout, behind the potentials and their marginals.
+
+    Parameters
+    ----------
+    n_weights : int
+        Of the model: the first entries are for potentials, and as many more for marginals.
+    layout : Layout
+    """
+    n, fixed = len(layout.first), 2 * n_weights
+    return Tables(
+        entries=np.empty(fixed + layout.entries),
+        message_at=layout.first + fixed,
+        belief_at=layout.belief + fixed,
+        is_log=np.zeros(n, dtype=np.bool_),
+        in_logs=np.zeros(n, dtype=np.bool_),
+        span=np.zeros(n),
+        log_scale=np.zeros(n),
+    )
+
+
+def cliques_of(model: PairwiseMRF, scopes: Scopes) -> Cliques:
+    """Sort the potentials of a model to the places that sum them out."""
+    n = model.n_variables
+    order, parent = scopes.order, scopes.parent
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    ends = place[model.edges]
+    earlier, later = ends.min(axis=1), ends.max(axis=1)
+    owner = np.concatenate([np.arange(n), earlier])
+    other = np.concatenate([np.full(n, -1), later]).astype(np.int64)
+    weight_at = np.concatenate([model.node_offsets[:-1][order], model.edge_offsets[:-1]])
+    # In the model the second variable of an edge runs fastest.
+    is_turned = np.concatenate([np.zeros(n, dtype=bool), ends[:, 0] < ends[:, 1]])
+    sort = np.argsort(owner, kind="stable")
+    value_at = weight_at[sort]
+    children = np.argsort(parent, kind="stable")
+    children = children[np.count_nonzero(parent < 0) :]
+    states = model.cardinalities[order]
+    return Cliques(
+        states=states,
+        starts=scopes.starts,
+        scopes=scopes.scopes,
+        parent=parent,
+        child_starts=_starts(parent[parent >= 0], n),
+        children=children,
+        potential_starts=_starts(owner, n),
+        other=other[sort],
+        value_at=value_at,
+        marginal_at=value_at + len(model.weights),
+        weight_at=value_at,
+        is_turned=is_turned[sort],
+        message_sizes=np.rint(scopes.clique_sizes / states).astype(np.int64),
+    )
+
+
+def _starts(owner: np.ndarray, n: int) -> np.ndarray:
+    counts = np.bincount(owner, minlength=n)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How good a model is, measured beside the run: recall, precision, F1 and held-out NLPL.
+"""What is measured at every step of a run: recall, precision, F1 and held-out NLPL.
 
 Metrics observe steps. A learner never sees them, and they take none of its engine time.
 """

@@ -1,0 +1,194 @@
+"""Likelihoods of held-out rows and the cost of inference, against every joint state."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import naive_likelihood
+import numpy as np
+import pytest
+from fakes import random_table
+
+from graftviz.errors import InputError
+from graftviz.inference import cost
+from graftviz.inference.cost import all_marginals, exact_operations, inference_cost
+from graftviz.inference.exact import plan_elimination
+from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.metrics import hidden_halves, ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.model import PairwiseMRF
+from graftviz.sampling import ising_grid
+from graftviz.table import DiscreteTable
+
+SIZES = ([2, 3, 2, 4, 2, 3], [3, 1, 2, 2, 2], [2, 2])
+
+
+def drawn(seed, sizes, density=0.6):
+    rng = np.random.default_rng(seed)
+    pairs = [e for e in itertools.combinations(range(len(sizes)), 2) if rng.random() < density]
+    model = PairwiseMRF.from_tables(
+        [rng.normal(size=s) for s in sizes],
+        {(i, j): rng.normal(size=(sizes[i], sizes[j])) for i, j in pairs},
+    )
+    codes = np.stack([rng.integers(0, s, size=40) for s in sizes], axis=1)
+    return model, DiscreteTable.from_codes(codes, cardinalities=sizes)
+
+
+def independent(nodes):
+    return PairwiseMRF.from_tables([np.array(node) for node in nodes], {})
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_nll_equals_its_plain_twin(sizes):
+    model, table = drawn(1, sizes)
+    assert nll(model, table) == pytest.approx(naive_likelihood.nll(model, table.codes), rel=1e-12)
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_ncmll_equals_its_plain_twin_half_by_half(sizes):
+    model, table = drawn(2, sizes)
+    found = ncmll(model, table, halves=3, seed=5)
+    slow = [
+        naive_likelihood.conditional_marginal_loss(model, table.codes, hidden.tolist())
+        for hidden in hidden_halves(len(sizes), 3, 5)
+    ]
+    assert np.array(found.by_half) * table.n_rows == pytest.approx(slow, rel=1e-10)
+    assert found.mean == pytest.approx(np.mean(found.by_half))
+    assert found.total == pytest.approx(np.mean(slow))
+
+
+def test_ncmll_takes_rows_in_any_order_and_number():
+    model, table = drawn(3, [2, 3, 2, 4, 2, 3])
+    twice = table.rows(np.concatenate([np.arange(40)[::-1], np.arange(40)]))
+    assert ncmll(model, twice).mean == pytest.approx(ncmll(model, table).mean, rel=1e-12)
+
+
+def test_without_edges_all_likelihoods_are_one():
+    """Independent variables: hidden halves see their share of the NLL, and pseudo is plain."""
+    table = random_table(4, 6, 50)
+    rng = np.random.default_rng(0)
+    model = PairwiseMRF.from_tables([rng.normal(size=s) for s in table.cardinalities], {})
+    assert nll(model, table) == pytest.approx(negative_log_pseudo_likelihood(model, table))
+    halves = hidden_halves(6, 2, 0)
+    alone = [nll(independent([model.node_weights(i)]), _column(table, i)) for i in range(6)]
+    expected = [sum(alone[i] for i in hidden) for hidden in halves]
+    assert ncmll(model, table, halves=2).by_half == pytest.approx(expected)
+
+
+def _column(table, i):
+    return DiscreteTable.from_codes(
+        table.codes[i][:, None], cardinalities=[int(table.cardinalities[i])]
+    )
+
+
+def test_messages_answer_for_trees_as_exact_inference_does():
+    rng = np.random.default_rng(7)
+    edges = {(i, i + 1): rng.normal(size=(2, 2)) for i in range(6)}
+    model = PairwiseMRF.from_tables([rng.normal(size=2) for _ in range(7)], edges)
+    _, table = drawn(8, [2] * 7)
+    exact = ncmll(model, table)
+    for method in ("bp", "trbp"):
+        found = ncmll(model, table, method=method)
+        assert found.converged
+        assert found.mean == pytest.approx(exact.mean, rel=1e-6)
+
+
+def test_halves_hide_half_and_follow_the_seed():
+    first, other = hidden_halves(9, 40, 1), hidden_halves(9, 40, 2)
+    assert all(len(np.unique(hidden)) == 4 for hidden in first)
+    assert set(np.concatenate(first).tolist()) == set(range(9))
+    assert any((a != b).any() for a, b in zip(first, other, strict=True))
+    assert all((a == b).all() for a, b in zip(first, hidden_halves(9, 40, 1), strict=True))
+
+
+def test_states_that_were_never_learned_are_told():
+    model = independent([[0.0, -np.inf], [0.0, 0.0]])
+    rows = DiscreteTable.from_codes(np.array([[0, 1], [1, 0]]), cardinalities=[2, 2])
+    for measure in (nll, ncmll):
+        with pytest.raises(InputError, match=r"Row 2 .* state '1' of 'x0' was never seen"):
+            measure(model, rows)
+    more = DiscreteTable.from_codes(np.array([[0, 2], [1, 0]]), cardinalities=[2, 3])
+    with pytest.raises(InputError, match="'x1' has 3 states in these rows and 2 in the model"):
+        nll(model, more)
+    with pytest.raises(InputError, match="3 variables and the model has 2"):
+        ncmll(model, DiscreteTable.from_codes(np.zeros((2, 3), dtype=int)))
+    forbidden = PairwiseMRF.from_tables(
+        [np.zeros(2), np.zeros(2)], {(0, 1): np.array([[0.0, 0.0], [0.0, -np.inf]])}
+    )
+    both = DiscreteTable.from_codes(np.array([[0, 1], [1, 1]]), cardinalities=[2, 2])
+    for measure in (nll, ncmll):
+        with pytest.raises(InputError, match="Row 2 has probability zero"):
+            measure(forbidden, both)
+
+
+def test_repeated_tree_answers_for_any_node_weights():
+    model, _ = drawn(9, [2, 3, 2, 3, 2, 2], density=0.7)
+    tree = RepeatedTree(model)
+    rng = np.random.default_rng(1)
+    for shift in (0.0, 3.0, 900.0):
+        weights = rng.normal(size=int(model.node_offsets[-1])) - shift
+        weights[1] = -np.inf
+        found, log_partition = tree.marginals(weights)
+        rest = model.weights[len(weights) :]
+        changed = PairwiseMRF(model.cardinalities, model.edges, np.concatenate([weights, rest]))
+        nodes, _, wanted = naive.marginals(changed)
+        assert found == pytest.approx(np.concatenate(nodes), abs=1e-12)
+        assert log_partition == pytest.approx(wanted, rel=1e-12)
+    weights[:2] = -np.inf
+    assert tree.marginals(weights)[1] == -np.inf
+
+
+def test_repeated_tree_with_little_memory_works_messages_out_twice():
+    model = ising_grid(6, 6, field=1.0, coupling=1.0, seed=1)
+    roomy = RepeatedTree(model)
+    short = RepeatedTree(model, int(0.8 * roomy.plan.bytes))
+    assert short.plan.segments > 1
+    weights = np.random.default_rng(1).normal(size=int(model.node_offsets[-1]))
+    assert short.marginals(weights)[0] == pytest.approx(roomy.marginals(weights)[0], abs=1e-12)
+    weights[:2] = -np.inf
+    assert short.marginals(weights)[1] == -np.inf
+
+
+def test_all_marginals_are_those_of_every_pair():
+    model, _ = drawn(10, [2, 3, 2, 4, 2, 1], density=0.4)
+    found = all_marginals(model, "exact")
+    offsets = model.node_offsets
+    for i, j in itertools.combinations(range(6), 2):
+        table = found.pair[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]]
+        assert table == pytest.approx(naive_likelihood.pair_marginal(model, i, j), abs=1e-12)
+    assert found.operations <= exact_operations(model, plan_elimination(model))
+
+
+def test_cost_is_that_of_the_method_and_operations_have_no_noise():
+    sparse, _ = drawn(11, [2] * 8, density=0.3)
+    dense, _ = drawn(11, [2] * 8, density=0.9)
+    for method in ("exact", "trbp"):
+        little, much = (inference_cost(model, method, repeats=2) for model in (sparse, dense))
+        assert little.operations < much.operations
+        assert little.operations == inference_cost(sparse, method, repeats=1).operations
+        assert little.seconds > 0.0
+        assert (little.method, little.repeats) == (method, 2)
+
+
+def test_time_is_the_median_and_nothing_compiles_within(monkeypatch):
+    """The rehearsal comes first; of three times the middle one counts."""
+    told = iter([10.0, 10.3, 20.0, 20.1, 30.0, 30.2])
+    done = []
+    found = all_marginals(drawn(12, [2, 2])[0])
+    monkeypatch.setattr(cost, "_rehearse", lambda method: done.append("rehearsed"))
+    monkeypatch.setattr(cost, "all_marginals", lambda *_, **__: done.append("measured") or found)
+    monkeypatch.setattr(cost.time, "thread_time", lambda: next(told))
+    assert inference_cost(drawn(12, [2, 2])[0], repeats=3).seconds == pytest.approx(0.2)
+    assert done == ["rehearsed", "measured", "measured", "measured"]
+
+
+def test_cost_refuses_what_it_cannot_measure():
+    model, table = drawn(13, [2, 2])
+    with pytest.raises(InputError, match="must be one of"):
+        inference_cost(model, "guess")
+    with pytest.raises(InputError, match="at least once"):
+        inference_cost(model, repeats=0)
+    with pytest.raises(InputError, match="must be one of"):
+        ncmll(model, table, method="guess")
+    with pytest.raises(InputError, match="At least one half"):
+        ncmll(model, table, halves=0)
