@@ -48,6 +48,18 @@ _REGION_PARTS = (
     "region_transport.js",
     "region.js",
 )
+_BUDGET_PARTS = (
+    "core.js",
+    "race_looks.js",
+    "view.js",
+    "transport.js",
+    "budget_log.js",
+    "budget_plane.js",
+    "budget_graph.js",
+    "budget_tree.js",
+    "budget_gauge.js",
+    "budget.js",
+)
 _COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
@@ -115,6 +127,18 @@ def region_javascript() -> str:
 def region_css() -> str:
     """Return the style sheet of a growing region: that of the player and what it adds."""
     return player_css() + _slim_css(_read("region.css"))
+
+
+@cache
+def budget_javascript() -> str:
+    """Return the script of the model under a budget, ``GraftvizBudget``."""
+    return _published("GraftvizBudget", _BUDGET_PARTS)
+
+
+@cache
+def budget_css() -> str:
+    """Return the style sheet of a model under a budget: that of the player and what it adds."""
+    return player_css() + _slim_css(_read("budget.css"))
 
 
 @cache
