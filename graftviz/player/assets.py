@@ -29,6 +29,7 @@ _RACE_PARTS = (
     "core.js",
     "race_log.js",
     "race_looks.js",
+    "view.js",
     "race_graphs.js",
     "race_curves.js",
     "race_table.js",
@@ -38,6 +39,7 @@ _RACE_PARTS = (
 _REGION_PARTS = (
     "core.js",
     "race_looks.js",
+    "view.js",
     "transport.js",
     "region_log.js",
     "region_gestures.js",

@@ -1,37 +1,23 @@
 // The race: which place of which axis is shown, what moves it, and who is told about it.
 
 const RACE_END = "end"; // a place in addresses and messages
-const RACE_TYPE = 14.5; // px, of the style sheet's type
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
 const RACE_PATIENCE = 4000; // ms without any reply before asking again
 const RACE_STILL_SECONDS = 0.5; // between pictures for who asked for less motion
 const RACE_TELLING = 120; // ms between changes of words and numbers while playing
 
-class RacePlayer {
+class RacePlayer extends View {
   constructor(host, callbacks) {
-    this.callbacks = callbacks;
-    this.log = null;
+    super(host, callbacks, "gv-race", "Race of learning runs");
     this.axis = "seconds";
     this.value = 0;
     this.goal = null; // a place asked for that has not been learned yet
-    this.playing = false;
-    this.type = 1;
     this.places = []; // the shown moment of every racer
-    this.timers = {};
     this.pause = 150; // ms between requests; grows while replies bring nothing
     const duration = remembered.get("race.duration", 20);
     this.duration = RACE_DURATIONS.includes(duration) ? duration : 20;
     this.scales = { seconds: "linear", tests: "log", edges: "linear", ...remembered.get("race.scales", {}) };
-    this.root = h("section", { class: "gv-player gv-race", "aria-label": "Race of learning runs", tabindex: "-1" });
-    host.append(this.root);
-    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
-    this.refresh();
     this.build();
-    this.onVisible = () => { if (!document.hidden) this.wake(); };
-    document.addEventListener("visibilitychange", this.onVisible);
-    this.schemes = matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.refresh();
-    this.schemes.addEventListener("change", this.onScheme);
   }
 
   build() {
@@ -44,12 +30,9 @@ class RacePlayer {
     this.subtitle = h("p", { class: "gv-muted" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.leader = h("p", { class: "gv-race-leader", dir: "auto" });
-    this.live = h("p", { class: "gv-live", "aria-live": "polite" });
-    this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the race…");
-    this.stage = h("div", { class: "gv-race-body", hidden: true },
+    this.assemble("Waiting for the race…", h("div", { class: "gv-race-body" },
       h("div", { class: "gv-head" }, this.title, this.subtitle, this.note), this.leader,
-      this.graphs.element, this.curves.element, this.table.element, this.transport.element);
-    this.root.append(this.loading, this.stage, this.live);
+      this.graphs.element, this.curves.element, this.table.element, this.transport.element));
   }
 
   // --------------------------------------------------------------------------- race and records
@@ -71,8 +54,7 @@ class RacePlayer {
     this.subtitle.textContent = header.facts.join(" · ");
     this.note.textContent = header.note;
     this.note.hidden = !header.note;
-    this.loading.hidden = true;
-    this.stage.hidden = false;
+    this.reveal();
     for (const panel of [this.graphs, this.curves, this.table]) panel.setRace(this.log);
     this.changed();
   }
@@ -224,35 +206,20 @@ class RacePlayer {
 
   // ----------------------------------------------------------------------------------- movement
 
-  wake() {
-    if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));
-  }
-
-  frame(now) {
-    this.raf = 0;
-    if (!this.log || this.gone) return;
-    // A frame's time may lie before the last one's, and a sleeping tab wakes to a huge gap.
-    const seconds = this.before === undefined ? 0 : clamp((now - this.before) / 1000, 0, 0.1);
+  advance(seconds) {
     if (this.playing) this.roll(seconds);
     this.place();
-    for (const panel of [this.graphs, this.curves, this.transport]) {
-      try {
-        panel.draw();
-      } catch (error) {
-        // One broken picture must not stop the others, nor fill the console at 60 lines a second.
-        if (!this.complained) console.error(error);
-        this.complained = true;
-      }
-    }
     this.demand();
-    this.before = this.playing ? now : undefined;
-    if (this.playing && !this.starved) this.wake();
+  }
+
+  get moving() {
+    return this.playing && !this.starved;
   }
 
   roll(seconds) {
     const { log, axis } = this;
     let passed = seconds;
-    if (this.motion.matches) {
+    if (this.still) {
       this.carry = (this.carry ?? 0) + seconds;
       if (this.carry < RACE_STILL_SECONDS) return;
       passed = this.carry;
@@ -289,12 +256,7 @@ class RacePlayer {
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
     if (!this.playing && this.goal === null) this.timers.moved = setTimeout(() => this.tellPlace(), 400);
-    if (!this.timers.live) {
-      this.timers.live = setTimeout(() => {
-        this.timers.live = 0;
-        if (this.live.textContent !== this.leader.textContent) this.live.textContent = this.leader.textContent;
-      }, this.playing ? 4000 : 350);
-    }
+    this.announce(() => this.leader.textContent);
     this.wake();
   }
 
@@ -305,31 +267,6 @@ class RacePlayer {
     if (text === this.told || !this.callbacks.moved) return;
     this.told = text;
     this.callbacks.moved(place);
-  }
-
-  /** After a change of size: type grows with wide screens, in the pictures as well. */
-  resized() {
-    this.type = parseFloat(getComputedStyle(this.stage).fontSize) / RACE_TYPE || 1;
-    this.wake();
-  }
-
-  /** Read the theme again, e.g. after it was switched. */
-  refresh() {
-    this.palette = readPalette(this.root);
-    racerColours(this.palette).forEach((colour, k) => this.root.style.setProperty(`--gv-racer-${k}`, css(colour)));
-    this.wake();
-  }
-
-  destroy() {
-    this.gone = true;
-    cancelAnimationFrame(this.raf);
-    for (const timer of Object.values(this.timers)) clearTimeout(timer);
-    document.removeEventListener("visibilitychange", this.onVisible);
-    this.schemes.removeEventListener("change", this.onScheme);
-    this.transport.destroy();
-    this.graphs.destroy();
-    this.curves.destroy();
-    this.root.remove();
   }
 }
 

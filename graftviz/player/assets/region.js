@@ -1,36 +1,21 @@
 // The growing region: which step is shown, what moves it, who is told about it.
 
-const REGION_TYPE = 14.5; // px, of the style sheet's type
 const REGION_RETRY = [120, 250, 500, 1000]; // ms between questions for what is still worked out
 const REGION_LOST = 4000; // ms after which an answer will not come any more
 const REGION_STILL_RATE = 1; // steps per second for who asked for less motion
 
-class RegionPlayer {
+class RegionPlayer extends View {
   constructor(host, callbacks) {
-    this.callbacks = { branch: null, ...callbacks };
-    this.log = null;
+    super(host, { branch: null, ...callbacks }, "gv-region", "Growing region");
     this.shown = 0; // steps after the query itself
     this.p = 0;
     this.age = Infinity; // seconds since the shown step was reached
-    this.playing = false;
     this.speed = SPEEDS.includes(remembered.get("region.speed", 2)) ? remembered.get("region.speed", 2) : 2;
     this.state = 0;
     this.wanted = null; // a step to show once it has arrived
     this.whole = this.rules = null;
     this.pending = [];
-    this.type = 1;
-    this.timers = {};
-    this.raf = 0;
-    this.root = h("section", { class: "gv-player gv-region", "aria-label": "Growing region", tabindex: "-1" });
-    host.append(this.root);
-    this.motion = matchMedia("(prefers-reduced-motion: reduce)");
-    this.refresh();
     this.build();
-    this.onVisible = () => { if (!document.hidden) this.wake(); };
-    document.addEventListener("visibilitychange", this.onVisible);
-    this.schemes = matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.refresh();
-    this.schemes.addEventListener("change", this.onScheme);
   }
 
   build() {
@@ -46,19 +31,11 @@ class RegionPlayer {
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    this.live = h("p", { class: "gv-live", "aria-live": "polite" });
-    this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the region…");
     this.graph.element.prepend(h("div", { class: "gv-region-words" }, this.words, this.stop));
-    this.body = h("div", { class: "gv-region-body", hidden: true },
+    this.assemble("Waiting for the region…", h("div", { class: "gv-region-body" },
       h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-region-title" }, this.headline, this.badge), this.under, this.note),
       h("div", { class: "gv-region-grid" }, this.graph.element, this.answer.element, this.curves.element, this.map.element),
-      this.transport.element);
-    this.root.append(this.loading, this.body, this.live);
-  }
-
-  /** No tweening: the reader asked for it. */
-  get still() {
-    return this.motion.matches;
+      this.transport.element));
   }
 
   // ----------------------------------------------------------------------------------- messages
@@ -81,8 +58,7 @@ class RegionPlayer {
     this.page = page;
     this.pending = pending;
     this.tries = isKnown ? this.tries : 0;
-    this.loading.hidden = true;
-    this.body.hidden = false;
+    this.reveal();
     this.curves.setRules();
     this.map.replied();
     this.askAgain();
@@ -206,31 +182,11 @@ class RegionPlayer {
 
   // ----------------------------------------------------------------------------------- movement
 
-  wake() {
-    if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));
-  }
-
-  frame(now) {
-    this.raf = 0;
-    if (!this.log || this.gone) return;
-    // A frame's time may lie before the last one's, and a sleeping tab wakes to a huge gap.
-    const seconds = this.before === undefined ? 0 : clamp((now - this.before) / 1000, 0, 0.1);
+  advance(seconds) {
     this.age += seconds;
     if (this.playing) this.roll(seconds);
     this.answer.advance(seconds);
     this.transport.advance(seconds);
-    for (const panel of this.panels) {
-      try {
-        panel.draw();
-      } catch (error) {
-        // One broken picture must not stop the others, nor fill the console at 60 lines a second.
-        if (!this.complained) console.error(error);
-        this.complained = true;
-      }
-    }
-    const moving = this.playing || this.graph.moving || this.answer.moving || this.transport.moving;
-    this.before = moving ? now : undefined;
-    if (moving) this.wake();
   }
 
   roll(seconds) {
@@ -267,13 +223,7 @@ class RegionPlayer {
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
     if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
-    if (!this.timers.live) {
-      this.timers.live = setTimeout(() => {
-        this.timers.live = 0;
-        const text = `${this.headline.textContent}. ${this.words.textContent}`;
-        if (this.live.textContent !== text) this.live.textContent = text;
-      }, this.playing ? 3000 : 350);
-    }
+    this.announce(() => `${this.headline.textContent}. ${this.words.textContent}`);
     this.wake();
   }
 
@@ -289,28 +239,6 @@ class RegionPlayer {
     if (JSON.stringify(place) === this.told) return;
     this.told = JSON.stringify(place);
     this.callbacks.moved(place);
-  }
-
-  resized() {
-    this.type = parseFloat(getComputedStyle(this.body).fontSize) / REGION_TYPE || 1;
-    this.wake();
-  }
-
-  /** Read the theme again, e.g. after it was switched. */
-  refresh() {
-    this.palette = readPalette(this.root);
-    racerColours(this.palette).forEach((colour, k) => this.root.style.setProperty(`--gv-racer-${k}`, css(colour)));
-    this.wake();
-  }
-
-  destroy() {
-    this.gone = true;
-    cancelAnimationFrame(this.raf);
-    for (const timer of Object.values(this.timers)) clearTimeout(timer);
-    document.removeEventListener("visibilitychange", this.onVisible);
-    this.schemes.removeEventListener("change", this.onScheme);
-    for (const panel of this.panels) panel.destroy();
-    this.root.remove();
   }
 }
 
