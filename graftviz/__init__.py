@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from graftviz.formats.models import read_model
     from graftviz.inference import Beliefs, infer
     from graftviz.learners.best_choice import BestChoice
+    from graftviz.learners.bounded_inference import BoundedInference
     from graftviz.learners.chow_liu import ChowLiu
     from graftviz.learners.edge_grafting import EdgeGrafting
     from graftviz.learners.feature_grafting import FeatureGrafting
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Beliefs",
     "BestChoice",
+    "BoundedInference",
     "Branch",
     "ChowLiu",
     "ChunkedTable",
@@ -96,6 +98,7 @@ __all__ = [
 _HOME = {
     "Beliefs": "graftviz.inference",
     "BestChoice": "graftviz.learners.best_choice",
+    "BoundedInference": "graftviz.learners.bounded_inference",
     "Branch": "graftviz.runs",
     "ChowLiu": "graftviz.learners.chow_liu",
     "ChunkedTable": "graftviz.table",

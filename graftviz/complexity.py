@@ -1,4 +1,4 @@
-"""What learning under a bound on inference reports beside a step, and the tree that its order makes.
+"""What learning under a bound on inference reports, and the tree that its order makes.
 
 An elimination order proves a width: summing the variables out in that order joins, at every
 variable, at most so many others. Whoever doubts it can go through the order again.

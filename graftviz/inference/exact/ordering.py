@@ -88,7 +88,7 @@ def _cheapest(model: PairwiseMRF) -> Scopes | None:
     def consider(order: np.ndarray) -> None:
         nonlocal best
         most = np.inf if best is None else best.work
-        found = _scopes(order, incidence.starts, incidence.neighbours, sizes, most)
+        found = eliminate(order, incidence.starts, incidence.neighbours, sizes, most)
         if found[0]:
             best = Scopes(order, *found[1:])
 
@@ -123,7 +123,7 @@ def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Scopes | None:
     incidence = model.incidence
     sizes = model.cardinalities.astype(np.float64)
     order = np.ascontiguousarray(order, dtype=np.int64)
-    found = _scopes(order, incidence.starts, incidence.neighbours, sizes, np.inf)
+    found = eliminate(order, incidence.starts, incidence.neighbours, sizes, np.inf)
     return Scopes(order, *found[1:]) if found[0] else None
 
 
@@ -302,7 +302,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
 
 
 @njit(cache=True, nogil=True)
-def _scopes(order, starts, neighbours, sizes, most_work):
+def eliminate(order, starts, neighbours, sizes, most_work):
     """Return whether the order is affordable and better, and the fields of :class:`Scopes`."""
     n = len(order)
     place = np.empty(n, dtype=np.int64)

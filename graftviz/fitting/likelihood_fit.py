@@ -1,0 +1,247 @@
+"""Maximum likelihood of a growing pairwise model by exact inference, from pair counts.
+
+For fixed edges the likelihood is largest where the marginals of every edge and every node are those
+of the data: that is what a fit is judged by.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts import PairCounts
+from graftviz.fitting.clique_tables import CliqueTables, calibrate, clique_tables, edge_marginal
+from graftviz.fitting.proportional import fit_round
+from graftviz.inference.exact.elimination import Elimination, eliminated
+
+LEAST_SHARE = 1e-9  # of rows in which variables are independent, so that the maximum exists
+_UNSEEN = 1e-12  # what a state that never occurs gets
+_MOST_ROUNDS = 2000
+
+
+class Targets:
+    """Marginals of the data, smoothed so that a maximum with finite weights exists.
+
+    The share ε = a / (N + a) of a imaginary rows, in which all variables are independent with the
+    shares they have in the data, leaves node marginals as they are and shrinks what a pair differs
+    from independence by: p̃(i, j) = p(i) p(j) + (1 − ε) (p_D(i, j) − p(i) p(j)).
+
+    Parameters
+    ----------
+    counts : PairCounts
+    pseudo_count : float
+        a. At least the share 10⁻⁹ is taken.
+    """
+
+    def __init__(self, counts: PairCounts, pseudo_count: float) -> None:
+        self.counts = counts
+        rows = counts.n_rows
+        self.kept = 1.0 - max(pseudo_count / (rows + pseudo_count), LEAST_SHARE)
+        sizes = counts.cardinalities
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.shares = counts.packed.margins / rows
+        seen = np.add.reduceat(self.shares > 0.0, self.offsets[:-1], dtype=np.int64)
+        lacks = np.repeat(seen < sizes, sizes)
+        evenly = np.repeat(1.0 / sizes, sizes)
+        self.nodes = np.where(lacks, (1.0 - _UNSEEN) * self.shares + _UNSEEN * evenly, self.shares)
+
+    def node(self, i: int) -> np.ndarray:
+        """Return p̃(i), shape (s_i,)."""
+        return self.nodes[self.offsets[i] : self.offsets[i + 1]]
+
+    def pair(self, i: int, j: int) -> np.ndarray:
+        """Return p̃(i, j), shape (s_i, s_j)."""
+        seen_i = self.shares[self.offsets[i] : self.offsets[i + 1]]
+        seen_j = self.shares[self.offsets[j] : self.offsets[j + 1]]
+        apart = self.counts.table(i, j) / self.counts.n_rows - np.outer(seen_i, seen_j)
+        return np.asarray(np.outer(self.node(i), self.node(j)) + self.kept * apart)
+
+
+class Fitted(NamedTuple):
+    """A fit: objective in nats per row, KKT residual, and how many rounds were made."""
+
+    objective: float
+    violation: float
+    rounds: int
+
+
+class Memory(NamedTuple):
+    """What a fit was, to go back to; see :class:`LikelihoodFit`."""
+
+    edges: np.ndarray
+    edge_offsets: np.ndarray
+    edge_targets: np.ndarray
+    node_weights: np.ndarray
+    edge_weights: np.ndarray
+    elimination: Elimination
+    tables: CliqueTables
+
+
+class LikelihoodFit:
+    """Weights of a growing model, fitted by exact inference along an elimination order.
+
+    Parameters
+    ----------
+    targets : Targets
+    lam2 : float
+        λ₂, of the squared weights of edges; nodes are free.
+    """
+
+    def __init__(self, targets: Targets, lam2: float = 0.0) -> None:
+        self.targets, self.lam2 = targets, lam2
+        self.cardinalities = targets.counts.cardinalities.astype(np.int64)
+        n = len(self.cardinalities)
+        self.edges = np.zeros((0, 2), dtype=np.int64)
+        self.edge_offsets = np.zeros(1, dtype=np.int64)
+        self.node_weights = np.log(targets.nodes)
+        self.edge_weights = np.zeros(0)
+        self.edge_targets = np.zeros(0)
+        self.elimination = eliminated(self.edges, self.cardinalities, np.arange(n))
+        self.tables = self._laid_out()
+        self._room = np.empty(int(self.cardinalities.max()) ** 2)
+        self._factors = np.empty_like(self._room)
+
+    def add_edge(self, i: int, j: int, elimination: Elimination) -> None:
+        """Activate an edge, with weights 0, and go over to an elimination of the grown graph."""
+        target = self.targets.pair(i, j).reshape(-1)
+        self.edges = np.vstack([self.edges, np.array([[i, j]])])
+        self.edge_offsets = np.append(self.edge_offsets, self.edge_offsets[-1] + len(target))
+        self.edge_targets = np.append(self.edge_targets, target)
+        self.edge_weights = np.append(self.edge_weights, np.zeros(len(target)))
+        self.elimination = elimination
+        self.tables = self._laid_out()
+
+    def fit(self, tolerance: float, *, around: int | None = None) -> Fitted:
+        """Maximise the likelihood from where the weights are.
+
+        Parameters
+        ----------
+        tolerance : float
+            KKT residual to stop at.
+        around : int, optional
+            Only the component of this variable has anything to fit; default: all.
+        """
+        self.calibrate()
+        roots = np.flatnonzero(self.elimination.parent < 0)
+        if around is not None:
+            roots = self.tables.root[self.elimination.place[around]][None]
+        rounds = 0
+        for root in roots.tolist():
+            begin, end = self.tables.tour_starts[root], self.tables.tour_starts[root + 1]
+            rounds = max(rounds, self._fit_component(int(begin), int(end), tolerance))
+        objective = self.calibrate()
+        return Fitted(objective, self.violation(), rounds)
+
+    def calibrate(self) -> float:
+        """Make all tables the exact marginals of the weights; return the objective."""
+        log_partition = calibrate(
+            self.tables,
+            self.targets.offsets,
+            self.node_weights,
+            self.edge_offsets,
+            self.edge_weights,
+        )
+        seen = self.node_weights @ self.targets.nodes + self.edge_weights @ self.edge_targets
+        return float(log_partition - seen + self.lam2 * (self.edge_weights**2).sum())
+
+    def violation(self) -> float:
+        """Return the KKT residual; the tables must be calibrated."""
+        return float(
+            _violation(
+                self.tables,
+                self.targets.offsets,
+                self.targets.nodes,
+                self.edge_offsets,
+                self.edge_targets,
+                self.edge_weights,
+                self.lam2,
+                self._room,
+            )
+        )
+
+    def beliefs(self) -> np.ndarray:
+        """Return p(x_i) of all variables, flat; the tables must be calibrated."""
+        found = np.zeros(int(self.targets.offsets[-1]))
+        _node_marginals(self.tables, self.targets.offsets, found)
+        return found
+
+    def memory(self) -> Memory:
+        """Return what is needed to come back here."""
+        return Memory(
+            self.edges,
+            self.edge_offsets,
+            self.edge_targets,
+            self.node_weights.copy(),
+            self.edge_weights.copy(),
+            self.elimination,
+            self.tables,
+        )
+
+    def restore(self, memory: Memory) -> None:
+        """Go back to what was remembered, and calibrate."""
+        self.edges, self.edge_offsets, self.edge_targets = memory[:3]
+        self.node_weights, self.edge_weights = memory.node_weights, memory.edge_weights
+        self.elimination, self.tables = memory.elimination, memory.tables
+        self.calibrate()
+
+    def _fit_component(self, begin: int, end: int, tolerance: float) -> int:
+        for made in range(_MOST_ROUNDS):
+            worst = fit_round(
+                self.tables,
+                begin,
+                end,
+                self.targets.offsets,
+                (self.node_weights, self.targets.nodes),
+                self.edge_offsets,
+                (self.edge_weights, self.edge_targets),
+                self.lam2,
+                self._room,
+                self._factors,
+            )
+            if worst <= tolerance:
+                return made + 1
+        return _MOST_ROUNDS
+
+    def _laid_out(self) -> CliqueTables:
+        found = self.elimination
+        return clique_tables(
+            found.order, found.starts, found.scopes, found.parent, self.cardinalities, self.edges
+        )
+
+
+@njit(cache=True, nogil=True)
+def _violation(tables, node_offsets, node_targets, edge_offsets, edge_targets, weights, lam2, room):
+    """Return the largest ‖model − data (+ 2 λ₂ w)‖₂ over nodes and edges."""
+    worst = 0.0
+    for k in range(len(tables.order)):
+        begin, end, own = tables.starts[k], tables.starts[k + 1], tables.states[k]
+        room[:own] = 0.0
+        for at in range(begin, end, own):
+            for x in range(own):
+                room[x] += tables.entries[at + x]
+        first = node_offsets[tables.order[k]]
+        total = 0.0
+        for x in range(own):
+            total += (room[x] - node_targets[first + x]) ** 2
+        worst = max(worst, total)
+        for p in range(tables.edge_starts[k], tables.edge_starts[k + 1]):
+            e = tables.edge_ids[p]
+            edge_marginal(tables, begin, e, room)
+            total = 0.0
+            first = edge_offsets[e]
+            for c in range(edge_offsets[e + 1] - first):
+                gap = room[c] - edge_targets[first + c] + 2.0 * lam2 * weights[first + c]
+                total += gap**2
+            worst = max(worst, total)
+    return np.sqrt(worst)
+
+
+@njit(cache=True, nogil=True)
+def _node_marginals(tables, offsets, found):
+    for k in range(len(tables.order)):
+        first, own = offsets[tables.order[k]], tables.states[k]
+        for at in range(tables.starts[k], tables.starts[k + 1], own):
+            for x in range(own):
+                found[first + x] += tables.entries[at + x]

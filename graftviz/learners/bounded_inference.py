@@ -1,0 +1,185 @@
+"""Bounded inference complexity: the most likely model on which inference is still cheap.
+
+Most learners stop where the data say no more. This one stops where inference would become too
+expensive: the edge with the largest gradient of the likelihood enters, as long as what inference
+takes stays within a bound that is chosen beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from graftviz.learners.base import CodeLine, Learner, checked_seed
+from graftviz.learners.bounded_run import BoundedRun
+from graftviz.learners.budget import checked_budget
+from graftviz.options import option
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome, Step
+
+MEASURES = (
+    "treewidth",
+    "bp-sweeps",
+    "trbp-sweeps",
+    "seconds",
+    "circuit-size",
+    "approximation-error",
+)
+EXACT_LIMIT = 1 << 17
+
+
+@dataclass(frozen=True)
+class BoundedInference(Learner):
+    """Greedy maximum likelihood subject to R(model) ≤ τ.
+
+    Every step activates one edge: of all pairs with which R stays at most τ, the one with the
+    largest gradient norm ‖p_D(i, j) − p_w(i, j)‖₂ of the mean log-likelihood. Then all weights are
+    fitted again from where they were. The objective is the exact mean negative log-likelihood per
+    row (plus λ₂ Σ ‖w_e‖²), the gradients are exact, and the score of an edge is its gradient norm.
+    What R is, `complexity` says:
+
+    - ``treewidth``: the width of the elimination order that the step reports, which proves it. A
+      pair is feasible if the order in hand keeps the width with it, or min-fill (taking no variable
+      of more than τ neighbours) finds another that does. That is an estimate from above: a pair
+      refused by min-fill is asked about again, the order in hand at every step and min-fill for
+      the foremost ones, and for all before the run ends. Pairs with which a subgraph proves the
+      treewidth above τ are out forever.
+    - ``circuit-size``: additions and multiplications of variable elimination, states counted, along
+      the best of the order in hand and two greedy ones; see
+      :meth:`graftviz.inference.exact.elimination.Elimination.operations`.
+    - ``bp-sweeps``, ``trbp-sweeps``: sweeps of (tree-reweighted) belief propagation, started cold,
+      until no message changes by more than 10⁻⁶ of itself.
+    - ``seconds``: wall-clock time of inference, the median of three. It is measured, so the same
+      seed need not give the same run twice.
+    - ``approximation-error``: |log Z of the approximation − exact log Z|.
+
+    The last four can only be known after a fit: the edge is fitted, measured, and taken out again
+    if it passes τ. Pairs so refused are set aside until no other is left; then they are judged once
+    more, and the run ends when a whole round of them adds nothing.
+
+    Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
+    together. Beyond that gradients and weights come from the inference named by `inference`, by
+    moment matching (:mod:`graftviz.fitting.moment_matching`), and so does the objective, which is
+    then that approximation's. With λ₂ > 0 there is no such closed form, and with
+    ``approximation-error`` nothing to compare with: there such pairs are refused instead.
+
+    Data marginals include `pseudo_count` imaginary rows in which the variables are independent, so
+    that the maximum exists where combinations never occur. Only pair counts are used, so the rows
+    may stay in a file. Higher-order cliques and context-specific features, which the paper mentions
+    as extensions, are not learned.
+
+    Source: Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded
+    inference complexity" (2013), algorithm 1.
+    """
+
+    name: ClassVar[str] = "bounded-inference"
+    title: ClassVar[str] = "Bounded inference"
+    idea: ClassVar[str] = (
+        "Adds the edge with the largest likelihood gradient as long as inference stays within a "
+        "bound: a treewidth, a circuit size, sweeps or seconds. For models that must be quick to "
+        "ask, with exact likelihoods and a proof of their width."
+    )
+    source: ClassVar[str] = (
+        "Das Gupta, Srinivasan, Sharma and Greiner, “Learning Markov networks with bounded "
+        "inference complexity”, algorithm 1"
+    )
+    pseudocode: ClassVar[tuple[CodeLine, ...]] = (
+        CodeLine("start", 0, "E = ∅; w_V = argmax ℓ(w); C = all pairs"),
+        CodeLine("loop", 0, "repeat"),
+        CodeLine("gradient", 1, "‖∇ₑℓ‖ = ‖p_D(e) − p_w(e)‖ of every pair e of C"),
+        CodeLine("choose", 1, "e = the largest of them with R(V, E ∪ {e}) ≤ τ"),
+        CodeLine("refuse", 1, "pairs that came before e passed τ: refused"),
+        CodeLine("activate", 1, "E = E ∪ {e}; C = C − {e}"),
+        CodeLine("fit", 1, "w = argmax ℓ(w), from where it was"),
+        CodeLine("end", 0, "until no pair keeps R ≤ τ, or no gradient is left"),
+    )
+
+    complexity: str = option(
+        "treewidth",
+        "R, what is bounded: the width of an elimination order, sweeps of belief propagation (or "
+        "the tree-reweighted one), seconds of inference, operations of exact inference, or the "
+        "error of an approximate log Z",
+        label="Complexity R",
+        choices=MEASURES,
+    )
+    bound: float | None = option(
+        None,
+        "τ: the largest R that a model may have",
+        label="Bound τ",
+        minimum=0.0,
+        none_means="width 3, 30 sweeps, 0.01 s, 50 operations for each state, or an error of 0.1",
+    )
+    max_edges: int | None = option(
+        None,
+        "edge budget: stop when so many edges are active",
+        label="Edge budget",
+        minimum=1,
+        none_means="until no edge keeps the bound",
+    )
+    inference: str = option(
+        "trbp",
+        "inference whose seconds or error are measured, and that gradients come from where exact "
+        "inference is too large (trbp there, if exact is asked for)",
+        label="Inference",
+        choices=("exact", "bp", "trbp"),
+        advanced=True,
+    )
+    lam2: float = option(
+        0.0,
+        "λ₂: weight of the squared weights of edges",
+        label="λ₂",
+        minimum=0.0,
+        maximum=10.0,
+        scale="log",
+        advanced=True,
+    )
+    pseudo_count: float = option(
+        1.0,
+        "imaginary rows with independent variables that are added to the data; they keep "
+        "combinations never seen from being ruled out",
+        label="Pseudo-count",
+        minimum=0.0,
+        maximum=1_000_000.0,
+        advanced=True,
+    )
+    exact_limit: int = option(
+        EXACT_LIMIT,
+        "entries of all cliques together up to which inference is exact",
+        label="Exact up to",
+        minimum=1,
+        maximum=100_000_000,
+        advanced=True,
+    )
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        super().check(table)
+        self.edge_budget(table.n_variables)
+
+    def edge_budget(self, n: int) -> int:
+        """Return the largest number of edges allowed among n variables.
+
+        Raises
+        ------
+        InputError
+            When more edges are asked than there are pairs.
+        """
+        return checked_budget(self.max_edges, n)
+
+    def for_rehearsal(self) -> Learner:
+        """Return the learner without what only fits data of a certain size."""
+        return replace(self, bound=None, max_edges=None)
+
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        """Learn from `table`; the seed is not used, as nothing here is drawn."""
+        checked_seed(seed)
+        run = BoundedRun(table, self)
+        while run.has_room and run.add_edge():
+            sent = yield run.step()
+            run.clock.resume()
+            if isinstance(sent, BoundedInference):
+                run.switch(sent)
+        return run.finish()

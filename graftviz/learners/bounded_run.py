@@ -1,0 +1,295 @@
+"""A run of bounded inference: the growing model, the search for its next edge, and the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftviz.complexity import Complexity
+from graftviz.counts import PairCounts
+from graftviz.errors import InputError
+from graftviz.history import History
+from graftviz.inference import infer
+from graftviz.learners.bounded_choice import (
+    MEASURE_NAMES,
+    Choice,
+    CircuitChoice,
+    MeasuredChoice,
+    Pairs,
+    WidthChoice,
+)
+from graftviz.learners.bounded_model import OBJECTIVES, BoundedModel, ModelOptions
+from graftviz.learners.clock import Clock
+from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason
+from graftviz.search.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
+from graftviz.table import DiscreteTable
+from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, Step
+
+NOTHING = 1e-6  # a gradient norm that an edge would not be worth its while for
+_OPERATIONS = 50  # of a circuit, for every state of every variable
+_BOUNDS = {
+    "treewidth": 3.0,
+    "bp-sweeps": 30.0,
+    "trbp-sweeps": 30.0,
+    "seconds": 0.01,
+    "approximation-error": 0.1,
+}
+_GAP_SWEEPS = 200
+
+
+class BoundedRun:
+    """The model, what is known of every pair, and the report.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+    options : BoundedInference
+    """
+
+    def __init__(self, table: DiscreteTable, options: Any) -> None:
+        options.check(table)
+        self.clock = Clock()
+        self.options = options
+        self._table = table
+        with self.clock.work("statistics"):
+            self._counts = PairCounts(table)
+            self._counts.count_all()
+        first, second = (side.astype(np.int64) for side in np.triu_indices(table.n_variables, 1))
+        self._pairs = Pairs(first, second, np.full(len(first), UNKNOWN, dtype=np.int8))
+        with self.clock.work("fitting"):
+            self._model = self._new_model()
+            self._choice = self._new_choice()
+        value = self._choice.value(self._model)
+        if value > self._bound:
+            raise InputError(
+                f"The bound τ = {self._bound:g} is below what a model without edges takes already: "
+                f"its {MEASURE_NAMES[options.complexity]} is {value:g}; ask for a larger bound."
+            )
+        model = self._model.model()
+        beliefs = self._model.beliefs()
+        beliefs.flags.writeable = False
+        self._history = History(model, beliefs)
+        self._index = self._tests = self._tests_total = 0
+        self._before = self._model.now
+        self._activated: ScoredEdge | None = None
+        self._complexity: Complexity | None = None
+        self._newly = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the budget allows another edge."""
+        budget: int = self.options.edge_budget(self._table.n_variables)
+        return len(self._model.edges) < budget
+
+    def switch(self, options: Any) -> None:
+        """Go on with other options; the edges there are stay."""
+        before, self.options = self.options, options
+        if any(
+            getattr(before, name) != getattr(options, name)
+            for name in ("pseudo_count", "lam2", "inference", "exact_limit")
+        ):
+            edges, elimination = self._model.edges, self._model.now.elimination
+            with self.clock.work("fitting"):
+                self._model = self._new_model()
+                self._model.rebuild(edges, elimination)
+        known = self._pairs.known
+        known[known != TAKEN] = UNKNOWN
+        self._choice = self._new_choice()
+
+    def add_edge(self) -> bool:
+        """Activate the next edge; False, and nothing done, if none is left."""
+        pair, gradient = self._grow()
+        if pair < 0:
+            return False
+        i, j = int(self._pairs.first[pair]), int(self._pairs.second[pair])
+        self._pairs.known[pair] = TAKEN
+        with self.clock.work("scoring"):
+            self._model.refresh(i)
+        self._index += 1
+        self._activated = ScoredEdge(i, j, gradient)
+        self._history.append([(i, j)], self._model.changes(i))
+        known, elimination = self._pairs.known, self._model.now.elimination
+        self._complexity = Complexity(
+            measure=self.options.complexity,
+            value=self._choice.value(self._model),
+            bound=self._bound,
+            infeasible=int(np.count_nonzero((known == REFUSED) | (known == PROVED))),
+            newly_infeasible=self._newly,
+            order=elimination.order.astype(np.int32),
+            width=elimination.width,
+            gradient_norm=gradient,
+            inference=self._before.source,
+        )
+        return True
+
+    def step(self) -> Step:
+        """Report the edge just activated; the clock stands still until it is resumed."""
+        assert self._activated is not None
+        assert self._complexity is not None
+        now = self._model.now
+        return Step(
+            index=self._index,
+            activated=(self._activated,),
+            edges=len(now.edges),
+            removed=NO_PAIRS,
+            objective=now.objective,
+            previous_objective=self._model.comparable(self._before),
+            kkt_residual=now.violation,
+            reservoir=None,
+            skipped_adjacent=NO_PAIRS,
+            replaced=NO_PAIRS,
+            dropped=NO_PAIRS,
+            queue=0,
+            frozen=0,
+            unseen=0,
+            tests=self._tests,
+            tests_total=self._tests_total,
+            test_limit=None,
+            tables_counted=self._counts.tables_possible,
+            tables_possible=self._counts.tables_possible,
+            hubs=NO_NODES,
+            seconds=self.clock.pause(),
+            tested=NO_TESTS,
+            lines=self._lines(),
+            notes=self._notes(),
+            changes=self._history.changes[-1],
+            history=self._history,
+            complexity=self._complexity,
+        )
+
+    def finish(self) -> Outcome:
+        """Look whether a feasible pair is left, and report how the run ended."""
+        with self.clock.work("fitting"):
+            self._model.polish()
+        self._history.append((), self._model.changes())
+        now = self._model.now
+        certificate = self._certificate()
+        network = self._model.model()
+        with self.clock.work("other"):
+            found = np.concatenate(infer(network, max_sweeps=_GAP_SWEEPS).node)
+            gap = float(np.abs(found - self._model.beliefs()).max())
+        possible = self._counts.tables_possible
+        return Outcome(
+            stop_reason=self._reason(certificate),
+            converged=certificate.proves_optimality,
+            certificate=certificate,
+            objective=now.objective,
+            kkt_residual=now.violation,
+            bp_restart_gap=gap,
+            tests=self._tests_total,
+            tables_counted=possible,
+            tables_possible=possible,
+            seconds=self.clock.pause(),
+            history=self._history,
+            objective_name=OBJECTIVES[now.source],
+        )
+
+    def _new_model(self) -> BoundedModel:
+        options, table = self.options, self._table
+        fallback = "trbp" if options.inference == "exact" else options.inference
+        wanted = ModelOptions(
+            float(options.pseudo_count), float(options.lam2), fallback, int(options.exact_limit)
+        )
+        return BoundedModel(self._counts, table.names, table.labels, wanted)
+
+    def _new_choice(self) -> Choice:
+        options = self.options
+        measure = options.complexity
+        bound = options.bound
+        if bound is None:
+            operations = float(_OPERATIONS * self._table.cardinalities.sum())
+            bound = operations if measure == "circuit-size" else _BOUNDS[measure]
+        self._bound = float(bound)
+        by_exact = measure == "seconds" and options.inference == "exact"
+        needs_exact = options.lam2 > 0.0 or measure == "approximation-error" or by_exact
+        if measure == "treewidth":
+            return WidthChoice(self._bound, needs_exact)
+        if measure == "circuit-size":
+            return CircuitChoice(self._bound, needs_exact)
+        return MeasuredChoice(measure, self._bound, needs_exact, options.inference)
+
+    def _grow(self) -> tuple[int, float]:
+        """Add the best feasible pair; return it and its gradient norm, or -1."""
+        pairs, model = self._pairs, self._model
+        with self.clock.work("scoring"):
+            norms = model.gradients[pairs.first, pairs.second]
+            inactive = pairs.known != TAKEN
+            self._tests = int(np.count_nonzero(inactive))
+            self._tests_total += self._tests
+            wanted = np.flatnonzero(inactive & (pairs.known != PROVED) & (norms > NOTHING))
+            ranked = wanted[np.argsort(-norms[wanted], kind="stable")]
+        self._before = model.now
+        if self._choice.value(model) > self._bound:
+            return -1, 0.0  # other options took over, and the bound is passed as it is
+        refused = (pairs.known == REFUSED) | (pairs.known == PROVED)
+        with self.clock.work("fitting"):
+            pair = self._choice.grow(model, pairs, ranked)
+        known = (pairs.known == REFUSED) | (pairs.known == PROVED)
+        self._newly = int(np.count_nonzero(known & ~refused))
+        return pair, float(norms[pair]) if pair >= 0 else 0.0
+
+    def _certificate(self) -> Certificate:
+        """Say which feasible pair has the largest gradient."""
+        before, tests = self._model.remember(), self._tests_total
+        pair, norm = self._grow()
+        inactive = self._counts.tables_possible - len(before[0].edges)
+        worst_edge = None
+        if pair >= 0:
+            self._model.restore(before)
+            worst_edge = (int(self._pairs.first[pair]), int(self._pairs.second[pair]))
+        self._tests_total = tests + inactive
+        return Certificate(
+            scored=inactive,
+            possible=inactive,
+            worst_score=norm if pair >= 0 else None,
+            worst_edge=worst_edge,
+            threshold=NOTHING,
+            score="gradient norm of a pair that keeps the bound",
+            objective=OBJECTIVES[self._model.now.source],
+            symbol="the least gradient",
+        )
+
+    def _lines(self) -> tuple[str, ...]:
+        ran = {
+            "start": self._index == 1,
+            "loop": True,
+            "gradient": True,
+            "choose": True,
+            "refuse": self._newly > 0,
+            "activate": True,
+            "fit": True,
+        }
+        return tuple(key for key, happened in ran.items() if happened)
+
+    def _notes(self) -> tuple[str, ...]:
+        if self._model.now.source == self._before.source:
+            return ()
+        return (
+            "Exact inference would take cliques of more than "
+            f"{self._model.options.exact_limit:,} entries from here on, so gradients and weights "
+            f"come from the {OBJECTIVES[self._model.now.source]}.",
+        )
+
+    def _reason(self, certificate: Certificate) -> str:
+        edges, known = len(self._model.edges), self._pairs.known
+        measure, bound = MEASURE_NAMES[self.options.complexity], f"{self._bound:g}"
+        if edges == len(known):
+            return "Every pair of variables is active."
+        if certificate.worst_score is not None:
+            return budget_reason(edges)
+        if self._choice.value(self._model) > self._bound:
+            return f"The {measure} is above {bound} with the edges there are, so none can be added."
+        left = self._model.gradients[self._pairs.first, self._pairs.second]
+        if not (left[known != TAKEN] > NOTHING).any():
+            return f"No pair that is left has a gradient above {NOTHING:g}."
+        if self.options.complexity == "treewidth" and self._bound < 1.0:
+            return "Treewidth 0 means no edge at all, so none was activated."
+        refused = int(np.count_nonzero((known == REFUSED) | (known == PROVED)))
+        pairs = "the one pair that was" if refused == 1 else f"all {refused:,} pairs that were"
+        if edges == 0:
+            return f"No edge keeps the {measure} at or below {bound}: {pairs} tried would pass it."
+        return (
+            f"No further edge keeps the {measure} at or below {bound}: {pairs} left with a "
+            "gradient would pass it."
+        )

@@ -1,0 +1,195 @@
+"""Gradients of the exact likelihood by edges that are not there: all pairs of a component at once.
+
+The gradient of a pair is the marginal of the data minus that of the model. The marginals of a
+variable with all others come from one walk over its component: the joint table of the variable with
+a clique follows from that with the neighbouring clique, through the scope they share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graftviz.counts.pair_counts import table_cells
+from graftviz.fitting.clique_tables import CliqueTables
+from graftviz.fitting.likelihood_fit import Targets
+from graftviz.pairs import find_slot
+
+
+def independent_gradients(targets: Targets) -> np.ndarray:
+    """Return ‖p̃(i, j) − p̃(i) p̃(j)‖₂ of all pairs, symmetric, shape (n, n).
+
+    That is the gradient between components while nodes have the marginals of the data. All pairs
+    must have been counted.
+    """
+    n = len(targets.offsets) - 1
+    found = np.zeros((n, n))
+    counts = targets.counts
+    _independent(
+        counts.packed, counts.store, counts.scratch, targets.offsets, targets.shares,
+        targets.kept, found,
+    )  # fmt: skip
+    return found
+
+
+def update_gradients(
+    gradients: np.ndarray, targets: Targets, tables: CliqueTables, member: int
+) -> None:
+    """Write the gradient norms of all pairs of one component, active ones included.
+
+    Parameters
+    ----------
+    gradients : float64 array, shape (n, n)
+        Symmetric.
+    targets : Targets
+        All pairs must have been counted.
+    tables : CliqueTables
+        Calibrated.
+    member : int
+        Place of a variable of the component.
+    """
+    counts = targets.counts
+    _component(
+        tables, member, counts.packed, counts.store, counts.scratch, targets.offsets,
+        targets.shares, targets.nodes, targets.kept, gradients,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _independent(packed, store, scratch, offsets, shares, kept, found):
+    n = len(offsets) - 1
+    for i in range(n):
+        for j in range(i + 1, n):
+            slot = find_slot(store.pairs, i, j)
+            cells, at = table_cells(packed, store, slot, scratch)
+            total = 0.0
+            for a in range(offsets[i], offsets[i + 1]):
+                for b in range(offsets[j], offsets[j + 1]):
+                    total += (kept * (cells[at] / packed.rows - shares[a] * shares[b])) ** 2
+                    at += 1
+            found[i, j] = found[j, i] = np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _component(
+    tables, member, packed, store, scratch, offsets, shares, nodes, kept, gradients
+):  # fmt: skip
+    """Go through all variables of a component; see `update_gradients`."""
+    n, root = len(tables.order), tables.root[member]
+    cliques, widest, largest = np.empty(n, dtype=np.int64), np.int64(0), np.int64(0)
+    size, most, whole = 0, np.int64(0), np.int64(0)
+    begins = np.full(n, -1, dtype=np.int64)  # where a clique's part of the joint tables begins
+    for k in range(n - 1, -1, -1):  # parents before their children
+        if tables.root[k] == root:
+            cliques[size] = k
+            size += 1
+            begins[k] = whole
+            whole += tables.starts[k + 1] - tables.starts[k]
+            most = max(most, tables.states[k])
+            widest = max(widest, tables.message_starts[k + 1] - tables.message_starts[k])
+            largest = max(largest, tables.starts[k + 1] - tables.starts[k])
+    joint = np.empty((most, whole))
+    message = np.empty((most, widest))
+    separators = _separators(tables, cliques[:size])
+    done = np.zeros(n, dtype=np.int64)
+    pair = np.empty(most * most)
+    for at in range(size):
+        a = cliques[at]
+        i = tables.order[a]
+        states = tables.states[a]
+        # The variable with its own clique: it runs fastest there.
+        for e in range(tables.starts[a + 1] - tables.starts[a]):
+            for x in range(states):
+                joint[x, begins[a] + e] = 0.0
+            joint[e % states, begins[a] + e] = tables.entries[tables.starts[a] + e]
+        done[a] = at + 1
+        k = a
+        while tables.parent[k] >= 0:
+            _go_up(tables, k, states, joint, begins, message, separators)
+            k = tables.parent[k]
+            done[k] = at + 1
+        for step in range(at):
+            k = cliques[step]
+            if done[k] != at + 1:
+                _go_down(tables, k, states, joint, begins, message, separators)
+                done[k] = at + 1
+        for step in range(at):
+            k = cliques[step]
+            j, others = tables.order[k], tables.states[k]
+            pair[: states * others] = 0.0
+            # Rows of the pair table are states of the variable with the smaller number.
+            along, across = (others, 1) if i < j else (1, states)
+            for x in range(states):
+                e = begins[k]
+                for _ in range((tables.starts[k + 1] - tables.starts[k]) // others):
+                    for y in range(others):
+                        pair[x * along + y * across] += joint[x, e]
+                        e += 1
+            first, second = min(i, j), max(i, j)
+            slot = find_slot(store.pairs, first, second)
+            cells, c = table_cells(packed, store, slot, scratch)
+            total, p = 0.0, 0
+            for u in range(offsets[first], offsets[first + 1]):
+                for v in range(offsets[second], offsets[second + 1]):
+                    apart = kept * (cells[c] / packed.rows - shares[u] * shares[v])
+                    total += (nodes[u] * nodes[v] + apart - pair[p]) ** 2
+                    c += 1
+                    p += 1
+            gradients[first, second] = gradients[second, first] = np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _separators(tables, cliques):
+    """Return the marginals of all scopes, laid out as messages."""
+    found = np.zeros(len(tables.messages))
+    for k in cliques:
+        at, own = tables.starts[k], tables.states[k]
+        for s in range(tables.message_starts[k], tables.message_starts[k + 1]):
+            for x in range(own):
+                found[s] += tables.entries[at + x]
+            at += own
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _go_up(tables, k, states, joint, begins, message, separators):
+    """Make the joint table with clique k's parent from that with clique k."""
+    parent, own = tables.parent[k], tables.states[k]
+    first = tables.message_starts[k]
+    count = tables.message_starts[k + 1] - first
+    for x in range(states):
+        at = begins[k]
+        for s in range(count):
+            total = 0.0
+            for _ in range(own):
+                total += joint[x, at]
+                at += 1
+            share = separators[first + s]
+            message[x, s] = total / share if share > 0.0 else 0.0
+        at, into = tables.starts[parent], begins[parent]
+        for e in range(tables.map_starts[k], tables.map_starts[k + 1]):
+            joint[x, into] = tables.entries[at] * message[x, tables.maps[e]]
+            at += 1
+            into += 1
+
+
+@njit(cache=True, nogil=True)
+def _go_down(tables, k, states, joint, begins, message, separators):
+    """Make the joint table with clique k from that with its parent."""
+    parent, own = tables.parent[k], tables.states[k]
+    first = tables.message_starts[k]
+    count = tables.message_starts[k + 1] - first
+    for x in range(states):
+        message[x, :count] = 0.0
+        at = begins[parent]
+        for e in range(tables.map_starts[k], tables.map_starts[k + 1]):
+            message[x, tables.maps[e]] += joint[x, at]
+            at += 1
+        at, into = tables.starts[k], begins[k]
+        for s in range(count):
+            share = separators[first + s]
+            ratio = message[x, s] / share if share > 0.0 else 0.0
+            for _ in range(own):
+                joint[x, into] = tables.entries[at] * ratio
+                at += 1
+                into += 1
