@@ -1,0 +1,178 @@
+"""``graftviz arena``: all learners on the same data, measured alike."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from graftviz.commands.folder import made_folder
+from graftviz.datasets import dataset_keys, load_dataset
+from graftviz.errors import InputError
+from graftviz.experiments.arena import Arena, Contest, Entry, contest_of
+from graftviz.experiments.arena_table import (
+    arena_csv,
+    arena_json,
+    arena_markdown,
+    arena_page,
+    told,
+)
+from graftviz.experiments.reproduction.data import SOURCES, read_given, read_source
+from graftviz.formats.files import write_whole
+from graftviz.learners.base import checked_seed
+from graftviz.learners.registry import learner_names
+
+NAME = "arena"
+INTERRUPTED = 130
+DEFAULT_DATA = "survey"
+FILES = ("arena.csv", "arena.html", "measured.json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``arena`` to `parser`."""
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=PATH",
+        help="data sets: a table, packed arrays (.npz: X, or train and test) or a folder with one "
+        f"as NAME=PATH; or the name of one that is here: {', '.join(dataset_keys())} "
+        f"(default: {DEFAULT_DATA})",
+    )
+    parser.add_argument(
+        "--learners",
+        metavar="NAME,NAME",
+        help=f"only these of {', '.join(learner_names())} (default: all)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(NAME),
+        metavar="DIR",
+        help=f"folder for {', '.join(FILES)} (default: {NAME})",
+    )
+    parser.add_argument(
+        "--max-edges",
+        type=int,
+        metavar="N",
+        help="edge budget of all learners that take one (default: twice the number of variables)",
+    )
+    parser.add_argument(
+        "--test-fraction",
+        type=float,
+        default=0.2,
+        metavar="F",
+        help="share of the rows held out, where the data bring no test rows (default: 0.2)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=3,
+        metavar="N",
+        help="times that learning is measured; the median counts (default: 3)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="learning is stopped at the first step after so long (default: 120)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of learners and splits (default: 0)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print and write; return the exit code."""
+    arena = Arena(
+        max_edges=arguments.max_edges,
+        seed=checked_seed(arguments.seed),
+        repeats=arguments.repeats,
+        limit=arguments.limit,
+        learners=None if arguments.learners is None else arguments.learners.split(","),
+    )
+    contests = [
+        _contest(text, arguments.test_fraction, arguments.seed)
+        for text in dict.fromkeys(arguments.data or [DEFAULT_DATA])
+    ]
+    folder = made_folder(arguments.out)
+    entries: list[Entry] = []
+    interrupted = _measure(arena, contests, entries)
+    command = _command(arguments)
+    contents = (
+        arena_csv(entries),
+        arena_page(entries, contests, command),
+        arena_json(entries, contests, command),
+    )
+    try:
+        for name, content in zip(FILES, contents, strict=True):
+            write_whole(folder / name, content)
+    except OSError as error:
+        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    print(f"\n{arena_markdown(entries, contests)}")
+    print(f"{', '.join(FILES)} are in {folder}.")
+    if interrupted:
+        print(
+            f"Interrupted: {len(entries)} of {len(contests) * len(arena.learners)} entries were "
+            "measured and written.",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    return 0
+
+
+def _measure(arena: Arena, contests: list[Contest], entries: list[Entry]) -> bool:
+    """Measure all entries, or until Ctrl-C; return whether it was interrupted."""
+    try:
+        for contest in contests:
+            for name in arena.learners:
+                entry = arena.enter(contest, name)
+                entries.append(entry)
+                print(told(entry), flush=True)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _contest(text: str, fraction: float, seed: int) -> Contest:
+    """Read the data that an argument names.
+
+    Raises
+    ------
+    InputError
+        When there are none of that name, or they cannot be read.
+    """
+    if text in dataset_keys():
+        data = load_dataset(text)
+        return contest_of(text, data.table, data.test, fraction=fraction, seed=seed)
+    name, equals, rest = text.partition("=")
+    path = Path(rest if equals else text)
+    if not path.exists():
+        raise InputError(
+            f"There is no file or folder {path} and no data set of that name; give NAME=PATH, or "
+            f"one of {', '.join(dataset_keys())}."
+        )
+    title = name if equals else path.resolve().stem
+    source = SOURCES.get(title)
+    if source is not None and source.reader:
+        table, test = read_source(source, path)
+    else:
+        table, test = read_given(path)
+    return contest_of(title, table, test, fraction=fraction, seed=seed)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return the command as it would be typed again; of paths only the names."""
+    words = ["python -m graftviz arena"]
+    if arguments.data:
+        named = [
+            f"{text.partition('=')[0]}=PATH" if "=" in text else text for text in arguments.data
+        ]
+        words += ["--data", *named]
+    if arguments.learners is not None:
+        words += ["--learners", arguments.learners]
+    if arguments.max_edges is not None:
+        words += ["--max-edges", str(arguments.max_edges)]
+    words += ["--test-fraction", f"{arguments.test_fraction:g}", "--seed", str(arguments.seed)]
+    words += ["--repeats", str(arguments.repeats), "--limit", f"{arguments.limit:g}"]
+    return " ".join(words)

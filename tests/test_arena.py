@@ -1,0 +1,109 @@
+"""The arena: every learner gets its row, and one that fails does not end the rest."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from graftviz.__main__ import main
+from graftviz.experiments import arena as measured
+from graftviz.experiments.arena import Arena, contest_of
+from graftviz.experiments.arena_table import arena_markdown, arena_page
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.registry import learner_names
+from graftviz.metrics import negative_log_pseudo_likelihood, nll
+from graftviz.runs import learn
+from graftviz.table import DiscreteTable
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    codes = np.cumsum(rng.random((300, 6)) < 0.3, axis=1) % 2
+    return DiscreteTable.from_codes(codes)
+
+
+@pytest.fixture(scope="module")
+def contest(table):
+    return contest_of("chain", table, None, fraction=0.2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory, table):
+    """All learners on a small file, by the command."""
+    folder = tmp_path_factory.mktemp("arena")
+    np.savez(folder / "rows.npz", X=table.codes.T)
+    out = folder / "out"
+    given = f"chain={folder / 'rows.npz'}"
+    assert main(["arena", "--data", given, "--out", str(out), "--max-edges", "7"]) == 0
+    return out
+
+
+def test_every_learner_has_a_row_of_the_same_budget(results):
+    with (results / "arena.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["learner"] for row in rows] == list(learner_names())
+    for row in rows:
+        assert row["failure"] == ""
+        assert 0 < int(row["edges"]) <= 7
+        assert row["options"] == "max_edges=7"
+        assert row["inference"] == "exact"
+        assert all(float(row[k]) > 0.0 for k in ("nlpl", "nll", "inference_seconds"))
+        assert 0 <= int(row["width"]) < 6
+    page = (results / "arena.html").read_text(encoding="utf-8")
+    whole = json.loads((results / "measured.json").read_text(encoding="utf-8"))
+    assert whole["data"][0]["variables"] == 6
+    assert "chain=PATH" in whole["command"]
+    assert str(results.parent) not in json.dumps(whole) + page
+    assert all(name in page for name in learner_names())
+
+
+def test_an_entry_is_what_the_learner_and_the_metrics_say(contest):
+    entry = Arena(learners=["chow-liu"]).enter(contest, "chow-liu")
+    alone = learn(contest.train, ChowLiu(max_edges=12), test=contest.test)
+    assert entry.nll == pytest.approx(nll(alone.model, contest.test))
+    assert entry.nlpl == pytest.approx(negative_log_pseudo_likelihood(alone.model, contest.test))
+    assert (entry.edges, entry.width) == (alone.edges, 1)
+
+
+def test_a_failure_is_told_in_its_row(contest, monkeypatch):
+    def fail(self, table, *, seed=0):
+        raise ArithmeticError("The weights are so large that their sums overflow.")
+        yield
+
+    monkeypatch.setattr(ChowLiu, "steps", fail)
+    arena = Arena(learners=["chow-liu", "edge-grafting"])
+    entries = [arena.enter(contest, name) for name in arena.learners]
+    assert "overflow" in entries[0].failure
+    assert entries[1].failure == ""
+    assert entries[1].nll is not None
+    for text in (arena_markdown(entries, [contest]), arena_page(entries, [contest], "")):
+        assert "sums overflow" in text
+
+
+def test_inference_out_of_reach_is_named(contest, monkeypatch):
+    monkeypatch.setattr(measured, "MOST_OPERATIONS", 10)
+    monkeypatch.setattr(measured, "_MOST_ENTRIES", 10)
+    entry = Arena(learners=["edge-grafting"]).enter(contest, "edge-grafting")
+    assert (entry.nll, entry.inference) == (None, "bp")
+    assert entry.inference_seconds > 0.0
+    assert any("out of reach" in note for note in entry.notes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--learners", "chow"], "no learner 'chow'"),
+        (["--data", "no-such-file"], "no-such-file"),
+        (["--max-edges", "0"], "max-edges of at least 1"),
+        (["--limit", "0"], "more than 0 seconds"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, words, capsys, tmp_path):
+    assert main(["arena", "--out", str(tmp_path / "out"), *arguments]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1
