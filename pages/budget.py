@@ -26,8 +26,8 @@ with st.sidebar:
     show_choices(state)
 words, idea = st.columns([5, 1], vertical_alignment="center", gap="small")
 words.markdown(
-    "**Inference has a price.** Edges join as long as it stays below **τ**; the widest **clique** "
-    "of the junction tree says how dear it has become."
+    "**Asking a model has a price:** the widest **clique** of its junction tree. Edges join as "
+    "long as the price stays within **τ**."
 )
 with idea:
     show_idea()

@@ -1,4 +1,4 @@
-"""The layout of a small graph that should stay near given places, such as those of a graph beside it."""
+"""The layout of a small graph that should stay near given places: those of a graph beside it."""
 
 from __future__ import annotations
 

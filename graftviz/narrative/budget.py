@@ -1,4 +1,4 @@
-"""Learning under a bound on inference, in sentences: a step, the end, and who wins at equal cost."""
+"""Learning under a bound on inference, in sentences: a step, the end, who wins at equal cost."""
 
 from __future__ import annotations
 
@@ -62,18 +62,17 @@ def bounded_step_words(
     measure = complexity.measure
     value, bound = amount(complexity.value, measure), amount(complexity.bound, measure)
     first = (
-        f"{pair(names, *edge)} joins: of all pairs that fit, the likelihood rises most steeply "
-        f"along it (gradient {complexity.gradient_norm:.3g})."
+        f"{pair(names, *edge)} joins: the steepest likelihood of all pairs that fit "
+        f"({complexity.gradient_norm:.3g})."
     )
     if complexity.value > before:
-        second = f"That costs: {MEASURES[measure]} goes up to {value} of {bound}."
+        second = f"It costs: {MEASURES[measure]} goes up to {value} of {bound}."
     elif complexity.value < before:
-        second = f"The {MEASURES[measure]} even falls, to {value} of {bound}."
+        second = f"With it, {MEASURES[measure]} even falls, to {value} of {bound}."
     else:
         second = f"It is free: {MEASURES[measure]} stays at {value} of {bound}."
-    new = complexity.newly_infeasible
-    if new:
-        second += f" {plural(new, 'pair')} turned out not to fit any more."
+    if complexity.newly_infeasible:
+        second += f" Out of reach since: {plural(complexity.newly_infeasible, 'pair')}."
     return f"{first} {second}"
 
 
@@ -87,6 +86,8 @@ def nothing_fits_words(measure: str, bound: float) -> str:
 
 def setting_words(point: TradeOff, measure: str) -> str:
     """Name a model by its bound or its λ."""
+    if point.family == "truth":
+        return "the true network"
     if point.family == "bounded":
         return f"τ = {amount(point.setting, measure)}"
     return f"λ = {point.setting:.3g}"
@@ -128,8 +129,13 @@ def error_words(points: Sequence[TradeOff], measure: str) -> str:
         return ""
     best = min(points, key=lambda point: point.nll)
     worst = max(points, key=lambda point: point.log_partition_error)
-    return (
+    first = (
         f"The best likelihood is that of {setting_words(best, measure)}, whose log Z TRBP misses "
-        f"by {best.log_partition_error:.2g} %; it is furthest off at "
-        f"{setting_words(worst, measure)}, by {worst.log_partition_error:.2g} %."
+        f"by {best.log_partition_error:.2g} %"
+    )
+    if worst is best:
+        return f"{first}, more than that of any other model."
+    return (
+        f"{first}; it is furthest off at {setting_words(worst, measure)}, by "
+        f"{worst.log_partition_error:.2g} %."
     )

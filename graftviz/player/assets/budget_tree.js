@@ -7,7 +7,7 @@ class BudgetTree extends BudgetPlane {
   constructor(app) {
     super(app, "gv-budget-tree", "Junction tree");
     this.element.append(h("footer", { class: "gv-legend" }, h("span", { class: "gv-key" },
-      "every edge of the graph lies in a box; boxes with the same variable are connected")));
+      "a box is a clique; point to one to find it in the graph")));
     this.boxes = [];
   }
 

@@ -18,12 +18,11 @@ from graftviz.player.budget_records import Budget, bounded_step, start_step
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import TradeOff, measuring
-from graftviz.ui.budget.material import BudgetMaterial, dense_network, with_places
+from graftviz.ui.budget.material import BudgetMaterial, dense_material
 from graftviz.ui.budget.options import BOUNDS
-from graftviz.ui.material import prepare
 
 PATH_LENGTH = 12
-LAST_LAM = 0.002  # of the ℓ₁ path: there the graph is dense
+LAST_LAM = 0.001  # of the ℓ₁ path: there the graph is dense
 # Entries of tables up to which the likelihood is told after every step, not only at the end.
 _QUICK_ENTRIES = 300_000
 
@@ -55,7 +54,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Path:
-    """The λ path so far: its points, and why what is missing was not measured."""
+    """The λ path so far, after the true model where it is known; and why the rest is missing."""
 
     points: tuple[TradeOff, ...] = ()
     unmeasured: str = ""
@@ -98,23 +97,25 @@ def telling(source: BudgetMaterial, learner: BoundedInference) -> Iterator[Told]
 
 
 def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[Path]:
-    """Go along the λ path of nodewise ℓ₁, and measure every model on it."""
+    """Measure the true model, then every model along the λ path of nodewise ℓ₁."""
     train = source.material.train
     run = Run(train, NodewiseL1(lam=LAST_LAM, path=PATH_LENGTH, lam2=lam2), seed=0)
     path = Path()
+    if source.model is not None:
+        for point in measuring(source.model, source.judged, "truth", 0.0, method):
+            path = path if point is None else Path((point,))
+            yield path
     while run.advance():
         step = run.steps[-1]
         yield path
         assert step.test is not None  # the learner compares with λ
         try:
             for point in measuring(step.model(), source.judged, "l1", step.test.lam, method):
+                path = path if point is None else Path((*path.points, point))
                 yield path
         except InputError as error:
             yield replace(path, unmeasured=f"From λ = {step.test.lam:.2g} on: {error}")
             return
-        if point is not None:
-            path = Path((*path.points, point))
-        yield path
 
 
 def _quick_nll(model: PairwiseMRF, rows: DiscreteTable) -> float | None:
@@ -124,8 +125,8 @@ def _quick_nll(model: PairwiseMRF, rows: DiscreteTable) -> float | None:
 
 
 def rehearse_budget_page() -> None:
-    """Do once, on a small network, whatever the page asks for: what is compiled now is not later."""
-    small = with_places(prepare(dense_network(0, variables=5, rows=60), 0))
+    """Do once, on a small network, whatever the page asks for: to have it compiled."""
+    small = dense_material(0, variables=5, rows=60)
     for complexity, bounds in BOUNDS.items():
         deque(telling(small, BoundedInference(complexity, bounds.usual)), maxlen=0)
         deque(telling(small, BoundedInference(complexity, bounds.usual, lam2=0.01)), maxlen=0)

@@ -9,13 +9,14 @@ import numpy as np
 from graftviz.datasets import DataSet, dataset_title
 from graftviz.layout import static_layout
 from graftviz.learners.chow_liu import ChowLiu
+from graftviz.model import PairwiseMRF
 from graftviz.runs import learn
 from graftviz.sampling.exact import sample_exact
 from graftviz.sampling.graphs import random_graph
 from graftviz.sampling.potentials import random_model
 from graftviz.table import DiscreteTable
 from graftviz.ui.budget.options import DENSE
-from graftviz.ui.material import Material
+from graftviz.ui.material import Material, prepare
 
 VARIABLES = 16
 ROWS = 1_000
@@ -30,12 +31,15 @@ class BudgetMaterial:
     ----------
     material : Material
     places : int array, shape (n, 2)
-        0 … 10000. Unless they are known, those that suit the Chow–Liu tree: whatever the bound,
-        its edges are among the first.
+        0 … 10000. Unless they are known, those that suit the true graph, or else the Chow–Liu tree,
+        whose edges are among the first under any bound.
+    model : PairwiseMRF or None
+        The model that the rows were drawn from, where it is known.
     """
 
     material: Material
     places: np.ndarray
+    model: PairwiseMRF | None = None
 
     @property
     def judged(self) -> DiscreteTable:
@@ -48,7 +52,7 @@ class BudgetMaterial:
         return self.material.positions is not None
 
 
-def dense_network(seed: int, variables: int = VARIABLES, rows: int = ROWS) -> DataSet:
+def dense_material(seed: int, variables: int = VARIABLES, rows: int = ROWS) -> BudgetMaterial:
     """Return the paper's kind of network, small: each edge with probability ½, weights N(0, 1).
 
     Half of its rows, drawn exactly from the joint distribution, are held out.
@@ -57,7 +61,7 @@ def dense_network(seed: int, variables: int = VARIABLES, rows: int = ROWS) -> Da
     model = random_model(
         graph.edges, [2] * variables, node_sigma=1.0, edge_sigma=1.0, seed=seed, names=graph.names
     )
-    return DataSet(
+    data = DataSet(
         key=DENSE,
         title=_DENSE_TITLE,
         table=sample_exact(model, rows, seed=seed),
@@ -66,6 +70,7 @@ def dense_network(seed: int, variables: int = VARIABLES, rows: int = ROWS) -> Da
         description="",
         test_fraction=0.5,
     )
+    return with_places(prepare(data, seed), model)
 
 
 def data_title(key: str) -> str:
@@ -73,10 +78,12 @@ def data_title(key: str) -> str:
     return _DENSE_TITLE if key == DENSE else dataset_title(key)
 
 
-def with_places(material: Material) -> BudgetMaterial:
+def with_places(material: Material, model: PairwiseMRF | None = None) -> BudgetMaterial:
     """Give the variables of `material` their places."""
     places = material.positions
     if places is None:
-        tree = learn(material.train, ChowLiu()).model.edges
-        places = static_layout(material.train.n_variables, tree)
-    return BudgetMaterial(material, places)
+        edges = material.truth
+        if edges is None:
+            edges = learn(material.train, ChowLiu()).model.edges
+        places = static_layout(material.train.n_variables, edges)
+    return BudgetMaterial(material, places, model)

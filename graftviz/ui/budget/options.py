@@ -76,7 +76,7 @@ class BudgetOptions:
         choices=QUALITIES,
     )
     cost: str = option(
-        COSTS[0],
+        "operations",
         "what inference costs: all marginals of one and of two variables, in seconds of this "
         "machine or counted",
         label="Cost",

@@ -17,7 +17,7 @@ from graftviz.ui.plain import plain
 
 _STATE_KEY = "budget"
 _PREFIX = "budget"
-_POLL = 1.0  # seconds between two looks for models that have been measured meanwhile
+_POLL = 0.6  # seconds between two looks for models that have been measured meanwhile
 _TITLES = {
     "nll": "NLL",
     "ncmll": "NCMLL",
@@ -150,5 +150,3 @@ def _segments(state: BudgetState, name: str) -> None:
         required=True,
         on_change=lambda: state.choose(name, st.session_state[key] or spec.default),
     )
-
-

@@ -14,6 +14,7 @@ from graftviz.ui.budget.jobs import Path, Told
 from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
 from graftviz.ui.page_options import PageOptions
 
+AT_ONCE = 2  # models of the charts that are learned side by side
 _ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")
 RunOf = Callable[[BudgetOptions, float | None], Background[Told]]
 PathOf = Callable[[BudgetOptions], Background[Path]]
@@ -160,22 +161,21 @@ class BudgetState:
     def compared(self) -> tuple[list[Told], Path | None, bool]:
         """Return the finished runs of the ladder, the λ path, and whether all of it is there.
 
-        What is missing is begun, one after the other: the run on show first, then the other
-        bounds from the smallest on, then the path.
+        What is missing is begun, two at a time: the run on show first, then the other bounds from
+        the smallest on, then the path.
         """
         if self.shown is None:
             return [], None, False
-        shown, known = self.shown, []
+        shown = self.shown
         bounds = sorted(self.ladder(), key=lambda bound: bound != shown.tau)
-        is_free = True
-        for bound in bounds:
-            work = self._run_of(shown, bound)
-            is_free = _next(work, is_free)
-            if work.latest is not None and work.ended:
-                known.append(work.latest)
+        runs = [self._run_of(shown, bound) for bound in bounds]
         path = self._path_of(shown)
-        is_free = _next(path, is_free)
-        return known, path.latest, is_free
+        everything: list[Background[Any]] = [*runs, path]
+        missing = [work for work in everything if not work.ended]
+        for work in missing[:AT_ONCE]:
+            work.start()
+        known = [work.latest for work in runs if work.ended and work.latest is not None]
+        return known, path.latest, not missing
 
     def revoke(self) -> None:
         """Let nothing more be computed for this session; what was computed stays."""
@@ -183,13 +183,6 @@ class BudgetState:
             for bound in self.ladder():
                 self._run_of(self.shown, bound).revoke()
             self._path_of(self.shown).revoke()
-
-
-def _next(work: Background[Any], is_free: bool) -> bool:
-    """Begin `work` if its turn has come; say whether the next one's has."""
-    if is_free and not work.ended:
-        work.start()
-    return is_free and work.ended
 
 
 def _key(options: BudgetOptions) -> tuple[Any, ...]:

@@ -9,9 +9,8 @@ import streamlit as st
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.ui.background import Background
 from graftviz.ui.budget.jobs import Path, Told, pathing, rehearse_budget_page, telling
-from graftviz.ui.budget.material import BudgetMaterial, dense_network, with_places
+from graftviz.ui.budget.material import BudgetMaterial, dense_material, with_places
 from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
-from graftviz.ui.material import prepare
 from graftviz.ui.services import material, scheduler
 from graftviz.ui.warm_up import WarmUp
 
@@ -41,8 +40,7 @@ def budget_warm_up() -> WarmUp:
 @st.cache_resource(show_spinner="Loading the data…", max_entries=24)
 def source(data: str, seed: int) -> BudgetMaterial:
     """Return what is learned from, and where its variables are drawn."""
-    is_dense = data == DENSE
-    return with_places(prepare(dense_network(seed), seed) if is_dense else material(data, seed))
+    return dense_material(seed) if data == DENSE else with_places(material(data, seed))
 
 
 @st.cache_resource(show_spinner=False, max_entries=200)
