@@ -100,6 +100,12 @@ def option(
     return dataclasses.field(default=default, metadata={_SPEC: facts})
 
 
+def option_of(cls: type, name: str) -> Any:
+    """Declare a field that is an option of another dataclass, with its default and its bounds."""
+    field = next(field for field in dataclasses.fields(cls) if field.name == name)
+    return dataclasses.field(default=field.default, metadata=field.metadata)
+
+
 def option_specs(owner: Any) -> tuple[OptionSpec, ...]:
     """Return the specs of all options of a dataclass (or of an instance), in field order."""
     cls = owner if isinstance(owner, type) else type(owner)

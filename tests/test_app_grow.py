@@ -18,7 +18,7 @@ from graftviz.datasets import dataset_keys
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
-from graftviz.ui import budget
+from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.grow.downloads import FILES, build_edges, build_file
 from graftviz.ui.grow.stability_panel import stability_json
@@ -404,7 +404,7 @@ def test_a_path_can_be_cancelled() -> None:
 def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(data="karate")
     before = state_of(app).run
-    monkeypatch.setattr(budget, "ASK_SECONDS", 1e-9)
+    monkeypatch.setattr(run_limits, "ASK_SECONDS", 1e-9)
     app.slider(key="option.alpha").set_value(0.5).run()
     assert not app.exception
     assert "This run will take about" in sentences(app)
@@ -423,7 +423,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
 
 
 def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "ASK_BYTES", -1)
+    monkeypatch.setattr(run_limits, "ASK_BYTES", -1)
     app = open_app(data="karate")
     assert "more than now" in sentences(app)
     assert state_of(app).run is None
@@ -437,8 +437,8 @@ def test_a_run_without_memory_is_refused_with_the_numbers(
 ) -> None:
     app = open_app(data="karate")
     before = state_of(app).run
-    monkeypatch.setattr(budget, "free_bytes", lambda: 0)
-    monkeypatch.setattr(budget, "resident_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(run_limits, "free_bytes", lambda: 0)
+    monkeypatch.setattr(run_limits, "resident_bytes", lambda: 1_000_000)
     app.slider(key="option.alpha").set_value(0.5).run()
     assert not app.exception
     assert re.search(r"about [\d.]+ [MG]B of memory", sentences(app))

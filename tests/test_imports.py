@@ -26,7 +26,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("learners",),
     ("metrics", "forecasting", "inspection"),
     ("runs",),
-    ("selection", "tuning", "ranks", "racing"),
+    ("selection", "tuning", "ranks", "racing", "tradeoff"),
     ("narrative",),
     ("player",),
     ("formats", "figures"),

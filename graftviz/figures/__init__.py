@@ -1,5 +1,6 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
+from graftviz.figures.budget import partition_figure, quality_figure
 from graftviz.figures.inspect import (
     change_figure,
     degree_figure,
@@ -21,7 +22,9 @@ __all__ = [
     "figure_html",
     "node_figure",
     "norms_figure",
+    "partition_figure",
     "path_figure",
+    "quality_figure",
     "race_figure",
     "rank_figure",
     "run_rank_figure",

@@ -67,6 +67,18 @@ _PRUNE_PARTS = (
     "prune_curves.js",
     "prune.js",
 )
+_BUDGET_PARTS = (
+    "core.js",
+    "race_looks.js",
+    "view.js",
+    "transport.js",
+    "budget_log.js",
+    "budget_plane.js",
+    "budget_graph.js",
+    "budget_tree.js",
+    "budget_gauge.js",
+    "budget.js",
+)
 _COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
@@ -146,6 +158,18 @@ def prune_javascript() -> str:
 def prune_css() -> str:
     """Return the style sheet of forced pruning: that of the player and what it adds."""
     return player_css() + _slim_css(_read("prune.css"))
+
+
+@cache
+def budget_javascript() -> str:
+    """Return the script of the model under a budget, ``GraftvizBudget``."""
+    return _published("GraftvizBudget", _BUDGET_PARTS)
+
+
+@cache
+def budget_css() -> str:
+    """Return the style sheet of a model under a budget: that of the player and what it adds."""
+    return player_css() + _slim_css(_read("budget.css"))
 
 
 @cache

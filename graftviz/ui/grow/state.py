@@ -16,10 +16,10 @@ from graftviz.runs import Branch
 from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.background import Background
-from graftviz.ui.budget import Verdict, judge
 from graftviz.ui.material import PAGE_PRESET, Material, default_options
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
+from graftviz.ui.run_limits import Verdict, judge
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.url_state import (

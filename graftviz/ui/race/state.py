@@ -21,7 +21,6 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.racing import Course, Race, common_places, distinct_names
 from graftviz.ui.automatic import automatic_values
-from graftviz.ui.budget import Verdict, judge_all
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
@@ -36,6 +35,7 @@ from graftviz.ui.race.url import (
     write_race,
 )
 from graftviz.ui.recording import Plan
+from graftviz.ui.run_limits import Verdict, judge_all
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary

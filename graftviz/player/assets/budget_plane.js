@@ -1,0 +1,73 @@
+// A picture of places 0 … 10000 that fills its box: what the graph and the junction tree share.
+
+class BudgetPlane {
+  constructor(app, kind, title) {
+    this.app = app;
+    this.count = h("span", { class: "gv-count" });
+    this.holder = h("div", { class: "gv-budget-stage" });
+    this.tip = h("div", { class: "gv-tip", hidden: true });
+    this.element = h("section", { class: `gv-card ${kind}`, "aria-label": title },
+      h("header", {}, h("h3", {}, title), this.count), this.holder);
+    this.surface = new Surface(this.holder, () => app.resized());
+    this.surface.canvas.setAttribute("role", "img");
+    this.holder.append(this.tip);
+    this.abort = new AbortController();
+    const on = (type, listener) => this.surface.canvas.addEventListener(type, listener, { signal: this.abort.signal });
+    on("pointermove", (event) => this.pointAt(event));
+    on("pointerdown", (event) => this.pointAt(event));
+    on("pointerleave", (event) => { if (event.pointerType !== "touch") this.leave(); });
+  }
+
+  destroy() {
+    this.abort.abort();
+    this.surface.destroy();
+  }
+
+  /** Where a place is on the screen; `margin` px are left free on every side. */
+  project([x, y], [across, down]) {
+    const { width, height } = this.surface;
+    const part = (value, size, margin) => margin + (value / 10000) * Math.max(1, size - 2 * margin);
+    return [part(x, width, across), part(y, height, down)];
+  }
+
+  /** Show what is under the pointer, here and in the picture beside. */
+  pointAt(event) {
+    if (!this.app.log) return;
+    const box = this.surface.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const found = this.find(x, y);
+    this.app.pointTo(found);
+    this.tip.hidden = !found;
+    if (!found) return;
+    replaceChildren(this.tip, this.tell(found));
+    const { width, height } = this.surface;
+    const { offsetWidth, offsetHeight } = this.tip;
+    this.tip.style.left = `${clamp(x + 14, 4, Math.max(4, width - offsetWidth - 4))}px`;
+    this.tip.style.top = `${y + 18 + offsetHeight > height ? Math.max(2, y - offsetHeight - 10) : y + 18}px`;
+  }
+
+  leave() {
+    this.tip.hidden = true;
+    this.app.pointTo(null);
+  }
+
+  /** Text with a rim of paper, so that lines below it do not cross it out. */
+  write(context, text, x, y, colour) {
+    const { palette } = this.app;
+    context.lineJoin = "round";
+    context.lineWidth = 3.5;
+    context.strokeStyle = css(palette.background, 0.9);
+    context.strokeText(text, x, y);
+    context.fillStyle = css(colour ?? palette.text);
+    context.fillText(text, x, y);
+  }
+
+  get moving() {
+    return !this.app.still && this.app.age < BUDGET_ENTRY;
+  }
+
+  /** How far the shown step has arrived, 0 … 1. */
+  get entry() {
+    return this.app.still ? 1 : smooth(clamp(this.app.age / BUDGET_ENTRY, 0, 1));
+  }
+}

@@ -1,0 +1,151 @@
+"""Learning under a bound as the Budget page's picture is told of it, in plain JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.complexity import Complexity, junction_tree_of
+from graftviz.layout import layout_near
+from graftviz.narrative.budget import amount, bounded_start_words, bounded_step_words
+from graftviz.trace import Step
+
+DIGITS = 6
+
+
+class Budget(NamedTuple):
+    """What is bounded, and by what."""
+
+    measure: str
+    bound: float
+
+
+def budget_graph(
+    names: Sequence[str], positions: np.ndarray, key: str, *, given: bool
+) -> dict[str, Any]:
+    """Return the variables and their places (0 … 10000, y downwards); edges come with the steps.
+
+    With `given`, places are known ones (a grid, a map) and keep their shape.
+    """
+    return {
+        "id": key,
+        "names": list(names),
+        "positions": np.rint(positions).astype(int).tolist(),
+        "given": given,
+    }
+
+
+def start_step(
+    names: Sequence[str], positions: np.ndarray, budget: Budget, value: float, nll: float | None
+) -> dict[str, Any]:
+    """Return the model without edges as a step: the junction tree is one box for each variable."""
+    n = len(names)
+    return {
+        "edge": None,
+        "value": _number(value),
+        "told": amount(value, budget.measure),
+        "width": 0,
+        "infeasible": 0,
+        "new": 0,
+        "norm": None,
+        "inference": "",
+        "nll": _number(nll),
+        "words": bounded_start_words(n, budget.measure, budget.bound),
+        **tree_record(n, np.zeros((0, 2), dtype=np.int64), np.arange(n), positions, None, None),
+    }
+
+
+def bounded_step(
+    step: Step,
+    names: Sequence[str],
+    positions: np.ndarray,
+    before: Mapping[str, Any],
+    nll: float | None,
+) -> dict[str, Any]:
+    """Return a step of a learner that bounds complexity, after the record `before` it."""
+    complexity = step.complexity
+    assert complexity is not None  # of a learner that bounds it
+    edge = (int(step.activated[0].source), int(step.activated[0].target))
+    tree = tree_record(
+        len(names), step.active_edges(), complexity.order, positions, edge, before["cliques"]
+    )
+    return {
+        "edge": list(edge),
+        "value": _number(complexity.value),
+        "told": amount(complexity.value, complexity.measure),
+        "width": complexity.width,
+        "infeasible": complexity.infeasible,
+        "new": complexity.newly_infeasible,
+        "norm": _number(complexity.gradient_norm),
+        "inference": complexity.inference,
+        "nll": _number(nll),
+        "words": _words(edge, complexity, before, names),
+        **tree,
+    }
+
+
+def tree_record(
+    n: int,
+    edges: np.ndarray,
+    order: np.ndarray,
+    positions: np.ndarray,
+    newest: tuple[int, int] | None,
+    before: Sequence[Sequence[int]] | None,
+) -> dict[str, Any]:
+    """Return the junction tree, its cliques near the places of their variables.
+
+    Parameters
+    ----------
+    n : int
+    edges : int array, shape (m, 2)
+    order : int array, shape (n,)
+        An elimination order.
+    positions : array, shape (n, 2)
+        Of the variables.
+    newest : pair of int, optional
+        The edge of this step: of several widest cliques, one that holds it is lit.
+    before : sequence of sequences of int, optional
+        The cliques of the step before.
+
+    Returns
+    -------
+    dict
+        `cliques` (lists of variables), `links` (pairs of cliques), `at` (x, y of every clique),
+        `lit` (the widest clique) and `from` (for each clique, the one of the step before that
+        shares most variables with it; −1 where there is none).
+    """
+    found, links = junction_tree_of(n, edges, order)
+    cliques = [clique.tolist() for clique in found]
+    places = np.array([positions[clique].mean(axis=0) for clique in found])
+    widest = max(map(len, cliques))
+    holders = [k for k, clique in enumerate(cliques) if len(clique) == widest]
+    with_newest = [k for k in holders if newest is not None and set(newest) <= set(cliques[k])]
+    earlier = [set(clique) for clique in before or ()]
+    return {
+        "cliques": cliques,
+        "links": links.tolist(),
+        "at": layout_near(places, links).tolist(),
+        "lit": (with_newest or holders)[0],
+        "from": [_kin(set(clique), earlier) for clique in cliques],
+    }
+
+
+def _kin(clique: set[int], earlier: Sequence[set[int]]) -> int:
+    """Return the place of the clique that shares most with this one, the smallest of several."""
+    ranked = [(-len(clique & other), len(other), k) for k, other in enumerate(earlier)]
+    best = min(ranked, default=(0, 0, -1))
+    return best[2] if best[0] < 0 else -1
+
+
+def _words(
+    edge: tuple[int, int], complexity: Complexity, before: Mapping[str, Any], names: Sequence[str]
+) -> str:
+    return bounded_step_words(edge, complexity, float(before["value"] or 0.0), names)
+
+
+def _number(value: float | None) -> float | None:
+    if value is None or not np.isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,139 @@
+"""The fragment around the model under a budget: what the browser asks for, and what it is sent."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from graftviz.narrative.budget import MEASURES, amount
+from graftviz.player.budget_records import budget_graph
+from graftviz.ui.background import Background
+from graftviz.ui.budget.component import BUDGET
+from graftviz.ui.budget.jobs import Told
+from graftviz.ui.budget.material import BudgetMaterial
+from graftviz.ui.budget.options import BOUNDS, BudgetOptions
+from graftviz.ui.budget.state import BudgetState
+from graftviz.ui.budget.work import asked_by, source
+from graftviz.ui.session_run import to_json
+
+AT_ONCE = 0.3  # seconds in which a run is awaited before the page goes on without it
+LONGEST_WAIT = 60.0  # seconds for the first step: without it there is nothing to show
+_MOST_STEPS = 100_000
+
+
+class Mailbox:
+    """What the browser sent since the run was last shown, and what it was shown then."""
+
+    def __init__(self) -> None:
+        self.picture = ""  # the graph it has
+        self.need: Mapping[str, Any] = {}
+
+
+@st.fragment
+def live_budget(state: BudgetState) -> None:
+    """Show the run of `state`; its messages run this again, and nothing else of the page."""
+    mail: Mailbox = st.session_state.setdefault("budget.mail", Mailbox())
+    work = state.run
+    if work is None or state.shown is None:
+        return
+    work.wait(AT_ONCE)
+    _await_first(work)
+    found = work.latest
+    if found is None:
+        if work.failure:
+            st.rerun()  # the page says why, and what was shown before comes back
+        st.info("The first edge takes a while; look again in a moment.")
+        return
+    message = budget_message(state, state.shown, work, found, mail)
+    BUDGET.show(
+        message,
+        {
+            "need": lambda need: setattr(mail, "need", need),
+            "moved": lambda place: _moved(state, place),
+        },
+    )
+    mail.need = {}
+
+
+def budget_message(
+    state: BudgetState,
+    shown: BudgetOptions,
+    work: Background[Told],
+    found: Told,
+    mail: Mailbox,
+) -> str:
+    """Return, as JSON, what the browser should know now; see the Budget page in docs/player.md."""
+    known = source(shown.data, shown.seed)
+    picture = known.material.identity
+    token = ":".join(map(str, asked_by(shown)))
+    is_asked = mail.need.get("token") == token
+    since = _whole_number(mail.need.get("from")) or 0 if is_asked else 0
+    message: dict[str, Any] = {
+        "visit": state.visit,
+        "graphId": picture,
+        "run": {
+            "token": token,
+            "tau": shown.tau,
+            "tauText": amount(shown.tau, shown.complexity),
+            "measure": MEASURES[shown.complexity],
+            "whole": BOUNDS[shown.complexity].whole,
+            "title": _headline(shown, known),
+            "from": since,
+            "steps": found.steps[since:],
+            "done": bool(found.stop) or bool(work.failure),
+            "stop": work.failure or found.stop,
+            "at": state.page.values["step"],
+            "ghost": _ghost_record(state),
+        },
+    }
+    if mail.picture != picture or mail.need.get("graph"):
+        message["graph"] = budget_graph(
+            known.material.train.names, known.places, picture, given=known.given
+        )
+        mail.picture = picture
+    return to_json(message)
+
+
+def _headline(shown: BudgetOptions, known: BudgetMaterial) -> str:
+    measure, bound = MEASURES[shown.complexity], amount(shown.tau, shown.complexity)
+    return f"{known.material.title}: {measure} at most {bound}"
+
+
+def _ghost_record(state: BudgetState) -> dict[str, Any] | None:
+    """Return the run before: its edges, its course where that has the same unit, and words."""
+    found, before, shown = state.ghost, state.before, state.shown
+    if found is None or before is None or shown is None:
+        return None
+    last = found.steps[-1]
+    quality = "" if last["nll"] is None else f", held-out NLL {last['nll']:.3f}"
+    is_alike = before.complexity == shown.complexity
+    return {
+        "edges": [step["edge"] for step in found.steps[1:]],
+        "course": [step["value"] for step in found.steps] if is_alike else [0.0],
+        "words": (
+            f"The run before, τ = {amount(before.tau, before.complexity)} "
+            f"({MEASURES[before.complexity]}): {len(found.steps) - 1} edges{quality}."
+        ),
+    }
+
+
+def _await_first(work: Background[Told]) -> None:
+    give_up = time.monotonic() + LONGEST_WAIT
+    while work.latest is None and not work.ended and time.monotonic() < give_up:
+        work.wait(0.05)
+
+
+def _moved(state: BudgetState, place: Mapping[str, Any]) -> None:
+    """Note where the visitor is; nothing on the page has to follow."""
+    state.page.values["step"] = _whole_number(place.get("step"))
+
+
+def _whole_number(value: object) -> int | None:
+    """Return a number the browser sent, kept within reason; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(max(0, min(_MOST_STEPS, value)))

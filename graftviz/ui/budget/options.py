@@ -1,0 +1,112 @@
+"""What can be chosen on the Budget page, and which bounds suit which measure of complexity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
+from graftviz.tradeoff import COSTS, QUALITIES
+from graftviz.ui.url_state import MAX_SEED
+
+DENSE = "dense-16"
+DATA = (DENSE, "survey", "random-30", "karate")
+# Where the browser is; it writes this into the address itself.
+PLACES = ("step",)
+
+
+class Bounds(NamedTuple):
+    """Which τ suit a measure of complexity.
+
+    Attributes
+    ----------
+    usual : float
+        Where the slider stands until somebody moves it.
+    least, most : float
+        Its ends.
+    ladder : tuple of float
+        The bounds whose models are compared.
+    whole : bool
+        Whether only whole numbers make sense.
+    method : str
+        The inference whose cost the models are compared by.
+    """
+
+    usual: float
+    least: float
+    most: float
+    ladder: tuple[float, ...]
+    whole: bool = False
+    method: str = "exact"
+
+
+_SWEEPS = Bounds(20.0, 2.0, 200.0, (5.0, 10.0, 20.0, 50.0))
+BOUNDS: Mapping[str, Bounds] = {
+    "treewidth": Bounds(3.0, 1.0, 8.0, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), whole=True),
+    "bp-sweeps": _SWEEPS._replace(method="bp"),
+    "trbp-sweeps": _SWEEPS._replace(method="trbp"),
+    "seconds": Bounds(0.01, 0.0005, 1.0, (0.002, 0.005, 0.01, 0.02), method="trbp"),
+    "circuit-size": Bounds(500.0, 50.0, 50_000.0, (100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)),
+    "approximation-error": Bounds(0.1, 0.001, 10.0, (0.01, 0.05, 0.2, 0.5), method="trbp"),
+}
+
+
+@dataclass(frozen=True)
+class BudgetOptions:
+    """Settings of the page; all of them stand in its address."""
+
+    data: str = option(DENSE, "what is learned from", label="Data", choices=DATA)
+    complexity: str = option_of(BoundedInference, "complexity")
+    bound: float | None = option_of(BoundedInference, "bound")
+    lam2: float = option_of(BoundedInference, "lam2")
+    seed: int = option(
+        0,
+        "of the network and its rows, or of the rows held out; same seed, same picture",
+        label="Seed",
+        minimum=0,
+        maximum=MAX_SEED,
+    )
+    quality: str = option(
+        QUALITIES[0],
+        "what a model is worth, on rows it has not seen: the likelihood of whole rows (NLL), of "
+        "half of each row given the other half (NCMLL), or of each value given all others (NLPL)",
+        label="Quality",
+        choices=QUALITIES,
+    )
+    cost: str = option(
+        "operations",
+        "what inference costs: all marginals of one and of two variables, in seconds of this "
+        "machine or counted",
+        label="Cost",
+        choices=COSTS,
+    )
+    step: int | None = option(
+        None, "the step that is shown", label="Step", minimum=0, none_means="the end"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def tau(self) -> float:
+        """The bound, also where nobody has chosen one."""
+        return BOUNDS[self.complexity].usual if self.bound is None else float(self.bound)
+
+
+SPECS: Mapping[str, OptionSpec] = {spec.name: spec for spec in option_specs(BudgetOptions)}
+
+
+def slider_of(complexity: str) -> OptionSpec:
+    """Return τ as a slider over the bounds that suit a measure."""
+    known = BOUNDS[complexity]
+    return SPECS["bound"]._replace(
+        kind="int" if known.whole else "float",
+        minimum=known.least,
+        maximum=known.most,
+        above=None,
+        default=known.usual,
+        scale="linear" if known.whole else "log",
+        none_means="",
+    )

@@ -1,0 +1,152 @@
+"""The panels of the Budget page around the picture: choices, messages, and the charts below."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.figures import partition_figure, quality_figure
+from graftviz.narrative.budget import comparison_words, error_words
+from graftviz.tradeoff import TradeOff, at_equal_cost
+from graftviz.ui.budget.jobs import Told
+from graftviz.ui.budget.material import data_title
+from graftviz.ui.budget.options import SPECS, slider_of
+from graftviz.ui.budget.state import BudgetState
+from graftviz.ui.budget.work import asked_by, path_of, told
+from graftviz.ui.controls import help_text, show_option
+from graftviz.ui.plain import plain
+
+_STATE_KEY = "budget"
+_PREFIX = "budget"
+_POLL = 0.6  # seconds between two looks for models that have been measured meanwhile
+_TITLES = {
+    "nll": "NLL",
+    "ncmll": "NCMLL",
+    "nlpl": "NLPL",
+    "seconds": "seconds",
+    "operations": "operations",
+}
+
+
+def budget_state() -> BudgetState:
+    """Return what this session has chosen."""
+    if _STATE_KEY not in st.session_state:
+        st.session_state[_STATE_KEY] = BudgetState(
+            lambda options, bound: told(asked_by(options, bound)), path_of
+        )
+    state: BudgetState = st.session_state[_STATE_KEY]
+    return state
+
+
+def show_choices(state: BudgetState) -> None:
+    """Show what is learned from, what is bounded and by how much."""
+    options = state.options
+    _select(state, "data")
+    show_option(SPECS["complexity"], options.complexity, state.choose, prefix=_PREFIX)
+    slider = slider_of(options.complexity)
+    value = int(options.tau) if slider.kind == "int" else options.tau
+    # A slider of its own for every measure: their bounds have nothing in common.
+    show_option(slider, value, state.choose, prefix=f"{_PREFIX}.{options.complexity}")
+    show_option(SPECS["lam2"], options.lam2, state.choose, prefix=_PREFIX)
+    show_option(SPECS["seed"], options.seed, state.choose, prefix=_PREFIX)
+
+
+def show_messages(state: BudgetState) -> None:
+    """Say what could not be used, and why the picture does not follow the choices."""
+    if state.complaints:
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    if state.problem:
+        kept = " What is shown is the run from before." if state.shown is not None else ""
+        st.error(plain(state.problem + kept))
+
+
+def show_charts(state: BudgetState) -> None:
+    """Show quality against cost, and the error of log Z; models appear as they are measured."""
+    st.subheader("What does the budget buy?", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        _segments(state, "quality")
+    with right:
+        _segments(state, "cost")
+    runs, path, is_complete = state.compared()
+    if is_complete:
+        _show_points(state, runs, path.points if path else ())
+        _say_what_is_missing(runs, path.unmeasured if path else "")
+    else:
+        _growing_charts(state)
+
+
+@st.fragment(run_every=_POLL)
+def _growing_charts(state: BudgetState) -> None:
+    runs, path, is_complete = state.compared()
+    if is_complete:
+        st.rerun()
+    _show_points(state, runs, path.points if path else ())
+    steps = 0 if path is None else len(path.points)
+    st.caption(
+        f"Still learning and measuring: {len(runs)} of {len(state.ladder())} bounds, "
+        f"{steps} models along the λ path so far."
+    )
+
+
+def _show_points(state: BudgetState, runs: list[Told], path: tuple[TradeOff, ...]) -> None:
+    shown = state.shown
+    if shown is None:
+        return
+    points = [run.point for run in runs if run.point is not None]
+    everything = [*points, *path]
+    options = state.options
+    left, right = st.columns(2, gap="medium")
+    with left:
+        words = comparison_words(
+            at_equal_cost(everything, options.quality, options.cost),
+            options.quality,
+            options.cost,
+            shown.complexity,
+        )
+        figure = quality_figure(
+            everything, options.quality, options.cost, shown.complexity, shown.tau
+        )
+        st.plotly_chart(figure, key="budget_quality", alt=words or "No model is measured yet.")
+        st.markdown(plain(words))
+    with right:
+        words = error_words(everything, shown.complexity)
+        figure = partition_figure(everything, shown.complexity, shown.tau)
+        st.plotly_chart(figure, key="budget_partition", alt=words or "No model is measured yet.")
+        st.markdown(plain(words))
+
+
+def _say_what_is_missing(runs: list[Told], unmeasured: str) -> None:
+    told_ones = [run.unmeasured for run in runs if run.unmeasured]
+    if missing := [*told_ones, *filter(None, [unmeasured])]:
+        st.caption(plain(" ".join(missing)))
+
+
+def _select(state: BudgetState, name: str) -> None:
+    spec, key = SPECS[name], f"{_PREFIX}.{name}"
+    value = getattr(state.options, name)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    st.selectbox(
+        spec.label,
+        spec.choices,
+        key=key,
+        format_func=data_title,
+        help=help_text(spec),
+        on_change=lambda: state.choose(name, st.session_state[key]),
+    )
+
+
+def _segments(state: BudgetState, name: str) -> None:
+    spec, key = SPECS[name], f"{_PREFIX}.{name}"
+    value = getattr(state.options, name)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    st.segmented_control(
+        spec.label,
+        spec.choices,
+        key=key,
+        format_func=_TITLES.__getitem__,
+        help=help_text(spec),
+        required=True,
+        on_change=lambda: state.choose(name, st.session_state[key] or spec.default),
+    )

@@ -1,0 +1,189 @@
+"""What one visitor of the Budget page has in hand: choices, the run on show, the one before it.
+
+Nothing here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graftviz.errors import InputError
+from graftviz.ui.background import Background
+from graftviz.ui.budget.jobs import Path, Told
+from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
+from graftviz.ui.page_options import PageOptions
+
+AT_ONCE = 2  # models of the charts that are learned side by side
+_ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")
+RunOf = Callable[[BudgetOptions, float | None], Background[Told]]
+PathOf = Callable[[BudgetOptions], Background[Path]]
+
+
+class BudgetState:
+    """Choices of one session, and the runs they led to.
+
+    Parameters
+    ----------
+    run_of : callable
+        Returns the run that settings lead to, or the same one under another bound.
+    path_of : callable
+        Returns the λ path that its models are compared with.
+
+    Attributes
+    ----------
+    page : PageOptions
+    shown : BudgetOptions or None
+        The choices that led to the run on show.
+    before : BudgetOptions or None
+        Those of the run before, on the same data: it is shown as a ghost.
+    problem : str
+        Why what is shown does not follow the choices; empty if it does.
+    visit : int
+        Grows when a link is followed: then the browser goes where it says.
+    """
+
+    def __init__(self, run_of: RunOf, path_of: PathOf) -> None:
+        self.page: PageOptions[BudgetOptions] = PageOptions(BudgetOptions, PLACES)
+        self.shown: BudgetOptions | None = None
+        self.before: BudgetOptions | None = None
+        self.problem = ""
+        self.visit = 0
+        self._run_of = run_of
+        self._path_of = path_of
+        self._refused: BudgetOptions | None = None
+        self._own_complaints: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> BudgetOptions:
+        """The choices as an instance of their dataclass."""
+        return self.page.options
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """About the link; until something is chosen."""
+        return (*self.page.complaints, *self._own_complaints)
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
+        """Take the choices from the address, unless it is one we wrote ourselves."""
+        if not self.page.follow(query, is_history=is_history):
+            return
+        self.visit += 1
+        self._own_complaints = ()
+        options = self.options
+        spec = slider_of(options.complexity)
+        assert spec.minimum is not None
+        assert spec.maximum is not None
+        is_whole = spec.kind != "int" or float(options.tau).is_integer()
+        if not (spec.minimum <= options.tau <= spec.maximum and is_whole):
+            kind = "a whole number" if spec.kind == "int" else "a number"
+            self._own_complaints = (
+                f"For {options.complexity} τ must be {kind} from {spec.minimum:g} to "
+                f"{spec.maximum:g}, not {options.tau:g}; {spec.default:g} is used.",
+            )
+            self.page.values["bound"] = None
+
+    def link(self) -> dict[str, str]:
+        """Return the query parameters of the choices, and remember them as ours."""
+        return self.page.link()
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one option; another run is watched from its start."""
+        if name == "bound" and value == BOUNDS[self.page.values["complexity"]].usual:
+            value = None
+        self.page.choose(name, value)
+        self._own_complaints = ()
+        if name == "complexity":
+            self.page.values["bound"] = None
+        if name in _ANOTHER_RUN:
+            self.page.values["step"] = None
+
+    # --------------------------------------------------------------------------------- the runs
+
+    def refresh(self) -> Background[Told] | None:
+        """Make the run on show follow the choices; one that cannot be had leaves the last."""
+        wanted = self.options
+        if self._is_another(wanted) and not self._has_refused(wanted):
+            self.problem = ""
+            try:
+                work = self._run_of(wanted, None)
+            except InputError as error:
+                self._refuse(wanted, str(error))
+            else:
+                self._take(wanted, work)
+        return self.run
+
+    @property
+    def run(self) -> Background[Told] | None:
+        """The run on show, at work unless it has ended; None before there is any."""
+        if self.shown is None:
+            return None
+        work = self._run_of(self.shown, None)
+        if work.failure and work.latest is None:
+            self._refuse(self.shown, work.failure)
+            self.shown, self.before = self.before, None
+            return self.run
+        work.start()
+        return work
+
+    @property
+    def ghost(self) -> Told | None:
+        """How the run before ended, as far as it went."""
+        return None if self.before is None else self._run_of(self.before, None).latest
+
+    def _take(self, wanted: BudgetOptions, work: Background[Told]) -> None:
+        if self.shown is not None:
+            same = (self.shown.data, self.shown.seed) == (wanted.data, wanted.seed)
+            earlier = self._run_of(self.shown, None)
+            has_steps = earlier.latest is not None
+            self.before = self.shown if same and has_steps else None
+            if earlier is not work:
+                earlier.revoke()
+        self.shown, self._refused = wanted, None
+
+    def _is_another(self, wanted: BudgetOptions) -> bool:
+        return self.shown is None or _key(wanted) != _key(self.shown)
+
+    def _has_refused(self, wanted: BudgetOptions) -> bool:
+        return self._refused is not None and _key(wanted) == _key(self._refused)
+
+    def _refuse(self, wanted: BudgetOptions, why: str) -> None:
+        self._refused, self.problem = wanted, why
+
+    # ------------------------------------------------------------------------------- the charts
+
+    def ladder(self) -> tuple[float, ...]:
+        """Return the bounds whose models are compared, the one on show among them."""
+        if self.shown is None:
+            return ()
+        return tuple(sorted({*BOUNDS[self.shown.complexity].ladder, self.shown.tau}))
+
+    def compared(self) -> tuple[list[Told], Path | None, bool]:
+        """Return the finished runs of the ladder, the λ path, and whether all of it is there.
+
+        What is missing is begun, two at a time: the run on show first, then the other bounds from
+        the smallest on, then the path.
+        """
+        if self.shown is None:
+            return [], None, False
+        shown = self.shown
+        bounds = sorted(self.ladder(), key=lambda bound: bound != shown.tau)
+        runs = [self._run_of(shown, bound) for bound in bounds]
+        path = self._path_of(shown)
+        everything: list[Background[Any]] = [*runs, path]
+        missing = [work for work in everything if not work.ended]
+        for work in missing[:AT_ONCE]:
+            work.start()
+        known = [work.latest for work in runs if work.ended and work.latest is not None]
+        return known, path.latest, not missing
+
+    def revoke(self) -> None:
+        """Let nothing more be computed for this session; what was computed stays."""
+        if self.shown is not None:
+            for bound in self.ladder():
+                self._run_of(self.shown, bound).revoke()
+            self._path_of(self.shown).revoke()
+
+
+def _key(options: BudgetOptions) -> tuple[Any, ...]:
+    return tuple(getattr(options, name) for name in _ANOTHER_RUN)

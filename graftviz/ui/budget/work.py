@@ -1,0 +1,62 @@
+"""The work of the Budget page: on the engine threads, once for all who ask the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.ui.background import Background
+from graftviz.ui.budget.jobs import Path, Told, pathing, rehearse_budget_page, telling
+from graftviz.ui.budget.material import BudgetMaterial, dense_material, with_places
+from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
+from graftviz.ui.services import material, scheduler
+from graftviz.ui.warm_up import WarmUp
+
+
+class Asked(NamedTuple):
+    """What decides a run."""
+
+    data: str
+    seed: int
+    complexity: str
+    bound: float
+    lam2: float
+
+
+def asked_by(options: BudgetOptions, bound: float | None = None) -> Asked:
+    """Return the run that settings lead to, or the same one under another bound."""
+    tau = options.tau if bound is None else bound
+    return Asked(options.data, options.seed, options.complexity, float(tau), options.lam2)
+
+
+@st.cache_resource(show_spinner=False)
+def budget_warm_up() -> WarmUp:
+    """Return the compilation of what the Budget page needs: for who goes there first."""
+    return WarmUp([rehearse_budget_page])
+
+
+@st.cache_resource(show_spinner="Loading the data…", max_entries=24)
+def source(data: str, seed: int) -> BudgetMaterial:
+    """Return what is learned from, and where its variables are drawn."""
+    return dense_material(seed) if data == DENSE else with_places(material(data, seed))
+
+
+@st.cache_resource(show_spinner=False, max_entries=200)
+def told(asked: Asked) -> Background[Told]:
+    """Return a run under a bound; it begins when it is started."""
+    learner = BoundedInference(complexity=asked.complexity, bound=asked.bound, lam2=asked.lam2)
+    return Background(telling(source(asked.data, asked.seed), learner), scheduler())
+
+
+@st.cache_resource(show_spinner=False, max_entries=60)
+def l1_path(data: str, seed: int, lam2: float, method: str) -> Background[Path]:
+    """Return the λ path of nodewise ℓ₁ on the same data; it begins when it is started."""
+    return Background(pathing(source(data, seed), lam2, method), scheduler())
+
+
+def path_of(options: BudgetOptions) -> Background[Path]:
+    """Return the λ path that the models of a page are compared with."""
+    method = BOUNDS[options.complexity].method
+    return l1_path(options.data, options.seed, options.lam2, method)

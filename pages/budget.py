@@ -1,0 +1,44 @@
+"""Budget: the best model on which inference stays cheap enough."""
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from graftviz.ui.budget.component import BUDGET
+from graftviz.ui.budget.help import show_idea
+from graftviz.ui.budget.live import live_budget
+from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
+from graftviz.ui.budget.work import budget_warm_up
+from graftviz.ui.engine_panel import engine_is_ready
+from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.services import comes_from_another_page, warm_up
+
+enter_through_app()
+warm_up()
+engine = budget_warm_up()
+state = budget_state()
+context = get_script_run_ctx()
+query = st.query_params.to_dict()
+has_come_back = comes_from_another_page("budget")
+if query or not has_come_back:
+    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+
+with st.sidebar:
+    show_choices(state)
+words, idea = st.columns([5, 1], vertical_alignment="center", gap="small")
+words.markdown(
+    "**Asking a model has a price:** the widest **clique** of its junction tree. Edges join as "
+    "long as the price stays within **τ**."
+)
+with idea:
+    show_idea()
+# Places first: what appears above the picture must not move it, or the browser starts it anew.
+above = st.container()
+if engine_is_ready(engine):
+    state.refresh()
+    with above:
+        show_messages(state)
+    live_budget(state)
+    BUDGET.load()
+    show_charts(state)
+    if (link := state.link()) != st.query_params.to_dict():
+        st.query_params.from_dict(link)
