@@ -289,6 +289,8 @@ def test_bounds_that_allow_nothing_cost_a_sentence():
         next(BoundedInference(complexity="circuit-size", bound=5).steps(table))
     with pytest.raises(InputError, match="bound"):
         BoundedInference(bound=-1.0)
+    with pytest.raises(InputError, match="makes no error to bound"):
+        BoundedInference(complexity="approximation-error", inference="exact").check(table)
     nothing = drain(table, BoundedInference(bound=0))
     assert nothing.steps == []
     assert nothing.outcome.stop_reason.startswith("Treewidth 0 means no edge at all")
