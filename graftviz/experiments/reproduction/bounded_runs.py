@@ -90,16 +90,21 @@ class BoundedPart(Part):
         R, as the learner calls it.
     bound : float
         τ.
+    is_penalised : bool
+        With the ℓ₂ penalty of the paper's section 3.3; λ₂ = 1 / (2N) is the prior that the weights
+        of the network are drawn from.
     """
 
     network: Network
     complexity: str
     bound: float
+    is_penalised: bool = False
 
     @property
     def title(self) -> str:
         """What is being measured, in a few words."""
-        return f"{self.complexity} at most {self.bound:g}, {self.network.title}"
+        penalised = ", ℓ₂ penalty" * self.is_penalised
+        return f"{self.complexity} at most {self.bound:g}{penalised}, {self.network.title}"
 
     @property
     def work(self) -> int:
@@ -109,7 +114,10 @@ class BoundedPart(Part):
     def learner(self) -> BoundedInference:
         """Return the learner, whose other options are the defaults."""
         return BoundedInference(
-            complexity=self.complexity, bound=self.bound, pseudo_count=_PSEUDO_COUNT
+            complexity=self.complexity,
+            bound=self.bound,
+            lam2=0.5 / self.network.rows if self.is_penalised else 0.0,
+            pseudo_count=_PSEUDO_COUNT,
         )
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -119,6 +127,7 @@ class BoundedPart(Part):
             "network": self.network._asdict(),
             "complexity": self.complexity,
             "bound": self.bound,
+            "lam2": self.learner().lam2,
         }
 
     def rehearse(self, data: Data) -> None:

@@ -13,7 +13,7 @@ from graftviz.experiments.reproduction.experiment import NotMeasured, Results, V
 from graftviz.experiments.reproduction.verdicts import verdict
 
 Points = list[dict[str, Any]]
-BOUNDED, PATH, REFITTED = "bounded", "path", "refitted"
+BOUNDED, PENALISED, PATH, REFITTED = "bounded", "penalised", "path", "refitted"
 _WORDS = {PATH: "ℓ₁", REFITTED: "ℓ₁ fitted by likelihood"}
 _LEAST_COST = 1e-9  # below, an error is rounding
 _RISES = 0.5  # rank correlation
@@ -45,15 +45,19 @@ def points(results: Results, network: Network, which: str) -> Points:
 
     Parameters
     ----------
-    which : {"bounded", "path", "refitted"}
+    which : {"bounded", "penalised", "path", "refitted"}
     """
     found: Points = []
     for part, result in results.items():
-        if isinstance(part, BoundedPart) and which == BOUNDED and part.network == network:
-            found += result["points"]
-        if isinstance(part, PathPart) and which != BOUNDED and part.network == network:
-            found += result["points" if which == PATH else "refitted"]
+        if isinstance(part, BoundedPart) and part.network == network:
+            found += result["points"] if which == _kind(part) else []
+        if isinstance(part, PathPart) and part.network == network:
+            found += {PATH: result["points"], REFITTED: result["refitted"]}.get(which, [])
     return found
+
+
+def _kind(part: BoundedPart) -> str:
+    return PENALISED if part.is_penalised else BOUNDED
 
 
 def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str) -> Comparison:
@@ -79,7 +83,7 @@ def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str)
 
 
 def better_at_equal_cost(
-    which: str, value: str, seconds: str, operations: str
+    which: str, value: str, seconds: str, operations: str, *, ours: str = BOUNDED
 ) -> Callable[[Results], Verdict]:
     """Judge that bounded inference is more likely than `which` at the same inference cost.
 
@@ -90,6 +94,7 @@ def better_at_equal_cost(
         "nll" or "ncmll".
     seconds, operations : str
         What cost is, and its twin without noise.
+    ours : {"bounded", "penalised"}
     """
 
     def judge(results: Results) -> Verdict:
@@ -97,9 +102,9 @@ def better_at_equal_cost(
         told, numbers = [], {}
         counted = [0, 0]
         for network in networks(results):
-            ours, others = (points(results, network, name) for name in (BOUNDED, which))
-            found = compared(ours, others, seconds, value, scale="log")
-            twin = compared(ours, others, operations, value, scale="log")
+            own, others = (points(results, network, name) for name in (ours, which))
+            found = compared(own, others, seconds, value, scale="log")
+            twin = compared(own, others, operations, value, scale="log")
             counted[0] += int((twin.gains > 0.0).sum())
             counted[1] += len(twin.gains)
             if not len(found.gains):
