@@ -11,6 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
 from graftviz.learners.budget import checked_budget
@@ -61,7 +62,8 @@ class BoundedInference(Learner):
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
     together. Beyond that gradients and weights come from the inference named by `inference`, by
     moment matching (:mod:`graftviz.fitting.moment_matching`), and so does the objective, which is
-    then that approximation's. With λ₂ > 0 there is no such closed form, and with
+    then that approximation's (the tree-reweighted bound may loosen with an edge, as all edges share
+    its trees). With λ₂ > 0 there is no such closed form, and with
     ``approximation-error`` nothing to compare with: there such pairs are refused instead.
 
     Data marginals include `pseudo_count` imaginary rows in which the variables are independent, so
@@ -117,12 +119,13 @@ class BoundedInference(Learner):
         minimum=1,
         none_means="until no edge keeps the bound",
     )
-    inference: str = option(
-        "trbp",
+    inference: str | None = option(
+        None,
         "inference whose seconds or error are measured, and that gradients come from where exact "
         "inference is too large (trbp there, if exact is asked for)",
         label="Inference",
         choices=("exact", "bp", "trbp"),
+        none_means="that whose sweeps are bounded, else trbp",
         advanced=True,
     )
     lam2: float = option(
@@ -153,9 +156,20 @@ class BoundedInference(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        """Raise :class:`InputError` when table and options do not go together."""
         super().check(table)
         self.edge_budget(table.n_variables)
+        if self.complexity == "approximation-error" and self.inference == "exact":
+            raise InputError(
+                "Exact inference makes no error to bound: choose inference=bp or trbp with "
+                "complexity=approximation-error."
+            )
+
+    def resolved_inference(self) -> str:
+        """Return the inference that is measured, with what was left open filled in."""
+        if self.inference is not None:
+            return self.inference
+        return "bp" if self.complexity == "bp-sweeps" else "trbp"
 
     def edge_budget(self, n: int) -> int:
         """Return the largest number of edges allowed among n variables.
