@@ -205,7 +205,8 @@ _PENALTY = (
 )
 _COST = (
     "A pair that is no edge takes inference given each state of one variable: P(X_i, X_j) = "
-    "P(X_i) P(X_j | X_i). Times are processor time, warm, the median of three."
+    "P(X_i) P(X_j | X_i). Times are processor time, warm, the median of "
+    "five; operations, which no other program disturbs, are judged beside them."
 )
 _SWEEPS = (
     "R is the number of TRBP's sweeps, which the paper names as the estimate of its time: a bound "

@@ -31,6 +31,7 @@ _MOST_FITTED = 1 << 17  # entries of all cliques, up to which a structure is fit
 _FIT_TOLERANCE = 1e-6
 _PSEUDO_COUNT = 1.0  # that of the bounded learner
 _SMALLEST_LAM = 0.002
+_REPEATS = 5  # of times
 
 
 class Network(NamedTuple):
@@ -233,7 +234,9 @@ def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> P
 
 def _point(model: PairwiseMRF, test: DiscreteTable) -> dict[str, Any]:
     """Return how likely held-out rows are, and what inference costs and errs."""
-    exact, messages = (inference_cost(model, method) for method in ("exact", "trbp"))
+    exact, messages = (
+        inference_cost(model, method, repeats=_REPEATS) for method in ("exact", "trbp")
+    )
     approximate = infer(model, "trbp")
     log_partition = JunctionTree(model).log_partition
     hidden = ncmll(model, test)

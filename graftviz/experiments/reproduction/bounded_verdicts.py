@@ -100,31 +100,28 @@ def better_at_equal_cost(
     def judge(results: Results) -> Verdict:
         met: list[bool] = []
         told, numbers = [], {}
-        counted = [0, 0]
         for network in networks(results):
             own, others = (points(results, network, name) for name in (ours, which))
-            found = compared(own, others, seconds, value, scale="log")
-            twin = compared(own, others, operations, value, scale="log")
-            counted[0] += int((twin.gains > 0.0).sum())
-            counted[1] += len(twin.gains)
-            if not len(found.gains):
-                continue
-            better = found.gains > 0.0
-            met += better.tolist()
-            told.append(
-                f"{network.title}: better with {int(better.sum())} of {len(better)} models, by "
-                f"{found.gains.mean():.3f} nats per row on average (from {found.gains.min():.3f} "
-                f"to {found.gains.max():.3f})"
-            )
-            numbers[network.title] = {
-                "gains": found.gains.tolist(),
-                "gains_at_equal_operations": twin.gains.tolist(),
-                "cheaper_than_any_other": found.beyond,
+            found = {
+                "operations": compared(own, others, operations, value, scale="log"),
+                "seconds": compared(own, others, seconds, value, scale="log"),
             }
+            words = []
+            for name, comparison in found.items():
+                gains = comparison.gains
+                met += (gains > 0.0).tolist()
+                if len(gains):
+                    words.append(
+                        f"with {int((gains > 0.0).sum())} of {len(gains)} models at the same "
+                        f"{name}, by {gains.mean():.3f} nats per row on average (from "
+                        f"{gains.min():.3f} to {gains.max():.3f})"
+                    )
+            if words:
+                told.append(f"on {network.title} {' and '.join(words)}")
+            numbers[network.title] = {name: one.gains.tolist() for name, one in found.items()}
         return verdict(
             met,
-            f"Against {_WORDS[which]} at the same seconds, {'; '.join(told)}. At the same number "
-            f"of operations it is better with {counted[0]} of {counted[1]}.",
+            f"Better than {_WORDS[which]} {'; '.join(told)}.",
             networks=numbers,
         )
 
