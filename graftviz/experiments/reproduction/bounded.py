@@ -1,4 +1,8 @@
-"""The figures of the paper on bounded inference: likelihood against cost and error."""
+"""The figures of the paper on bounded inference: likelihood against cost and error.
+
+Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded inference
+complexity" (ICML workshop on inferning, 2013).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from graftviz.figures.reproduction import Look
 from graftviz.figures.reproduction_localized import Chart, Series, series_figure
 from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
 
-_PAPER = "Das Gupta, Srinivasan, Sharma and Greiner, “Bounded inference complexity”"
+_PAPER = "Bounded inference complexity"
 _NODES, _ROWS = 30, 500
 _NAMES = {
     BOUNDED: "bounded",
