@@ -18,6 +18,7 @@ pages = [
     st.Page("pages/race.py", title="Race", url_path="race"),
     st.Page("pages/reservoir.py", title="Reservoir", url_path="reservoir"),
     st.Page("pages/regions.py", title="Regions", url_path="regions"),
+    st.Page("pages/prune.py", title="Prune", url_path="prune"),
     st.Page("pages/budget.py", title="Budget", url_path="budget"),
     st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
 ]

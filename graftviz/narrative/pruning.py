@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from graftviz.exchange import Exchange
-from graftviz.fitting.deviations import parameters_of
-from graftviz.fitting.structure_fit import StructureFit, rows_of
+from graftviz.fitting.structure_fit import rows_of
 from graftviz.narrative.baselines import Absence
 from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score
 from graftviz.runs import Run
-from graftviz.search.contributions import contributions, gain_of
+from graftviz.search.contributions import contributions_of, gain_of
 from graftviz.trace import Step
 
 
@@ -63,11 +62,7 @@ def exchange_absence(run: Run, i: int, j: int, t: int) -> Absence:
     if rows.cardinalities[[i, j]].min() < 2 or not _varies(run, i, j):
         words = "One of its variables never varies, so that it has nothing to say."
         return Absence(0.0, None, 0, words, "least contribution")
-    fit = StructureFit(rows, model.edges)
-    nodes = int(model.node_offsets[-1])
-    parameters = parameters_of(fit.layout, model.weights[:nodes], model.weights[nodes:])
-    fit.evaluate(parameters)
-    known = contributions(fit, fit.layout.weights(parameters)[1])
+    fit, known = contributions_of(model, rows)
     least = float(known.total.min())
     gain, _ = gain_of(fit, 0.5 / run.table.n_rows, i, j)
     told = f"Its own weights, fitted alone, would gain {score(gain)} nats per row"

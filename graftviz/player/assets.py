@@ -30,6 +30,7 @@ _RACE_PARTS = (
     "race_log.js",
     "race_looks.js",
     "view.js",
+    "asking.js",
     "race_graphs.js",
     "race_curves.js",
     "race_table.js",
@@ -40,6 +41,7 @@ _REGION_PARTS = (
     "core.js",
     "race_looks.js",
     "view.js",
+    "step_view.js",
     "transport.js",
     "region_log.js",
     "region_gestures.js",
@@ -49,6 +51,20 @@ _REGION_PARTS = (
     "region_map.js",
     "region_transport.js",
     "region.js",
+)
+_PRUNE_PARTS = (
+    "core.js",
+    "race_looks.js",
+    "view.js",
+    "step_view.js",
+    "asking.js",
+    "transport.js",
+    "prune_log.js",
+    "prune_graph.js",
+    "prune_ranking.js",
+    "prune_strip.js",
+    "prune_curves.js",
+    "prune.js",
 )
 _BUDGET_PARTS = (
     "core.js",
@@ -129,6 +145,18 @@ def region_javascript() -> str:
 def region_css() -> str:
     """Return the style sheet of a growing region: that of the player and what it adds."""
     return player_css() + _slim_css(_read("region.css"))
+
+
+@cache
+def prune_javascript() -> str:
+    """Return the script of forced pruning, ``GraftvizPrune``."""
+    return _published("GraftvizPrune", _PRUNE_PARTS)
+
+
+@cache
+def prune_css() -> str:
+    """Return the style sheet of forced pruning: that of the player and what it adds."""
+    return player_css() + _slim_css(_read("prune.css"))
 
 
 @cache

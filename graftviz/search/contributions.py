@@ -14,8 +14,10 @@ import numpy as np
 from numba import njit
 
 from graftviz.fitting.cholesky import solve_positive_definite
+from graftviz.fitting.deviations import parameters_of
 from graftviz.fitting.masked_sums import add_masked
 from graftviz.fitting.structure_fit import Rows, StructureFit
+from graftviz.model import PairwiseMRF
 
 _WORD = 64
 _WORDS_AT_ONCE = 32  # 2,048 rows: so many of two columns stay in the nearest cache
@@ -76,6 +78,21 @@ def contributions(fit: StructureFit, tables: np.ndarray) -> Contributions:
                 fit, tables, int(structure.edges[e, side]), every[e : e + 1]
             )
     return Contributions(sides.sum(axis=1) / rows.total, sides / rows.total)
+
+
+def contributions_of(model: PairwiseMRF, rows: Rows) -> tuple[StructureFit, Contributions]:
+    """Return the fit of a model to rows, and what each of its edges contributes.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    rows : Rows
+    """
+    fit = StructureFit(rows, model.edges)
+    nodes = int(model.node_offsets[-1])
+    parameters = parameters_of(fit.layout, model.weights[:nodes], model.weights[nodes:])
+    fit.evaluate(parameters)
+    return fit, contributions(fit, fit.layout.weights(parameters)[1])
 
 
 def loss_without(fit: StructureFit, tables: np.ndarray, i: int, edges: np.ndarray) -> float:

@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from graftviz.options import option_specs
+from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.url_state import parse_options_of, write_options_of
 
 T = TypeVar("T")
-REMEMBERED_LINKS = 50
 
 
 class PageOptions(Generic[T]):
@@ -42,12 +42,12 @@ class PageOptions(Generic[T]):
         self, cls: type[T], places: Collection[str] = (), others: Collection[str] = ()
     ) -> None:
         self._cls = cls
-        self._places = frozenset(places)
         self._other_names = frozenset(others)
         self.others: dict[str, str] = {}
         self.values: dict[str, Any] = self._defaults()
         self.complaints: tuple[str, ...] = ()
-        self._links: list[dict[str, str]] = [{}]
+        self._links = OwnLinks(places)
+        self._links.add({})
         self._has_followed = False
 
     @property
@@ -68,27 +68,21 @@ class PageOptions(Generic[T]):
         """
         link = dict(query)
         is_first, self._has_followed = not self._has_followed, True
-        is_ours = self._without_places(link) in self._links and not (is_first and link)
+        is_ours = link in self._links and not (is_first and link)
         if is_ours and not is_history:
             return False
         own = {name: text for name, text in link.items() if name not in self._other_names}
         given, self.complaints = parse_options_of(self._cls, own)
         self.others = {name: text for name, text in link.items() if name in self._other_names}
         self.values = {**self._defaults(), **given}
-        self._remember(link)
+        self._links.add(link)
         return True
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the values, and remember them as ours."""
         query = {**write_options_of(self._cls, self.values), **self.others}
-        self._remember(query)
+        self._links.add(query)
         return query
 
     def _defaults(self) -> dict[str, Any]:
         return {spec.name: spec.default for spec in option_specs(self._cls)}
-
-    def _without_places(self, link: Mapping[str, str]) -> dict[str, str]:
-        return {name: text for name, text in link.items() if name not in self._places}
-
-    def _remember(self, link: dict[str, str]) -> None:
-        self._links = [*self._links, self._without_places(link)][-REMEMBERED_LINKS:]

@@ -12,6 +12,8 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.work import inspect_jobs
 from graftviz.ui.material import Material, prepare
+from graftviz.ui.prune.recording import rehearse_prune_page
+from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.scheduler import Scheduler
@@ -20,9 +22,11 @@ from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
+DEFAULT_PRUNED = "survey"
 _STATE_KEY = "grow"
 _RACE_KEY = "race"
 _INSPECT_KEY = "inspect"
+_PRUNE_KEY = "prune"
 
 
 @st.cache_resource(show_spinner=False)
@@ -41,6 +45,12 @@ def warm_up() -> WarmUp:
 def region_warm_up() -> WarmUp:
     """Return the compilation of what the Regions page needs: for who goes there first."""
     return WarmUp([rehearse_regions_page])
+
+
+@st.cache_resource(show_spinner=False)
+def prune_warm_up() -> WarmUp:
+    """Return the compilation of what the Prune page needs: for who goes there first."""
+    return WarmUp([rehearse_prune_page])
 
 
 @st.cache_resource(show_spinner=False)
@@ -67,7 +77,7 @@ class _Session:
     """Stops the computing of a session that has gone; its runs stay, in case it returns."""
 
     def __init__(self) -> None:
-        self.states: WeakSet[GrowState | RaceState | InspectState] = WeakSet()
+        self.states: WeakSet[GrowState | RaceState | InspectState | PruneState] = WeakSet()
 
     def revoke(self) -> None:
         for state in self.states:
@@ -106,6 +116,16 @@ def inspect_state() -> InspectState:
             vocabulary(), material, scheduler(), lambda: st.session_state.get(_STATE_KEY)
         )
     state: InspectState = st.session_state[_INSPECT_KEY]
+    _session().states.add(state)
+    return state
+
+
+def prune_state() -> PruneState:
+    """Return the Prune page's state of this session."""
+    if _PRUNE_KEY not in st.session_state:
+        first = [DEFAULT_PRUNED, *(key for key in dataset_keys() if key != DEFAULT_PRUNED)]
+        st.session_state[_PRUNE_KEY] = PruneState(tuple(first), material, scheduler())
+    state: PruneState = st.session_state[_PRUNE_KEY]
     _session().states.add(state)
     return state
 

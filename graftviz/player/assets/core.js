@@ -16,6 +16,8 @@ function format(x) {
   return String(Number(x.toPrecision(3)));
 }
 
+/** A number from 0 on in as few characters as possible, for marks and axes. */
+const brief = (x) => (x < 0.001 ? x.toExponential(0).replace("e-", "e−") : String(Number(x.toPrecision(2))).replace(/^0\./, "."));
 const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
 const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
 

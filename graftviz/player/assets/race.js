@@ -2,7 +2,6 @@
 
 const RACE_END = "end"; // a place in addresses and messages
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
-const RACE_PATIENCE = 4000; // ms without any reply before asking again
 const RACE_STILL_SECONDS = 0.5; // between pictures for who asked for less motion
 const RACE_TELLING = 120; // ms between changes of words and numbers while playing
 
@@ -13,7 +12,7 @@ class RacePlayer extends View {
     this.value = 0;
     this.goal = null; // a place asked for that has not been learned yet
     this.places = []; // the shown moment of every racer
-    this.pause = 150; // ms between requests; grows while replies bring nothing
+    this.asking = new Asking(this);
     const duration = remembered.get("race.duration", 20);
     this.duration = RACE_DURATIONS.includes(duration) ? duration : 20;
     this.scales = { seconds: "linear", tests: "log", edges: "linear", ...remembered.get("race.scales", {}) };
@@ -41,8 +40,7 @@ class RacePlayer extends View {
     const kept = this.log !== null;
     const left = kept && this.over ? Infinity : this.value;
     this.log = new RaceLog(header);
-    this.asked = null;
-    this.pause = 150;
+    this.asking.reset();
     this.playing = false;
     if (!kept && place) {
       if (RACE_AXES[place.axis]) this.axis = place.axis;
@@ -70,11 +68,7 @@ class RacePlayer extends View {
         news = true;
       }
     }
-    if (replies) {
-      this.asked = null;
-      this.pause = news ? 150 : Math.min(this.pause * 1.6, RACE_PATIENCE);
-      this.notBefore = performance.now() + this.pause;
-    }
+    if (replies) this.asking.replied(news);
     this.reachGoal();
     this.changed();
   }
@@ -82,25 +76,14 @@ class RacePlayer extends View {
   /** Ask for what is missing ahead of the shown place; while enough is here, for nothing. */
   demand() {
     const { log } = this;
-    if (!this.callbacks.need || log.complete || document.hidden) return;
+    if (log.complete) return;
     const wants = [];
     for (const racer of log.racers) {
       if (racer.complete || wants.some(([run]) => run === racer.run)) continue;
       const far = this.goal === null ? (this.places[racer.index] ?? 0) + RACE_AHEAD : racer.ready + RACE_AHEAD;
       if (racer.ready < far) wants.push([racer.run, racer.ready + 1, far - racer.ready]);
     }
-    if (wants.length === 0) return;
-    const now = performance.now();
-    const due = this.asked === null ? this.notBefore ?? 0 : this.asked + RACE_PATIENCE;
-    if (now < due) {
-      clearTimeout(this.timers.demand);
-      this.timers.demand = setTimeout(() => this.wake(), due - now + 5);
-      return;
-    }
-    this.asked = now;
-    clearTimeout(this.timers.demand);
-    this.timers.demand = setTimeout(() => this.wake(), RACE_PATIENCE + 5);
-    this.callbacks.need(wants);
+    this.asking.ask(wants);
   }
 
   // ------------------------------------------------------------------------------- axis, places

@@ -2,17 +2,11 @@
 
 const REGION_RETRY = [120, 250, 500, 1000]; // ms between questions for what is still worked out
 const REGION_LOST = 4000; // ms after which an answer will not come any more
-const REGION_STILL_RATE = 1; // steps per second for who asked for less motion
 
-class RegionPlayer extends View {
+class RegionPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, { branch: null, ...callbacks }, "gv-region", "Growing region");
-    this.shown = 0; // steps after the query itself
-    this.p = 0;
-    this.age = Infinity; // seconds since the shown step was reached
-    this.speed = SPEEDS.includes(remembered.get("region.speed", 2)) ? remembered.get("region.speed", 2) : 2;
+    super(host, { branch: null, ...callbacks }, "gv-region", "Growing region", { key: "region", speed: 2 });
     this.state = 0;
-    this.wanted = null; // a step to show once it has arrived
     this.whole = this.rules = null;
     this.pending = [];
     this.build();
@@ -97,11 +91,6 @@ class RegionPlayer extends View {
     if (region.done) this.wanted = null;
   }
 
-  goTo(step) {
-    if (step !== this.shown) this.age = Infinity;
-    this.shown = this.p = clamp(step, 0, this.log.ready);
-  }
-
   /** What is still worked out is asked for after a while, and never while a hand holds the point. */
   askAgain() {
     clearTimeout(this.timers.need);
@@ -142,37 +131,6 @@ class RegionPlayer extends View {
     this.expect(() => this.callbacks.rule(key));
   }
 
-  // ---------------------------------------------------------------------------------- transport
-
-  toggle() {
-    if (!this.log) return;
-    if (!this.playing && this.shown >= this.log.ready) this.goTo(0);
-    this.wanted = null;
-    this.playing = !this.playing;
-    this.changed();
-  }
-
-  stepBy(steps) {
-    this.playing = false;
-    this.seek(this.shown + steps);
-  }
-
-  seek(step, play = false) {
-    if (!this.log) return;
-    const to = clamp(step, 0, this.log.ready);
-    const forward = to === this.shown + 1;
-    this.goTo(to);
-    if (forward) this.age = 0;
-    this.wanted = null;
-    this.playing = play;
-    this.changed();
-  }
-
-  setSpeed(speed) {
-    this.speed = speed;
-    remembered.set("region.speed", speed);
-  }
-
   stateWords() {
     const { log, shown } = this;
     const { bound } = log.steps[shown];
@@ -183,24 +141,8 @@ class RegionPlayer extends View {
   // ----------------------------------------------------------------------------------- movement
 
   advance(seconds) {
-    this.age += seconds;
-    if (this.playing) this.roll(seconds);
+    super.advance(seconds);
     this.answer.advance(seconds);
-    this.transport.advance(seconds);
-  }
-
-  roll(seconds) {
-    const { log } = this;
-    this.p += seconds * (this.still ? Math.min(this.speed, REGION_STILL_RATE) : this.speed);
-    const step = Math.min(Math.floor(this.p), log.ready);
-    if (step > this.shown) {
-      this.shown = step;
-      this.age = 0;
-      if (step === log.last) this.playing = false;
-      this.changed();
-    }
-    if (step >= log.ready) this.p = Math.min(this.p, log.ready);
-    if (step === log.last) this.playing = false;
   }
 
   // ----------------------------------------------------------------------------- telling others

@@ -7,9 +7,6 @@ function chance(x) {
   return String(Number(x.toPrecision(3)));
 }
 
-/** The same in as few characters as possible, for marks on the graph. */
-const brief = (x) => (x < 0.001 ? x.toExponential(0).replace("e-", "e−") : String(Number(x.toPrecision(2))).replace(/^0\./, "."));
-
 /** A bound as a certificate may state it: rounded up, never down. */
 function boundText(x) {
   if (x === 0) return "0";

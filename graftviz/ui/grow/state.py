@@ -17,6 +17,7 @@ from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.background import Background
 from graftviz.ui.material import PAGE_PRESET, Material, default_options
+from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
 from graftviz.ui.run_limits import Verdict, judge
 from graftviz.ui.scheduler import Scheduler
@@ -37,7 +38,6 @@ KEPT_RUNS = 4
 KEPT_IN_COMPARISON = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with
 FIRST_CREDIT = 400  # steps computed before anybody presses play
-REMEMBERED_LINKS = 50
 
 
 class GrowState:
@@ -95,7 +95,7 @@ class GrowState:
         self.scheduler = scheduler
         self._plan: Plan | None = None
         self._runs: dict[Plan, SessionRun] = {}
-        self._links: list[dict[str, str]] = []
+        self._links = OwnLinks(("step",))
         self.paths: dict[Hashable, Background[LamPath]] = {}
 
     # ------------------------------------------------------------------------------ the address
@@ -107,29 +107,23 @@ class GrowState:
         what has been changed meanwhile, the shown step least of all: the player itself says where
         it is (`look_at`). Going back in the history (`is_history`) may.
         """
-        link = {name: text for name, text in query.items() if name != "step"}
-        if link in self._links and not is_history:
+        if query in self._links and not is_history:
             return
         parsed = parse(query, self.vocabulary)
         self.settings = parsed.settings
         self.complaints = list(parsed.complaints)
-        self._remember(link)
+        self._links.add(query)
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of what is shown, and remember them as ours."""
         shown = dataclasses.replace(self.shown or self.settings, step=self.settings.step)
         query = write(shown, self.vocabulary)
-        self._remember({name: text for name, text in query.items() if name != "step"})
+        self._links.add(query)
         return query
 
     def look_at(self, step: int) -> None:
         """Note which step the visitor is looking at."""
         self._set(step=step)
-
-    def _remember(self, link: dict[str, str]) -> None:
-        if link in self._links:
-            self._links.remove(link)
-        self._links = [*self._links, link][-REMEMBERED_LINKS:]
 
     # ------------------------------------------------------------------------------ the controls
 

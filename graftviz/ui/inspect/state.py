@@ -45,10 +45,10 @@ from graftviz.ui.inspect.work import (
     wait_for_all,
 )
 from graftviz.ui.material import Material
+from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Settings, Vocabulary
 
-REMEMBERED_LINKS = 50
 PATIENCE = 1.2  # seconds to wait for marginals before the page says that they are on their way
 
 
@@ -105,7 +105,7 @@ class InspectState:
         self._neighbour = neighbour
         self._desk: Desk[Answer | None] = Desk(scheduler)
         self._regions: Desk[LocalMarginal | None] = Desk(scheduler)
-        self._links: list[dict[str, str]] = []
+        self._links = OwnLinks()
         self._variables: tuple[Any, ...] | None = None
         self._pictures: dict[Any, GraphPicture] = {}
 
@@ -132,7 +132,7 @@ class InspectState:
         self.node, self.edge = wanted.node, None if wanted.node is not None else wanted.edge
         self.evidence, self.method = dict(wanted.evidence), wanted.method
         self._variables = None
-        self._remember(link)
+        self._links.add(link)
 
     def _by_default(self) -> InspectSettings:
         """Return what a visitor without a link sees: what the Grow page shows in this session."""
@@ -168,13 +168,8 @@ class InspectState:
         # A file that has not been brought yet has nothing to be written.
         is_awaited = first.kind == FILE and not first.fingerprint
         query = {} if is_awaited else write_inspection(settings, self.vocabulary)
-        self._remember(query)
+        self._links.add(query)
         return query
-
-    def _remember(self, link: dict[str, str]) -> None:
-        if link in self._links:
-            self._links.remove(link)
-        self._links = [*self._links, link][-REMEMBERED_LINKS:]
 
     # ----------------------------------------------------------------------------- the selection
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from graftviz.player.assets import race_css, race_javascript
 from graftviz.ui.mounted import MountedView
@@ -22,7 +22,7 @@ def race_message(
     *,
     header: str | None = None,
     place: tuple[str, float] | None = None,
-    runs: Iterable[tuple[str | None, str]] = (),
+    feeds: str = "[]",
     failures: Mapping[str, str] | None = None,
     replies: bool = False,
 ) -> str:
@@ -36,19 +36,18 @@ def race_message(
         None when the browser is believed to have it; it asks if not.
     place : (str, float) or None
         Axis and position where a new mount point opens.
-    runs : iterable of (str or None, str)
-        What is known of a run after its first step, and a feed of it.
+    feeds : str
+        What is known of runs after their first step, and feeds of them.
     failures : mapping
         Token of a run → why it stopped before its end.
     replies : bool
         Whether this answers a `need`.
     """
-    feeds = ",".join(f'{{"head":{head or "null"},"feed":{feed}}}' for head, feed in runs)
     parts = {
         "race": json.dumps(race),
         "header": header,
         "place": None if place is None else _place_json(*place),
-        "feeds": f"[{feeds}]",
+        "feeds": feeds,
         "failures": json.dumps(dict(failures or {}), ensure_ascii=False),
         "replies": json.dumps(replies),
     }

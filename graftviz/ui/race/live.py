@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from graftviz.racing import AXES
+from graftviz.ui.feeding import Mailbox, everything_so_far, what_was_asked
 from graftviz.ui.race.component import RACE, race_message
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import END
-from graftviz.ui.session_run import EVERYTHING, SessionRun
-
-AT_ONCE = 0.5  # seconds a changed race may take to arrive in one piece
-MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
-_MAX_COUNT = 100_000
-
-
-class Mailbox:
-    """What the browser sent since the race was last shown, and what it was shown then."""
-
-    def __init__(self) -> None:
-        self.sent = ""  # token of the race it was shown last
-        self.need: Mapping[str, Any] | None = None
+from graftviz.ui.session_run import SessionRun
 
 
 @st.fragment
@@ -61,18 +49,9 @@ def _message(state: RaceState, mail: Mailbox, *, new_race: bool) -> str:
         return race_message(state.token)
     if need.get("header"):
         return _introduction(state)
-    runs = _runs(state)
-    wants = [
-        (runs[want[0]], _whole(want[1], 1), _whole(want[2], 1))
-        for want in need.get("wants") or []
-        if isinstance(want, list) and len(want) == 3 and want[0] in runs
-    ]
-    for run, first, count in wants:
-        run.grant(first - 1 + count)
-    _wait([(run, first - 1 + count) for run, first, count in wants], MORE_STEPS)
     return race_message(
         state.token,
-        runs=[(run.header_json, run.feed_json(first, count)) for run, first, count in wants],
+        feeds=what_was_asked(_runs(state).values(), need.get("wants")),
         failures=_failures(state),
         replies=True,
     )
@@ -80,23 +59,14 @@ def _message(state: RaceState, mail: Mailbox, *, new_race: bool) -> str:
 
 def _introduction(state: RaceState) -> str:
     """Return the header and all records so far."""
-    runs = _runs(state).values()
-    _wait([(run, EVERYTHING) for run in runs if run.has_credit], AT_ONCE)
     return race_message(
         state.token,
         header=state.header_json,
         place=(state.settings.axis, state.settings.at),
-        runs=[(run.header_json, run.feed_json(1, EVERYTHING)) for run in runs],
+        feeds=everything_so_far(_runs(state).values()),
         failures=_failures(state),
         replies=True,
     )
-
-
-def _wait(wanted: list[tuple[SessionRun, int]], seconds: float) -> None:
-    """Wait for the steps that are wanted, but not longer than `seconds` for all of them."""
-    until = time.monotonic() + seconds
-    for run, steps in wanted:
-        run.wait(steps, max(0.0, until - time.monotonic()))
 
 
 def _runs(state: RaceState) -> dict[str, SessionRun]:
@@ -115,10 +85,3 @@ def _moved(state: RaceState, place: Mapping[str, Any]) -> None:
         state.look_at(str(axis), math.inf)
     elif isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
         state.look_at(str(axis), max(0.0, float(at)))
-
-
-def _whole(value: object, default: int) -> int:
-    """Return a number the browser sent as a whole one, kept within reason."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return default
-    return int(max(0, min(_MAX_COUNT, value)))

@@ -23,6 +23,7 @@ from graftviz.racing import Course, Race, common_places, distinct_names
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
+from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.race.recording import RaceRecorder, start_racer
 from graftviz.ui.race.url import (
     LINE_UP,
@@ -44,7 +45,6 @@ from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 EDGES_A_VARIABLE = 2
 KEPT_RUNS = 12
 FIRST_CREDIT = 600  # steps of each racer computed before anybody presses play
-REMEMBERED_LINKS = 50
 _BY_THE_BROWSER = ("at", "axis")  # said by the page in the browser; its address may be older
 
 
@@ -132,20 +132,19 @@ class RaceState:
         self._runs: dict[Plan, SessionRun] = {}
         self._agreed: set[tuple[Plan | str, ...]] = set()
         self._asked: tuple[Plan | str, ...] = ()
-        self._links: list[dict[str, str]] = []
+        self._links = OwnLinks(_BY_THE_BROWSER)
 
     # ------------------------------------------------------------------------------ the address
 
     def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
         """Take settings from the address, unless it is one we wrote ourselves."""
-        link = _without_position(query)
-        if link in self._links and not is_history:
+        if query in self._links and not is_history:
             return
         parsed: ParsedRace = parse_race(query, self.vocabulary)
         self.settings = parsed.settings
         self.complaints = list(parsed.complaints)
         self.chosen = 0
-        self._remember(link)
+        self._links.add(query)
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of what is shown, and remember them as ours."""
@@ -153,17 +152,12 @@ class RaceState:
             self.shown or self.settings, axis=self.settings.axis, at=self.settings.at
         )
         query = write_race(shown, self.vocabulary)
-        self._remember(_without_position(query))
+        self._links.add(query)
         return query
 
     def look_at(self, axis: str, at: float) -> None:
         """Note which place of which axis the visitor is looking at."""
         self.settings = dataclasses.replace(self.settings, axis=axis, at=at)
-
-    def _remember(self, link: dict[str, str]) -> None:
-        if link in self._links:
-            self._links.remove(link)
-        self._links = [*self._links, link][-REMEMBERED_LINKS:]
 
     # ------------------------------------------------------------------------------ the controls
 
@@ -439,7 +433,3 @@ def _edge_budget(edges: int | None, material: Material) -> int:
 def _places(material: Material) -> np.ndarray:
     """Return the places of a material; kept, because every new race on it asks for them again."""
     return common_places(material.train, material.positions, material.truth)
-
-
-def _without_position(query: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in query.items() if name not in _BY_THE_BROWSER}

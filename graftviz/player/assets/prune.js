@@ -1,0 +1,173 @@
+// Forced pruning: which run and step is shown, and who is told about it.
+
+const PRUNE_CHANGE = 1.1; // s an exchange takes to be seen, at an unhurried speed
+const PRUNE_AHEAD = 200; // steps of every run that should be here beyond the shown one
+
+class PrunePlayer extends StepView {
+  constructor(host, callbacks) {
+    super(host, { branch: null, ...callbacks }, "gv-prune", "Forced pruning", { key: "prune", speed: 1 });
+    this.all = null;
+    this.pointed = null; // a pair under the pointer
+    this.asking = new Asking(this);
+    this.build();
+  }
+
+  build() {
+    this.graph = new PruneGraph(this);
+    this.ranking = new PruneRanking(this);
+    this.strip = new PruneStrip(this);
+    this.curves = new PruneCurves(this);
+    this.transport = new Transport(this);
+    this.panels = [this.graph, this.ranking, this.strip, this.curves, this.transport];
+    this.headline = h("h2", { dir: "auto" });
+    this.badge = h("span", { class: "gv-badge" });
+    this.under = h("p", { class: "gv-muted", dir: "auto" });
+    this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
+    this.assemble("Waiting for the exchanges…", h("div", { class: "gv-prune-body" },
+      h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-prune-title" }, this.headline, this.badge), this.under, this.note),
+      h("div", { class: "gv-prune-grid" }, this.graph.element, this.ranking.element, this.strip.element, this.curves.element),
+      this.transport.element));
+  }
+
+  // ----------------------------------------------------------------------------------- messages
+
+  show({ header, heuristic, visit, step, feeds, failures, replies }) {
+    const isFirst = this.all === null;
+    const isVisit = isFirst || visit !== this.visit;
+    const isOther = header && !isFirst && header.title !== this.all.header.title;
+    const wasAtEnd = !isFirst && this.log.finished && this.shown === this.log.ready;
+    if (header) {
+      this.all = new PruneLog(header);
+      this.asking.reset();
+      this.graph.setRuns(this.all);
+      this.curves.setRuns(this.all);
+      this.under.textContent = [header.title, ...header.facts].join(" · ");
+      this.note.textContent = header.note;
+      this.note.hidden = !header.note;
+    }
+    const isNews = this.all.feed({ feeds, failures });
+    if (replies) this.asking.replied(isNews);
+    const track = this.all.of(heuristic);
+    if (track !== this.log) {
+      this.log = track;
+      this.transport.setRun(track);
+      this.pointed = null;
+      if (isVisit || isOther) this.begin(isVisit ? step : 0);
+      else this.wanted = wasAtEnd && header ? Infinity : this.shown;
+    } else if (isVisit) this.begin(step);
+    this.visit = visit;
+    this.reveal();
+    this.reachWanted();
+    this.changed();
+  }
+
+  /** Show a step that was asked for; what is new plays by itself, unless that is unwelcome. */
+  begin(step) {
+    this.shown = this.p = 0;
+    this.age = Infinity;
+    this.wanted = step || null;
+    this.told = step;
+    this.playing = !step && !this.still;
+  }
+
+  /** Stand where one should, as far as it is known; what is not there yet is waited for. */
+  reachWanted() {
+    if (this.wanted === null) {
+      if (this.shown > this.log.ready) this.goTo(this.log.ready);
+      return;
+    }
+    if (this.wanted !== this.shown) this.goTo(Math.min(this.wanted, this.log.ready));
+    if (this.log.finished || this.shown === this.wanted) this.wanted = null;
+  }
+
+  seek(step, play = false) {
+    super.seek(step, play);
+    if (!this.log || this.log.finished || step <= this.log.ready) return;
+    this.wanted = step;
+    this.wake();
+  }
+
+  /** Ask for what is missing ahead of the shown step; while enough is here, for nothing. */
+  demand() {
+    const far = this.wanted === Infinity ? this.log.ready + PRUNE_AHEAD : Math.max(this.shown, this.wanted ?? 0) + PRUNE_AHEAD;
+    this.asking.ask(this.all.tracks.filter((track) => !track.finished && track.ready < far)
+      .map((track) => [track.run, track.ready + 1, far - track.ready]));
+  }
+
+  chooseHeuristic(key) {
+    if (key !== this.log.heuristic) this.callbacks.heuristic(key);
+  }
+
+  pointTo(pair, worth = null) {
+    if (String(pair) === String(this.pointed)) return;
+    this.pointed = pair;
+    this.pointedWorth = worth;
+    this.ranking.describe();
+    this.wake();
+  }
+
+  // ----------------------------------------------------------------------------------- movement
+
+  /** How far the shown exchange has come to be seen, 0 … 1. */
+  get part() {
+    return this.still ? 1 : clamp(this.age / Math.min(PRUNE_CHANGE, 0.85 / this.speed), 0, 1);
+  }
+
+  get moving() {
+    const isWaiting = this.playing && this.shown >= this.log.ready && this.part === 1;
+    return (this.playing && !isWaiting) || this.part < 1 || this.transport.moving;
+  }
+
+  advance(seconds) {
+    super.advance(seconds);
+    this.demand();
+  }
+
+  // ----------------------------------------------------------------------------- telling others
+
+  opening() {
+    const { log, all } = this;
+    const tree = `The Chow–Liu tree: the ${plural(all.header.tree.length, "edge")} that say most, and never a circle.`;
+    if (log.trouble) return log.trouble;
+    if (log.finished && log.ready === 0) return log.outcome.stop_reason;
+    return `${tree} ${log.ready ? "Random other edges come next." : "The start is being fitted…"}`;
+  }
+
+  stateWords() {
+    const { log, shown } = this;
+    if (log.finished && shown === log.ready) return "finished";
+    return !log.finished && shown === log.ready ? "learning…" : "";
+  }
+
+  title(record) {
+    if (!record) return "The Chow–Liu tree";
+    const [left, new_] = [record.removed.length, record.added.length];
+    if (record.kind === "start") return `Start: the tree and ${plural(record.edges - record.tree, "random edge")}`;
+    if (record.kind === "restart") return "A fresh start from the tree";
+    if (record.kind === "best") return "Back to the best model";
+    return `Exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
+  }
+
+  changed() {
+    if (!this.log) return;
+    const record = this.log.at(this.shown);
+    this.headline.textContent = this.title(record);
+    const isBest = record && record.sum.bestStep === record.t;
+    this.badge.textContent = isBest || record?.kind === "best" ? "✓ best so far" : record ? `PLL ${format(record.best - record.after)} below the best` : "";
+    this.badge.className = `gv-badge ${isBest || record?.kind === "best" ? "gv-good" : ""}`;
+    this.badge.hidden = !record;
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    this.announce(() => `${this.headline.textContent}. ${this.graph.words.textContent} ${this.graph.fallback.textContent}`);
+    this.wake();
+  }
+
+  tellPlace() {
+    if (this.shown === this.told) return;
+    this.told = this.shown;
+    this.callbacks.moved(this.shown);
+  }
+}
+
+const mount = (host, callbacks = {}) => new PrunePlayer(host, callbacks);

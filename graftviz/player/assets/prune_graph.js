@@ -1,0 +1,232 @@
+// The graph: edges of the tree drawn double, leaving ones red and dashed, arriving ones green and wide.
+
+const PRUNE_GONE = 0.5; // opacity of an edge that has left, while its exchange is shown
+const PRUNE_NEAR = 15; // px in which a pointer finds a node
+const PRUNE_NAMED = 40; // variables of which all are named
+
+class PruneGraph {
+  constructor(app) {
+    this.app = app;
+    this.hover = -1;
+    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.stop = h("p", { class: "gv-muted", dir: "auto" });
+    this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto", hidden: true });
+    this.holder = h("div", { class: "gv-prune-stage" });
+    this.tip = h("div", { class: "gv-tip", hidden: true });
+    this.surface = new Surface(this.holder, () => app.resized());
+    this.holder.append(this.tip);
+    const { canvas } = this.surface;
+    canvas.setAttribute("role", "img");
+    canvas.addEventListener("pointermove", (event) => this.point(event));
+    canvas.addEventListener("pointerleave", () => this.pointAt(-1));
+    const key = (kind, text) => h("span", { class: "gv-key" }, h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" }), text);
+    this.element = h("section", { class: "gv-card gv-prune-graph", "aria-label": "Graph" },
+      h("div", { class: "gv-prune-words" }, this.words, this.fallback, this.stop),
+      this.holder,
+      h("footer", { class: "gv-legend" }, key("tree", "of the Chow–Liu tree"), key("edge", "other edge"), key("leaving", "leaves"), key("arriving", "arrives")));
+  }
+
+  destroy() {
+    this.surface.destroy();
+  }
+
+  setRuns(all) {
+    this.hover = -1;
+    this.tip.hidden = true;
+    const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+    const places = all.header.positions;
+    const [[x0, x1], [y0, y1]] = [range(places.map((p) => p[0])), range(places.map((p) => p[1]))];
+    this.box = { x: x0, y: y0, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
+  }
+
+  /** Where the variables lie on the canvas. */
+  places() {
+    const { width, height } = this.surface;
+    const { header, n } = this.app.all;
+    const [across, down] = [n <= PRUNE_NAMED ? 52 : 18, 20];
+    let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
+    // Maps and grids keep their shape within reason.
+    const stretch = header.given ? 1.2 : 2.2;
+    sx = Math.min(sx, stretch * sy);
+    sy = Math.min(sy, stretch * sx);
+    const [left, top] = [(width - sx * this.box.w) / 2, (height - sy * this.box.h) / 2];
+    return header.positions.map(([x, y]) => [left + (x - this.box.x) * sx, top + (y - this.box.y) * sy]);
+  }
+
+  draw() {
+    const context = this.surface.begin();
+    const { app } = this;
+    if (!context || !app.log) return;
+    const { palette, all, shown, part, log } = app;
+    const at = this.places();
+    this.at = at;
+    const unit = clamp(9 / Math.sqrt(all.n) + 0.5, 0.8, 2.6) * app.type;
+    const degrees = new Uint16Array(all.n);
+    const groups = { tree: [], other: [], leaving: [], arriving: [] };
+    for (const edge of log.edges) {
+      if (edge.born > shown || edge.died < shown || (edge.died === shown && shown === 0)) continue;
+      if (edge.died > shown) {
+        degrees[edge.i]++;
+        degrees[edge.j]++;
+      }
+      const kind = edge.died === shown ? "leaving" : edge.born === shown && shown > 0 ? "arriving"
+        : all.tree.has(pairKey(edge.i, edge.j)) ? "tree" : "other";
+      groups[kind].push(edge);
+    }
+    for (const edge of groups.other) this.line(context, edge, css(palette.plain, 0.75), unit * 1.1);
+    for (const edge of groups.tree) this.double(context, edge, css(palette.text, 0.9), unit);
+    for (const edge of groups.leaving) this.leave(context, edge, unit, clamp(part * 1.6, 0, 1));
+    for (const edge of groups.arriving) this.arrive(context, edge, unit, clamp(part * 1.6 - 0.6, 0, 1));
+    if (app.pointed) this.line(context, { i: app.pointed[0], j: app.pointed[1] }, css(palette.primary), unit + 3, [2, 4]);
+    const base = clamp(24 / Math.sqrt(all.n), 2.2, 6) * app.type;
+    for (let i = 0; i < all.n; i++) {
+      context.beginPath();
+      context.arc(at[i][0], at[i][1], base * (0.85 + 0.12 * Math.sqrt(degrees[i])), 0, 7);
+      context.fillStyle = css(palette.text);
+      context.fill();
+      context.lineWidth = 1.5;
+      context.strokeStyle = css(i === this.hover ? palette.primary : palette.background);
+      context.stroke();
+    }
+    this.drawNames(context, palette, degrees, base);
+  }
+
+  line(context, { i, j }, colour, width, dash = []) {
+    context.beginPath();
+    context.moveTo(...this.at[i]);
+    context.lineTo(...this.at[j]);
+    context.lineWidth = width;
+    context.setLineDash(dash);
+    context.strokeStyle = colour;
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  double(context, edge, colour, unit) {
+    const { palette } = this.app;
+    this.line(context, edge, colour, 2.4 * unit + 1.2);
+    this.line(context, edge, css(palette.background), 1.1 * unit);
+  }
+
+  /** Fading, dashed, and crossed through; it stays faint as long as its exchange is shown. */
+  leave(context, edge, unit, part) {
+    const { app, at } = this;
+    const red = pruneColours(app.palette).leaving;
+    this.line(context, edge, css(red, lerp(1, PRUNE_GONE, part)), lerp(3.2, 1.9, part) * unit, [7, 5]);
+    const [x, y] = [0, 1].map((k) => (at[edge.i][k] + at[edge.j][k]) / 2);
+    const arm = 3 + 1.6 * unit;
+    context.beginPath();
+    for (const slope of [1, -1]) {
+      context.moveTo(x - arm, y - arm * slope);
+      context.lineTo(x + arm, y + arm * slope);
+    }
+    context.lineCap = "round";
+    for (const [width, colour] of [[5.5, css(app.palette.background)], [2.6, css(red)]]) {
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.stroke();
+    }
+    context.lineCap = "butt";
+  }
+
+  /** Growing from its middle, then wide; of the tree, it is drawn double at once. */
+  arrive(context, edge, unit, part) {
+    if (part === 0) return;
+    const { app, at } = this;
+    const green = css(pruneColours(app.palette).arriving);
+    const ends = [[edge.i, edge.j], [edge.j, edge.i]].map(([a, b]) => [0, 1].map((k) => lerp((at[a][k] + at[b][k]) / 2, at[a][k], smooth(part))));
+    const trace = (width, colour) => {
+      context.beginPath();
+      context.moveTo(...ends[0]);
+      context.lineTo(...ends[1]);
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.stroke();
+    };
+    trace(2.6 * unit + 1.6, green);
+    if (app.all.tree.has(pairKey(edge.i, edge.j))) trace(unit, css(app.palette.background));
+  }
+
+  drawNames(context, palette, degrees, base) {
+    const { app, at, surface } = this;
+    const { n } = app.all;
+    const size = 12.5 * app.type;
+    context.font = `500 ${size}px ${palette.font}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    context.lineWidth = 3.5;
+    const named = new Set([this.hover, ...(app.pointed ?? [])].filter((i) => i >= 0));
+    if (n <= PRUNE_NAMED) for (const i of [...degrees.keys()].sort((a, b) => degrees[b] - degrees[a])) named.add(i);
+    const taken = [];
+    for (const i of named) {
+      const text = shorten(app.all.name(i), 16);
+      const half = context.measureText(text).width / 2;
+      const x = clamp(at[i][0], half + 3, surface.width - half - 3);
+      const below = at[i][1] + base * 1.3 + size * 0.72;
+      const y = below + size / 2 < surface.height ? below : at[i][1] - base * 1.3 - size * 0.72;
+      if (i !== this.hover && taken.some((box) => Math.abs(box.x - x) < box.half + half + 2 && Math.abs(box.y - y) < size)) continue;
+      taken.push({ x, y, half });
+      context.strokeStyle = css(palette.background, 0.9);
+      context.strokeText(text, x, y);
+      context.fillStyle = css(palette.text);
+      context.fillText(text, x, y);
+    }
+  }
+
+  // --------------------------------------------------------------------------- pointer and words
+
+  point(event) {
+    if (!this.at) return;
+    const box = this.surface.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    let [best, gap] = [-1, PRUNE_NEAR];
+    this.at.forEach(([px, py], i) => {
+      const distance = Math.hypot(px - x, py - y);
+      if (distance < gap) [best, gap] = [i, distance];
+    });
+    this.pointAt(best);
+  }
+
+  pointAt(i) {
+    const { app } = this;
+    this.tip.hidden = i < 0;
+    if (i >= 0) {
+      const degree = app.log.edges.filter((edge) => (edge.i === i || edge.j === i) && edge.born <= app.shown && app.shown < edge.died).length;
+      replaceChildren(this.tip, h("b", {}, isolated(shorten(app.all.name(i), 40))), ` · ${plural(degree, "edge")}`);
+      const { width, height } = this.surface;
+      const [x, y] = this.at[i];
+      this.tip.style.left = `${clamp(x + 12, 2, Math.max(2, width - this.tip.offsetWidth - 2))}px`;
+      this.tip.style.top = `${y + 16 + this.tip.offsetHeight > height ? y - this.tip.offsetHeight - 8 : y + 16}px`;
+    }
+    if (i === this.hover) return;
+    this.hover = i;
+    app.wake();
+  }
+
+  describe() {
+    const { app } = this;
+    const { log, shown, all } = app;
+    const record = log.at(shown);
+    this.words.textContent = record ? record.words : app.opening();
+    const notes = record ? [...record.notes] : [];
+    if (record?.fallback) notes.unshift("Fell back.");
+    this.fallback.textContent = notes.join(" ");
+    this.fallback.hidden = notes.length === 0;
+    const isEnd = log.finished && shown === log.ready;
+    this.stop.textContent = isEnd ? log.trouble || log.outcome.stop_reason : "";
+    const gone = log.edges.filter((edge) => edge.died === shown && shown > 0);
+    const come = log.edges.filter((edge) => edge.born === shown && shown > 0);
+    const { canvas } = this.surface;
+    canvas.dataset.leaving = gone.map(({ i, j }) => pairKey(i, j)).join(" ");
+    canvas.dataset.arriving = come.map(({ i, j }) => pairKey(i, j)).join(" ");
+    canvas.setAttribute("aria-label", `${plural(all.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
+      + `${plural(log.edges.filter((edge) => edge.born <= shown && shown < edge.died && all.tree.has(pairKey(edge.i, edge.j))).length, "of them", "of them")} in the Chow–Liu tree; `
+      + `${integer(gone.length)} leaving in red, ${integer(come.length)} arriving in green`);
+  }
+}
+
+/** What leaves and what arrives; dashes, crosses and widths say the same. */
+function pruneColours(palette) {
+  return palette.dark ? { leaving: [255, 122, 112], arriving: [64, 208, 150] } : { leaving: [196, 38, 46], arriving: [0, 130, 84] };
+}

@@ -1,0 +1,125 @@
+// What every edge contributes, least first: the k that leave, and beside them the k that enter.
+
+class PruneRanking {
+  constructor(app) {
+    this.app = app;
+    this.count = h("span", { class: "gv-count" });
+    this.holder = h("div", { class: "gv-chart gv-prune-bars" });
+    this.out = h("p", { class: "gv-prune-out", dir: "auto" });
+    this.into = h("p", { class: "gv-prune-in", dir: "auto" });
+    this.element = h("section", { class: "gv-card gv-prune-ranking", "aria-label": "Ranking of contributions" },
+      h("header", {}, h("h3", {}, "Who contributes least?"), this.count), this.holder, this.out, this.into);
+    this.surface = new Surface(this.holder, () => app.resized());
+    const { canvas } = this.surface;
+    canvas.setAttribute("role", "img");
+    canvas.addEventListener("pointermove", (event) => this.point(event));
+    canvas.addEventListener("pointerleave", () => app.pointTo(null));
+  }
+
+  destroy() {
+    this.surface.destroy();
+  }
+
+  /** Bars of the shown step: {i, j, worth, kind}, and where those that enter begin. */
+  bars() {
+    const { log, shown } = this.app;
+    const record = log.at(shown);
+    if (!record) return [];
+    const entering = record.added.map(([i, j], k) => ({ i, j, worth: record.gains[k], kind: "arriving" }));
+    if (record.kind !== "exchange") return record.t === 1 ? entering.map((bar) => ({ ...bar, kind: "plain" })).reverse() : [];
+    const gone = new Set(record.removed.map(([i, j]) => pairKey(i, j)));
+    return [...record.rank.map(([i, j, worth]) => ({ i, j, worth, kind: gone.has(pairKey(i, j)) ? "leaving" : "plain" })), ...entering];
+  }
+
+  draw() {
+    const context = this.surface.begin();
+    const { app } = this;
+    if (!context || !app.log) return;
+    const { palette, type, part } = app;
+    const { width, height } = this.surface;
+    const bars = this.bars();
+    this.shownBars = bars;
+    context.font = `${11.5 * type}px ${palette.font}`;
+    const plot = { left: 44 * type, right: width - 4, top: 8, bottom: height - 18 * type };
+    this.plot = plot;
+    const most = Math.max(1e-9, ...bars.map(({ worth }) => worth ?? 0));
+    // Areas would hide what decides, the small ones; the marks on the axis say how it is scaled.
+    const y = (worth) => plot.bottom - (plot.bottom - plot.top) * Math.sqrt(clamp(worth, 0, most) / most);
+    if (bars.length) drawGrid(context, palette, plot, [0, most / 16, most / 4, most], y, (value) => (value ? brief(value) : "0"), (at) => clamp(at, plot.top + 4, plot.bottom));
+    const entering = bars.findIndex(({ kind }) => kind === "arriving");
+    const gap = entering >= 0 ? 16 * type : 0; // between those inside and those that enter
+    const step = (plot.right - plot.left - gap) / Math.max(bars.length, 12);
+    this.x = (k) => plot.left + k * step + (entering >= 0 && k >= entering ? gap : 0);
+    this.step = step;
+    const { leaving, arriving } = pruneColours(palette);
+    const colours = { leaving: css(leaving), arriving: css(arriving), plain: css(palette.plain, 0.65) };
+    const wide = Math.max(step - (step > 4 ? 2 : 0.4), 0.8);
+    bars.forEach(({ kind, worth, i, j }, k) => {
+      const grown = kind === "arriving" ? smooth(clamp(part * 1.6 - 0.6, 0, 1)) : 1;
+      const top = Math.min(y((worth ?? 0) * grown), plot.bottom - 2);
+      context.fillStyle = colours[kind];
+      context.fillRect(this.x(k), top, wide, plot.bottom - top);
+      if (kind === "leaving") this.mark(context, this.x(k) + wide / 2, top - 7 * type, colours.leaving, false);
+      if (kind === "arriving") this.mark(context, this.x(k) + wide / 2, top - 7 * type, colours.arriving, true);
+      if (app.pointed && pairKey(...app.pointed) === pairKey(i, j)) {
+        context.lineWidth = 2;
+        context.strokeStyle = css(palette.primary);
+        context.strokeRect(this.x(k) - 1, top - 1, wide + 2, plot.bottom - top + 2);
+      }
+    });
+    this.drawWords(context, palette, plot, bars, entering);
+  }
+
+  /** A cross over what leaves, a plus over what enters. */
+  mark(context, x, y, colour, isPlus) {
+    const arm = isPlus ? 4 : 3.2;
+    context.beginPath();
+    for (const [dx, dy] of isPlus ? [[arm, 0], [0, arm]] : [[arm, arm], [arm, -arm]]) {
+      context.moveTo(x - dx, y - dy);
+      context.lineTo(x + dx, y + dy);
+    }
+    context.lineWidth = 2;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
+
+  drawWords(context, palette, plot, bars, entering) {
+    const { type } = this.app;
+    context.fillStyle = css(palette.muted);
+    context.textBaseline = "alphabetic";
+    context.textAlign = "left";
+    const low = plot.bottom + 14 * type;
+    if (bars.length === 0) {
+      context.textAlign = "center";
+      context.fillText("nothing is ranked in this step", (plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2);
+      return;
+    }
+    context.fillText("edges in the model", plot.left, low);
+    if (entering < 0) return;
+    context.textAlign = "right";
+    context.fillText("enter", plot.right, low);
+  }
+
+  point(event) {
+    if (!this.shownBars?.length) return;
+    const x = event.clientX - this.surface.canvas.getBoundingClientRect().left;
+    const k = this.shownBars.findIndex((_, index) => x >= this.x(index) && x < this.x(index) + this.step);
+    this.app.pointTo(k < 0 ? null : [this.shownBars[k].i, this.shownBars[k].j], this.shownBars[k]?.worth);
+  }
+
+  describe() {
+    const { app } = this;
+    const { log, shown, all } = app;
+    const record = log.at(shown);
+    const isExchange = record?.kind === "exchange";
+    const list = (pairs, worth) => pairs.slice(0, 5).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
+      + (pairs.length > 5 ? ` · and ${pairs.length - 5} more` : "");
+    const hover = app.pointed ? `${all.pair(...app.pointed)}: ${format(app.pointedWorth)}` : "";
+    this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row, after the fit of the start" : "nats per row");
+    this.out.textContent = isExchange ? `✗ out: ${list(record.removed, record.contributions) || "none"}` : "";
+    this.into.textContent = isExchange ? `+ in: ${list(record.added, record.gains) || "none"}` : "";
+    this.surface.canvas.setAttribute("aria-label", isExchange
+      ? `${plural(record.rank.length, "edge")} by contribution. Out: ${list(record.removed, record.contributions)}. In: ${list(record.added, record.gains)}.`
+      : "No edges are ranked in this step.");
+  }
+}

@@ -1,0 +1,36 @@
+// Forced pruning in the page.
+
+class PruneHost extends Host {
+  library = "GraftvizPrune";
+  token = null;
+
+  trigger(name, value) {
+    this.send(name, { token: this.token, ...value });
+  }
+
+  callbacks() {
+    return {
+      need: (wants) => this.trigger("need", { wants }),
+      heuristic: (key) => this.trigger("heuristic", { key }),
+      moved: (step) => {
+        writeAddress({ step: step === 0 ? null : step });
+        this.trigger("moved", { step });
+      },
+    };
+  }
+
+  show(message) {
+    const { token, header } = message;
+    if (token !== this.token) {
+      if (!header) {
+        // The server believes that we have these runs, but this mount point is new.
+        this.sendLater("need", { token, header: true });
+        return;
+      }
+      this.token = token;
+    }
+    this.view.show(message);
+  }
+}
+
+export default mountedBy(PruneHost);

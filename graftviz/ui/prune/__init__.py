@@ -1,0 +1,1 @@
+"""The Prune page: forced pruning, exchange by exchange."""

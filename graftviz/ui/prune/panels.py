@@ -1,0 +1,75 @@
+"""The panels of the Prune page around the picture: data, options, messages."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from graftviz.datasets import dataset_title
+from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.options import OptionSpec, option_specs
+from graftviz.ui.controls import show_options
+from graftviz.ui.grow.panels import SEED
+from graftviz.ui.plain import plain
+from graftviz.ui.prune.state import EDGES_PER_EXCHANGE, PruneState
+from graftviz.ui.upload import show_upload
+from graftviz.ui.url_state import UPLOAD
+
+# The same as another option, or not about the picture.
+_LEFT_OUT = ("max_edges",)
+_IN_FRONT = ("edges", "exchange", "heuristic", "clusters", "exchanges", "beta")
+
+
+def show_pruned_data(state: PruneState) -> None:
+    """Show where to bring a file, while the page is about uploaded data."""
+    if state.settings.data == UPLOAD:
+        show_upload(state)
+
+
+def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
+    """Show data, the learner's options and the seed."""
+    key = "prune.data"
+    if st.session_state.get(key) != state.settings.data:
+        st.session_state[key] = state.settings.data
+    st.selectbox(
+        "Data",
+        (*state.vocabulary.data, UPLOAD),
+        key=key,
+        format_func=lambda name: "Your own data…" if name == UPLOAD else dataset_title(name),
+        on_change=lambda: state.choose_data(st.session_state[key]),
+    )
+    show_options(
+        [*_specs(), SEED],
+        {**state.options(), SEED.name: state.settings.seed},
+        state.choose,
+        prefix="prune.option",
+        automatic=state.automatic() if is_ready else {},
+    )
+
+
+def _specs() -> list[OptionSpec]:
+    """Return the learner's options as the page shows them: the six of a lesson first."""
+    specs = {spec.name: spec for spec in option_specs(ForcedPruning)}
+    few = f"one in {EDGES_PER_EXCHANGE} edges, at most 5"
+    specs["exchange"] = dataclasses.replace(specs["exchange"], none_means=few)
+    front = [dataclasses.replace(specs[name], advanced=False) for name in _IN_FRONT]
+    rest = [
+        dataclasses.replace(spec, advanced=True)
+        for name, spec in specs.items()
+        if name not in (*_IN_FRONT, *_LEFT_OUT)
+    ]
+    return [*front, *rest]
+
+
+def show_pruning_messages(state: PruneState) -> None:
+    """Say what could not be used, and why the picture does not follow the choices."""
+    if state.complaints:
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    kept = " The picture below is the one from before." if state.runs else ""
+    if state.problem:
+        st.error(plain(state.problem + kept))
+    if state.question:
+        with st.container(border=True, key="prune.question"):
+            st.warning(plain(state.question + kept))
+            st.button("Run anyway", key="prune.run_anyway", type="primary", on_click=state.agree)

@@ -1,0 +1,310 @@
+"""What one visitor of the Prune page has in hand: choices, three runs on show, complaints.
+
+The three runs differ in how edges are chosen to leave, and in nothing else; one of them is in the
+picture. What cannot be used becomes a sentence, and the runs on show stay. Nothing here knows
+Streamlit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from graftviz.errors import InputError
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.forced_pruning import EXCHANGE, ForcedPruning
+from graftviz.options import option_specs
+from graftviz.player.prune_records import prune_header
+from graftviz.racing import common_places
+from graftviz.runs import learn
+from graftviz.ui.budget import Verdict, judge_all
+from graftviz.ui.material import Material, default_options
+from graftviz.ui.one_at_a_time import OneAtATime
+from graftviz.ui.own_links import OwnLinks
+from graftviz.ui.prune.recording import HEURISTICS, start_pruning
+from graftviz.ui.recording import Plan
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import SessionRun
+from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
+
+# Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
+PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
+EDGES_PER_EXCHANGE = 10  # a tenth of the edges is exchanged at a time, where that is not chosen
+KEPT_RUNS = 12
+FIRST_CREDIT = 200  # steps of every run computed before anybody presses play
+_OF_OTHER_PAGES = ("learner", "branch", "compare")
+
+
+class PruneState:
+    """Settings and runs of one session.
+
+    Parameters
+    ----------
+    data : sequence of str
+        Keys of the data sets the page offers, the usual one first.
+    load : callable
+        ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
+    scheduler : Scheduler
+
+    Attributes
+    ----------
+    settings : Settings
+        What the controls show.
+    shown : Settings or None
+        What the runs on show were made from; this is what the address says.
+    runs : mapping
+        Heuristic → the run on show.
+    token, header_json : str
+        What the browser calls these runs, and what it is told of them.
+    material : Material or None
+        Of the runs on show.
+    uploaded : callable or None
+        ``uploaded(seed)`` returns the material of the file that was brought.
+    visit : int
+        Grows when a link is followed: then the browser goes where it says.
+    complaints : list of str
+        About the link; shown until the settings change.
+    problem : str
+        Why the runs on show do not follow the controls; empty if they do.
+    question : str
+        What the runs would take that has to be agreed to first; empty if nothing has.
+    """
+
+    def __init__(
+        self, data: tuple[str, ...], load: Callable[[str, int], Material], scheduler: Scheduler
+    ) -> None:
+        self.vocabulary = Vocabulary(
+            data, {ForcedPruning.name: ForcedPruning}, data[0], ForcedPruning.name
+        )
+        self.settings = Settings(data[0], ForcedPruning.name)
+        self.shown: Settings | None = None
+        self.runs: Mapping[str, SessionRun] = {}
+        self.token = ""
+        self.header_json = ""
+        self.material: Material | None = None
+        self.uploaded: Callable[[int], Material] | None = None
+        self.visit = 0
+        self.complaints: list[str] = []
+        self.problem = ""
+        self.question = ""
+        self._load = load
+        self._turns = OneAtATime(scheduler)
+        self._plans: dict[str, Plan] = {}
+        self._kept: dict[Plan, SessionRun] = {}
+        self._agreed: list[dict[str, Plan]] = []
+        self._asked: dict[str, Plan] = {}
+        self._links = OwnLinks(("step",))
+
+    # ------------------------------------------------------------------------------ the address
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
+        """Take settings from the address, unless it is one we wrote ourselves."""
+        if query in self._links and not is_history:
+            return
+        known = {name: text for name, text in query.items() if name not in _OF_OTHER_PAGES}
+        parsed = parse(known, self.vocabulary)
+        self.settings = parsed.settings
+        self.complaints = list(parsed.complaints) + [
+            f"This page knows no setting {name!r}; it was left out."
+            for name in _OF_OTHER_PAGES
+            if name in query
+        ]
+        self.visit += 1
+        self._links.add(query)
+
+    def link(self) -> dict[str, str]:
+        """Return the query parameters of what is shown, and remember them as ours."""
+        shown = dataclasses.replace(self.shown or self.settings, step=self.settings.step)
+        query = write(shown, self.vocabulary)
+        self._links.add(query)
+        return query
+
+    def look_at(self, step: int) -> None:
+        """Note which step the visitor is looking at."""
+        self.settings = dataclasses.replace(self.settings, step=step)
+
+    # ------------------------------------------------------------------------------ the controls
+
+    def choose_data(self, key: str) -> None:
+        """Prune on another data set: what was asked of the last one does not apply."""
+        kept = {k: v for k, v in self.settings.options.items() if k not in ("edges", "clusters")}
+        self._set(data=key, step=0, fingerprint="", reading={}, options=kept)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Change the seed or an option."""
+        if name == "seed":
+            self._set(seed=value or 0)
+            return
+        options = {**self.settings.options, name: value}
+        if value == self._defaults()[name]:
+            del options[name]
+        self._set(options=options)
+
+    def choose_reading(self, name: str, value: Any) -> None:
+        """Read the upload in another way."""
+        reading = {key: kept for key, kept in self.settings.reading.items() if key != name}
+        if value != default_options(UploadOptions, {})[name]:
+            reading[name] = value
+        self._set(reading=reading)
+
+    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
+        """Take a file that was brought as the data of the page."""
+        self.uploaded = uploaded
+        self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
+
+    def _set(self, **changes: Any) -> None:
+        self.complaints = []
+        self.settings = dataclasses.replace(self.settings, **changes)
+
+    @staticmethod
+    def _defaults() -> dict[str, Any]:
+        return {spec.name: spec.default for spec in option_specs(ForcedPruning)} | PAGE_DEFAULTS
+
+    @property
+    def heuristic(self) -> str:
+        """The rule of the run in the picture."""
+        return str(self.options()["heuristic"])
+
+    def options(self) -> dict[str, Any]:
+        """Return every option's value: what was chosen, or else the page's default."""
+        return {**self._defaults(), **self.settings.options}
+
+    def automatic(self) -> dict[str, Any]:
+        """Return what the options come to that were left open; empty while that is not known."""
+        material = self.wanted_material()
+        if material is None:
+            return {}
+        try:
+            learner = self._learner(material)
+            edges = learner.edge_budget(material.train.n_variables)
+        except InputError:
+            return {}  # what does not go together is said above the runs
+        return {
+            "edges": edges,
+            "exchange": learner.exchange_size(edges),
+            "clusters": learner.cluster_count(10**9),
+            "lam2": 0.5 / max(1, material.train.n_rows),
+        }
+
+    def _learner(self, material: Material, heuristic: str | None = None) -> ForcedPruning:
+        options = self.options()
+        options["heuristic"] = heuristic or options["heuristic"]
+        learner = ForcedPruning(**options)
+        if learner.exchange is None:
+            edges = learner.edge_budget(material.train.n_variables)
+            few = min(EXCHANGE, max(1, edges // EDGES_PER_EXCHANGE))
+            learner = dataclasses.replace(learner, exchange=few)
+        return learner
+
+    def wanted_material(self) -> Material | None:
+        """Return the data of the settings; None while none has been brought."""
+        if self.settings.data != UPLOAD:
+            return self._load(self.settings.data, self.settings.seed)
+        return self.uploaded(self.settings.seed) if self.uploaded else None
+
+    # ---------------------------------------------------------------------------------- the runs
+
+    def refresh(self) -> bool:
+        """Make the runs follow the settings; True if others are on show now."""
+        self.problem = self.question = ""
+        try:
+            material = self.wanted_material()
+            if material is None:
+                return False
+            plans = self._plans_for(material)
+            if plans == self._plans:
+                self.shown = self.settings
+                return False
+            if not self._may_begin(plans, material):
+                return False
+            self._show(plans, material)
+        except InputError as error:
+            self.problem = str(error)
+            return False
+        return True
+
+    def agree(self) -> None:
+        """Let the runs begin that were asked about."""
+        self._agreed.append(self._asked)
+
+    def revoke(self) -> None:
+        """Stop all computing of this session; nothing that was computed is lost."""
+        for run in self._kept.values():
+            run.revoke()
+
+    def _plans_for(self, material: Material) -> dict[str, Plan]:
+        plans = {}
+        for heuristic in HEURISTICS:
+            learner = self._learner(material, heuristic)
+            learner.check(material.train)
+            plans[heuristic] = Plan(material.identity, learner, self.settings.seed)
+        return plans
+
+    def _may_begin(self, plans: dict[str, Plan], material: Material) -> bool:
+        """Whether what the new runs take is within the budget, or agreed to; say so if not."""
+        new = [plan.learner for plan in plans.values() if plan not in self._kept]
+        if plans in self._agreed or not new:
+            return True
+        verdict = judge_all(material.train, new)
+        self._asked, self.problem, self.question = plans, verdict.refusal, verdict.question
+        return verdict == Verdict()
+
+    def _show(self, plans: dict[str, Plan], material: Material) -> None:
+        tree, places = _groundwork(material)
+        runs = {}
+        for heuristic, plan in plans.items():
+            run = self._kept.pop(plan, None)
+            if run is None or run.failure:
+                run = start_pruning(plan, material, self._turns)
+            self._kept[plan] = runs[heuristic] = run
+        for old in list(self._kept)[:-KEPT_RUNS]:
+            self._kept.pop(old).revoke()
+        for kept in self._kept.values():
+            if kept not in runs.values():
+                kept.revoke()
+        self.runs, self._plans = runs, plans
+        self.shown, self.material = self.settings, material
+        self.token = secrets.token_hex(4)
+        self.header_json = json.dumps(
+            self._header(material, tree, places), ensure_ascii=False, allow_nan=False
+        )
+        # The one in the picture is asked first, so that it has the first turn.
+        for heuristic in sorted(runs, key=lambda name: name != self.heuristic):
+            runs[heuristic].grant(FIRST_CREDIT)
+
+    def _header(self, material: Material, tree: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+        learner = self._learner(material)
+        edges = learner.edge_budget(material.train.n_variables)
+        return prune_header(
+            token=self.token,
+            title=material.title,
+            names=material.train.names,
+            places=places,
+            tree=tree,
+            runs=[
+                {"run": run.token, "heuristic": heuristic, "name": HEURISTICS[heuristic]}
+                for heuristic, run in self.runs.items()
+            ],
+            facts=[
+                f"{material.train.n_rows:,} rows to learn from",
+                f"M = {edges:,} edges",
+                f"k = {learner.exchange_size(edges):,} exchanged at a time",
+                f"seed {self.settings.seed}",
+            ],
+            given=material.positions is not None,
+            note=" ".join(material.warnings),
+        )
+
+
+@lru_cache(maxsize=8)
+def _groundwork(material: Material) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Chow–Liu tree and the places of the variables; they do not depend on options."""
+    tree = learn(material.train, ChowLiu()).model.edges
+    return tree, common_places(material.train, material.positions, material.truth)
