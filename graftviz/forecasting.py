@@ -29,6 +29,9 @@ from graftviz.table import ChunkedTable, DiscreteTable, Extent
 PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the engine read from its cache
 _ROW_TERM = 6e-9  # seconds of a state, or of a side of an edge, in a pass over the rows
 _ROW_PRODUCT = 0.3e-9  # of a pair of columns summed
+_TYPICAL_WIDTH = 3
+_PAIR_MARGINAL = 5e-9  # seconds for an entry of a clique, given a state of another variable
+_CLIQUE_FIT = 1.5e-6  # seconds for a joint state of an edge in a fit
 _PASSES = 14  # over the rows, for an exchange and its fit
 _SLOT = 77  # bytes of a pair in its map and in the search, without hash table and cells
 _SCANNED_SLOT = 143  # the same in edge grafting, with what its certificate lists
@@ -342,7 +345,26 @@ def _forced_pruning(size: _Size, learner: Any, cache_bytes: int, _notes: list[st
     ]
 
 
+def _bounded_inference(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) -> list[Part]:
+    width = _TYPICAL_WIDTH
+    if learner.complexity == "treewidth" and learner.bound is not None:
+        width = min(int(learner.bound), size.n - 1)
+    else:
+        notes.append(f"Cliques of {width + 1} variables are assumed.")
+    states = float(size.sizes.mean())
+    edges = min(learner.edge_budget(size.n), max(width * size.n, 1))
+    entries = min(states ** (width + 1) * size.n, float(learner.exact_limit))
+    marginals = edges * size.n * entries * states * _PAIR_MARGINAL
+    return [
+        *_every_pair(size, learner, cache_bytes, notes),
+        Part("gradients", 16.0 * size.n**2, marginals),
+        Part("cliques", 8 * entries * (3 + states), edges * edges * states**2 * _CLIQUE_FIT),
+        Part("record of the steps", 8 * edges * (edges * size.cells / 2 + size.n * states), 0.0),
+    ]
+
+
 _WORK = {
+    "bounded-inference": _bounded_inference,
     "edge-grafting": _edge_grafting,
     "best-choice": _best_choice,
     "first-hit": _first_hit,

@@ -87,16 +87,24 @@ def clique_tables(
     states = cardinalities[order]
     places = _places(order, starts, scopes, parent, states)
     root, table_starts, message_starts, map_starts, maps, tour_starts, tour = places
+    fitted = _edge_places(order, starts, scopes, states, edges)
+    edge_starts, edge_ids, low, middle, other, high, turned = fitted
     return CliqueTables(
-        order,
-        parent,
-        root,
-        states,
-        table_starts,
-        message_starts,
-        map_starts,
-        maps,
-        *_edge_places(order, starts, scopes, states, edges),
+        order=order,
+        parent=parent,
+        root=root,
+        states=states,
+        starts=table_starts,
+        message_starts=message_starts,
+        map_starts=map_starts,
+        maps=maps,
+        edge_starts=edge_starts,
+        edge_ids=edge_ids,
+        edge_low=low,
+        edge_middle=middle,
+        edge_states=other,
+        edge_high=high,
+        edge_turned=turned,
         tour_starts=tour_starts,
         tour=tour,
         entries=np.zeros(int(table_starts[-1])),

@@ -28,7 +28,9 @@ def result_record(
 
     ``certificate`` counts what was scored at the end: nothing, when the run was broken off.
     ``branch`` is there only where other options took over in mid-run; ``lam_path`` and
-    ``stability`` where λ was chosen on a path, and edges were looked for in subsamples.
+    ``stability`` where λ was chosen on a path, and edges were looked for in subsamples;
+    ``complexity`` where inference was bounded: R (``value``) and τ (``bound``) of ``measure``, the
+    inactive pairs known to pass τ, and the elimination order, by variable number, with its width.
     """
     record: dict[str, Any] = {
         "learner": result.learner.name,
@@ -59,6 +61,16 @@ def result_record(
     if result.branch is not None:
         options = learner_options(result.branch.learner)
         record["branch"] = {"at": result.branch.at, "options": options}
+    if len(result.trace) and (known := result.trace[-1].complexity) is not None:
+        record["complexity"] = {
+            "measure": known.measure,
+            "value": known.value,
+            "bound": known.bound,
+            "infeasible": known.infeasible,
+            "width": known.width,
+            "order": known.order.tolist(),
+            "inference": known.inference,
+        }
     if path is not None:
         record["lam_path"] = path.summary()
     if stability is not None:

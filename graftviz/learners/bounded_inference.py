@@ -61,7 +61,8 @@ class BoundedInference(Learner):
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
     together. Beyond that gradients and weights come from the inference named by `inference`, by
     moment matching (:mod:`graftviz.fitting.moment_matching`), and so does the objective, which is
-    then that approximation's. With λ₂ > 0 there is no such closed form, and with
+    then that approximation's (the tree-reweighted bound may loosen with an edge, as all edges share
+    its trees). With λ₂ > 0 there is no such closed form, and with
     ``approximation-error`` nothing to compare with: there such pairs are refused instead.
 
     Data marginals include `pseudo_count` imaginary rows in which the variables are independent, so

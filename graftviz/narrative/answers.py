@@ -8,11 +8,13 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.history import History
+from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import Absence, path_absence, tree_absence
+from graftviz.narrative.bounded import bounded_absence
 from graftviz.narrative.features import edge_words, feature_absence
 from graftviz.narrative.judging import activation_test, judge, score_of
 from graftviz.narrative.phrases import pair, plural, score, short
@@ -140,6 +142,8 @@ def why_not(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         return _absent(run, i, j, t, path_absence(run, learner, i, j, t))
     if isinstance(learner, ForcedPruning):
         return _absent(run, i, j, t, exchange_absence(run, i, j, t))
+    if isinstance(learner, BoundedInference):
+        return _absent(run, i, j, t, bounded_absence(run, learner, i, j, t))
     test = activation_test(run, t)
     if isinstance(learner, FeatureOptions):
         return _absent(run, i, j, t, feature_absence(run, history, i, j, t, test))

@@ -8,6 +8,7 @@ import numpy as np
 
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.edge_grafting import EdgeGrafting
 from graftviz.learners.feature_options import FeatureOptions
@@ -16,6 +17,7 @@ from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.narrative.baselines import path_step, tree_step
+from graftviz.narrative.bounded import bounded_step
 from graftviz.narrative.features import feature_step
 from graftviz.narrative.phrases import LONGEST_LIST, listed, pair, plural, score, short, was
 from graftviz.narrative.pruning import exchange_step
@@ -61,6 +63,8 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
         sentences = [path_step(step, names)]
     elif isinstance(learner, ForcedPruning):
         sentences = exchange_step(step, names)
+    elif isinstance(learner, BoundedInference):
+        sentences = bounded_step(step, names)
     elif isinstance(learner, FeatureOptions):
         sentences = feature_step(step, learner, names)
     else:
@@ -101,7 +105,7 @@ def outcome_words(outcome: Outcome) -> str:
         )
     if outcome.bp_restart_gap is not None and outcome.bp_restart_gap > 0.01:
         gap = score(outcome.bp_restart_gap)
-        if outcome.objective_name == "pseudo-likelihood":
+        if outcome.objective_name in ("pseudo-likelihood", "exact likelihood"):
             sentences.append(
                 f"Belief propagation on this model is off by up to {gap} in a node's belief: ask "
                 "it with exact inference where you can. The fit itself does not rest on it."
@@ -139,7 +143,9 @@ def _removed(step: Step, names: Sequence[str]) -> str:
 
 def _budget(step: Step, learner: Learner) -> int | None:
     """Return the edge budget if one was set."""
-    if not isinstance(learner, GraftingOptions | ChowLiu | NodewiseL1 | FeatureOptions):
+    if not isinstance(
+        learner, GraftingOptions | ChowLiu | NodewiseL1 | FeatureOptions | BoundedInference
+    ):
         return None
     n = step.history.start.n_variables
     budget = learner.edge_budget(n)

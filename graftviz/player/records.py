@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.complexity import Complexity
 from graftviz.errors import InputError
 from graftviz.layout import GrowingLayout, static_layout
 from graftviz.learners.base import CodeLine, Learner
@@ -148,6 +149,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         "hubs": step.hubs.tolist(),
         "weights": _changed_norms(step),
         "seconds": _number(step.seconds.total),
+        "complexity": None if step.complexity is None else _complexity(step.complexity),
         "lines": list(step.lines),
         "words": step_words(step, learner_at(run, t), run.table.names),
         "notes": list(step.notes),
@@ -323,6 +325,18 @@ def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
         "capacity": view.capacity,
         "taken": taken,
         "skipped": [place[i, j] for i, j in step.skipped_adjacent.tolist()],
+    }
+
+
+def _complexity(known: Complexity) -> dict[str, Any]:
+    return {
+        "measure": known.measure,
+        "value": _number(known.value),
+        "bound": _number(known.bound),
+        "infeasible": known.infeasible,
+        "newly_infeasible": known.newly_infeasible,
+        "width": known.width,
+        "inference": known.inference,
     }
 
 

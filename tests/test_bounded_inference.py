@@ -1,0 +1,365 @@
+"""Bounded inference: the bound is proved, the edge is the best one, the fit is a maximum."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+
+import naive
+import naive_bounded
+import networkx as nx
+import numpy as np
+import pytest
+from learner_cases import drain, mixed_table, scale_free_table
+
+from graftviz.complexity import junction_tree_of
+from graftviz.counts import PairCounts
+from graftviz.errors import InputError
+from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
+from graftviz.fitting.moment_matching import match_moments
+from graftviz.formats.result_json import result_json
+from graftviz.inference import infer
+from graftviz.inference.exact.elimination import eliminated, greedy_elimination, neighbour_lists
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.model import PairwiseMRF
+from graftviz.narrative import outcome_words, step_words, why_not
+from graftviz.runs import Run, learn
+from graftviz.search.feasibility import is_too_dense, keeps_width
+from graftviz.search.pair_gradients import independent_gradients, update_gradients
+from graftviz.table import DiscreteTable
+
+MEASURES = {
+    "treewidth": 2.0,
+    "circuit-size": 400.0,
+    "bp-sweeps": 9.0,
+    "trbp-sweeps": 11.0,
+    "approximation-error": 2e-3,
+    "seconds": 30.0,
+}
+
+
+def small_table(n: int = 6, rows: int = 400, seed: int = 4) -> DiscreteTable:
+    """Neighbours in a ring of two and three states that resemble one another."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([2, 3] * n)[:n]
+    codes = np.cumsum(rng.random((rows, n)) < 0.4, axis=1) % sizes
+    return DiscreteTable.from_codes(codes, cardinalities=sizes)
+
+
+def random_edges(n: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < share]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+# The bound.
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3])
+@pytest.mark.parametrize("make_table", [mixed_table, lambda: scale_free_table(15, 3, 1000)])
+def test_the_order_of_every_step_proves_its_width(make_table, bound):
+    run = drain(make_table(), BoundedInference(bound=bound))
+    n = run.table.n_variables
+    assert len(run.steps) >= (n - 3 if bound == 1 else n)
+    for step in run.steps:
+        known = step.complexity
+        order, edges = known.order.tolist(), step.active_edges().tolist()
+        assert sorted(order) == list(range(n))
+        assert naive_bounded.width(n, edges, order) == known.width == known.value <= bound
+        assert known.measure == "treewidth"
+        assert known.bound == bound
+        assert known.inference == "exact"
+        assert known.gradient_norm == step.activated[0].score
+    assert run.outcome.converged
+    assert f"treewidth at or below {bound}" in run.outcome.stop_reason
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_no_step_passes_its_bound(measure):
+    learner = BoundedInference(complexity=measure, bound=MEASURES[measure])
+    run = drain(small_table(), learner)
+    assert run.steps
+    sizes = run.table.cardinalities.tolist()
+    for step in run.steps:
+        known, model = step.complexity, step.model()
+        assert known.value <= known.bound == MEASURES[measure]
+        order, edges = known.order.tolist(), model.edges.tolist()
+        assert naive_bounded.width(len(sizes), edges, order) == known.width
+        if measure == "circuit-size":
+            assert naive_bounded.circuit_size(sizes, edges, order) == known.value
+        elif measure.endswith("sweeps"):
+            method = measure.removesuffix("-sweeps")
+            found = infer(model, method, tolerance=1e-6, max_sweeps=int(known.bound))
+            assert found.converged
+            assert found.sweeps == known.value
+        elif measure == "approximation-error":
+            gap = infer(model, "trbp").log_partition - infer(model, "exact").log_partition
+            assert abs(gap) == pytest.approx(known.value, abs=1e-12)
+
+
+def test_what_was_refused_after_a_fit_is_undone():
+    """A refused pair leaves no trace: the edges that stayed, fitted by themselves, say the same."""
+    learner = BoundedInference(complexity="trbp-sweeps", bound=11)
+    run = drain(small_table(), learner)
+    assert any(step.complexity.newly_infeasible for step in run.steps)
+    targets = Targets(counted(run.table), 1.0)
+    fit = LikelihoodFit(targets)
+    for i, j in run.outcome.model().edges.tolist():
+        fit.add_edge(i, j, greedy_elimination(np.vstack([fit.edges, [[i, j]]]), fit.cardinalities))
+    assert fit.fit(1e-10).objective == pytest.approx(run.outcome.objective, abs=1e-9)
+
+
+# The choice.
+
+
+@pytest.mark.parametrize(("bound", "seed"), [(1, 0), (2, 1), (2, 2), (3, 3)])
+def test_the_chosen_edge_has_the_largest_gradient_of_the_feasible_ones(bound, seed):
+    table = small_table(seed=seed)
+    run = drain(table, BoundedInference(bound=bound))
+    n, sizes = table.n_variables, table.cardinalities.tolist()
+    seen = naive_bounded.targets(table.codes, sizes, 1.0)
+    order = list(range(n))
+    steps = [*run.steps, None]
+    for k, step in enumerate(steps):
+        before = run.steps[k - 1].model() if k else run.outcome.history.start
+        edges = before.edges.tolist()
+        marginals = naive_bounded.pair_marginals(before)
+        norms = {
+            pair: float(np.linalg.norm(marginals[pair] - seen[pair]))
+            for pair in seen
+            if list(pair) not in edges
+        }
+        feasible = [
+            pair
+            for pair, norm in norms.items()
+            if norm > 1e-5
+            and (
+                naive_bounded.width(n, [*edges, pair], order) <= bound
+                or naive_bounded.min_fill_fits(n, [*edges, pair], bound)
+            )
+        ]
+        if step is None:
+            assert feasible == []
+            break
+        best = max(feasible, key=norms.get)
+        assert step.activated[0][:2] == best
+        assert step.activated[0].score == pytest.approx(norms[best], abs=1e-6)
+        order = step.complexity.order.tolist()
+
+
+def test_what_is_feasible_is_what_treewidth_allows():
+    """On graphs this small min-fill refuses nothing that some order would do."""
+    run = drain(small_table(), BoundedInference(bound=2))
+    edges, n = run.outcome.model().edges.tolist(), run.table.n_variables
+    assert naive_bounded.treewidth(n, edges) == 2
+    for pair in itertools.combinations(range(n), 2):
+        if list(pair) not in edges:
+            assert naive_bounded.treewidth(n, [*edges, pair]) > 2
+
+
+def test_an_edge_in_hand_is_judged_as_by_eliminating_anew():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n = int(rng.integers(2, 10))
+        edges, order = random_edges(n, 0.3, rng), rng.permutation(n)
+        found = eliminated(edges, np.full(n, 2), order)
+        assert found.width == naive_bounded.width(n, edges.tolist(), order.tolist())
+        starts, neighbours = neighbour_lists(n, edges)
+        room, merged = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+        for i, j in itertools.combinations(range(n), 2):
+            if [i, j] in edges.tolist():
+                continue
+            more = [*edges.tolist(), (i, j)]
+            wanted = naive_bounded.width(n, more, order.tolist())
+            most = int(found.width + rng.integers(0, 2))
+            place, scopes = found.place, found.scopes
+            kept = keeps_width(place, found.starts, scopes, i, j, most, room, merged)
+            assert kept == (wanted <= most)
+            greedy = greedy_elimination(np.array(more), np.full(n, 2), most=most)
+            assert (greedy is not None) == naive_bounded.min_fill_fits(n, more, most)
+            assert greedy is None or greedy.width <= most
+            if is_too_dense(starts, neighbours, i, j, most, room[:n], merged[:n]) and n <= 6:
+                assert naive_bounded.treewidth(n, more) > most
+
+
+# The fit.
+
+
+def counted(table: DiscreteTable) -> PairCounts:
+    counts = PairCounts(table)
+    counts.count_all()
+    return counts
+
+
+@pytest.mark.parametrize("lam2", [0.0, 0.02])
+def test_a_fit_is_a_maximum_and_gradients_are_those_of_enumeration(lam2):
+    table = mixed_table(6)
+    sizes, rng = table.cardinalities, np.random.default_rng(1)
+    targets = Targets(counted(table), 1.0)
+    seen = naive_bounded.targets(table.codes, sizes.tolist(), 1.0)
+    fit, last = LikelihoodFit(targets, lam2), np.inf
+    gradients = independent_gradients(targets)
+    for i, j in [(0, 1), (1, 2), (0, 4), (2, 4), (0, 2)]:
+        edges = np.vstack([fit.edges, [[i, j]]])
+        fit.add_edge(i, j, eliminated(edges, sizes.astype(np.int64), rng.permutation(6)))
+        found = fit.fit(1e-9, around=i)
+        assert found.objective <= last
+        last = found.objective
+        model = PairwiseMRF(sizes, fit.edges, np.concatenate([fit.node_weights, fit.edge_weights]))
+        loss = naive_bounded.mean_loss(model, seen) + lam2 * float((fit.edge_weights**2).sum())
+        assert found.objective == pytest.approx(loss, abs=1e-9)
+        marginals = naive_bounded.pair_marginals(model)
+        for e, pair in enumerate(map(tuple, fit.edges.tolist())):
+            gap = marginals[pair] - seen[pair] + 2 * lam2 * model.edge_weights(e)
+            assert np.linalg.norm(gap) <= 2e-9
+        update_gradients(gradients, targets, fit.tables, int(fit.elimination.place[i]))
+        for pair, marginal in marginals.items():
+            norm = np.linalg.norm(marginal - seen[pair])
+            assert gradients[pair] == gradients[pair[::-1]] == pytest.approx(norm, abs=1e-8)
+
+
+def test_a_forest_has_the_closed_form_of_its_pair_tables():
+    """Width 1 is a forest, whose likelihood only counts information: at most Chow and Liu's."""
+    table = scale_free_table(15, 3, 1000)
+    run = drain(table, BoundedInference(bound=1, pseudo_count=0.0))
+    entropies = [
+        -sum(p * np.log(p) for p in np.bincount(codes) / table.n_rows if p) for codes in table.codes
+    ]
+    total = sum(entropies)
+    for step in run.steps:
+        i, j, _ = step.activated[0]
+        counts = naive.count_pair(table.codes[i], table.codes[j], 3, 3)
+        total -= naive.mutual_information(counts)
+        assert step.objective == pytest.approx(total, abs=1e-6)
+    best = drain(table, ChowLiu()).outcome.objective
+    assert run.outcome.objective >= best - 1e-6
+
+
+@pytest.mark.parametrize("method", ["bp", "trbp"])
+def test_matched_moments_are_what_inference_finds(method):
+    table = small_table(rows=2000)
+    targets = Targets(counted(table), 1.0)
+    edges = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)])
+    found = match_moments(targets, edges, method)
+    weights = np.concatenate([found.node_weights, found.edge_weights])
+    beliefs = infer(PairwiseMRF(table.cardinalities, edges, weights), method, tolerance=1e-12)
+    assert np.allclose(np.concatenate(beliefs.node), targets.nodes, atol=1e-8)
+    for belief, (i, j) in zip(beliefs.edge, edges.tolist(), strict=True):
+        assert np.allclose(belief, targets.pair(i, j), atol=1e-8)
+    mean = found.node_weights @ targets.nodes + sum(
+        float((targets.pair(i, j).reshape(-1) * w).sum())
+        for (i, j), w in zip(edges.tolist(), split(found.edge_weights, table, edges), strict=True)
+    )
+    assert found.objective == pytest.approx(beliefs.log_partition - mean, abs=1e-8)
+
+
+def split(flat: np.ndarray, table: DiscreteTable, edges: np.ndarray) -> list[np.ndarray]:
+    sizes = table.cardinalities[edges].prod(axis=1)
+    return np.split(flat, np.cumsum(sizes)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("bp", "Bethe likelihood"), ("trbp", "tree-reweighted likelihood")]
+)
+def test_where_exact_inference_is_too_large_the_named_one_takes_over_and_says_so(method, name):
+    learner = BoundedInference(bound=5, exact_limit=60, inference=method)
+    run = drain(small_table(), learner)
+    sources = [step.complexity.inference for step in run.steps]
+    exact = sources.count("exact")
+    assert 0 < exact < len(sources)
+    assert sources == ["exact"] * exact + [method] * (len(sources) - exact)
+    assert sum(len(step.notes) for step in run.steps) == 1
+    assert run.outcome.objective_name == name
+    assert all(step.complexity.width <= 5 for step in run.steps)
+    if method == "bp":
+        assert all(step.objective <= step.previous_objective for step in run.steps)
+    # A penalty has no closed form, so there such pairs are refused.
+    kept = drain(small_table(), dataclasses.replace(learner, lam2=0.01))
+    assert {step.complexity.inference for step in kept.steps} == {"exact"}
+    assert kept.outcome.objective_name == "exact likelihood"
+
+
+# What cannot be, and what is said.
+
+
+def test_bounds_that_allow_nothing_cost_a_sentence():
+    table = small_table()
+    with pytest.raises(InputError, match="below what a model without edges takes already"):
+        next(BoundedInference(complexity="circuit-size", bound=5).steps(table))
+    with pytest.raises(InputError, match="bound"):
+        BoundedInference(bound=-1.0)
+    nothing = drain(table, BoundedInference(bound=0))
+    assert nothing.steps == []
+    assert nothing.outcome.stop_reason.startswith("Treewidth 0 means no edge at all")
+    none = drain(table, BoundedInference(complexity="circuit-size", bound=15))
+    assert none.steps == []
+    assert none.outcome.stop_reason.startswith("No edge keeps the circuit size at or below 15")
+
+
+def test_a_run_goes_on_under_another_bound():
+    table = small_table()
+    steps = BoundedInference(bound=3).steps(table)
+    first = [next(steps) for _ in range(10)][-1]
+    assert first.complexity.width == 3
+    with pytest.raises(StopIteration) as stop:
+        steps.send(BoundedInference(bound=1))
+    assert "is above 1 with the edges there are" in stop.value.value.stop_reason
+    steps = BoundedInference(bound=1).steps(table)
+    for _ in range(table.n_variables - 1):
+        next(steps)
+    grown = steps.send(BoundedInference(bound=2, lam2=0.01))
+    assert grown.edges == table.n_variables
+    assert grown.complexity.bound == 2
+    assert grown.kkt_residual < 1e-6
+
+
+def test_steps_pairs_and_results_are_told():
+    table = small_table()
+    learner = BoundedInference(bound=2, max_edges=8)
+    run = Run(table, learner)
+    while run.advance():
+        pass
+    assert run.outcome is not None
+    assert not run.outcome.converged
+    assert "edge budget of 8" in outcome_words(run.outcome)
+    words = step_words(run.steps[-1], learner, table.names)
+    assert "keep the treewidth at or below 2" in words
+    model = run.steps[-1].model()
+    marginals = naive_bounded.pair_marginals(model)
+    seen = naive_bounded.targets(table.codes, table.cardinalities.tolist(), 1.0)
+    told = set()
+    for i, j in itertools.combinations(range(table.n_variables), 2):
+        if [i, j] in model.edges.tolist():
+            continue
+        answer = why_not(run, i, j, len(run.steps))
+        norm = float(np.linalg.norm(marginals[i, j] - seen[i, j]))
+        assert answer["score"] == pytest.approx(norm, abs=1e-8)
+        order = run.steps[-1].complexity.order.tolist()
+        fits = naive_bounded.width(6, [*model.edges.tolist(), (i, j)], order) <= 2
+        passes = "above 2" in answer["words"]
+        assert not (fits and passes)
+        told.add(passes)
+    assert told == {True, False}
+    record = json.loads(result_json(learn(table, learner)))
+    assert record["complexity"]["order"] == run.steps[-1].complexity.order.tolist()
+    assert record["complexity"]["width"] <= record["complexity"]["bound"] == 2
+
+
+def test_the_junction_tree_of_an_order_has_all_edges_and_runs_on():
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        n = int(rng.integers(1, 9))
+        edges = random_edges(n, 0.4, rng)
+        cliques, links = junction_tree_of(n, edges, rng.permutation(n))
+        sets = [set(clique.tolist()) for clique in cliques]
+        assert all(not a <= b for a, b in itertools.permutations(sets, 2))
+        assert all(any({i, j} <= clique for clique in sets) for i, j in edges.tolist())
+        tree = nx.Graph()
+        tree.add_nodes_from(range(len(sets)))
+        tree.add_edges_from(links.tolist())
+        assert nx.is_forest(tree)
+        for i in range(n):
+            assert nx.is_connected(tree.subgraph([k for k, c in enumerate(sets) if i in c]))
+    with pytest.raises(InputError, match="every variable exactly once"):
+        junction_tree_of(3, [(0, 1)], [0, 1, 1])
