@@ -172,7 +172,7 @@ class _Half:
     def _loss_of_rows(self, codes: np.ndarray, before: int) -> float:
         observed, same = _distinct(codes[self._boundary])
         weights = self._node_weights(observed)
-        marginals = np.array([self._marginals(one) for one in weights])
+        marginals = self._marginals(weights)
         firsts = self._rest.node_offsets[:-1]
         total = []
         for k, i in enumerate(self._hidden.tolist()):
@@ -198,15 +198,18 @@ class _Half:
         return weights
 
     def _marginals(self, node_weights: np.ndarray) -> np.ndarray:
+        """Return the marginals of the hidden variables, a row for each row of node weights."""
         if self._tree is not None:
             return self._tree.marginals(node_weights)[0]
-        rest = self._rest.weights[len(node_weights) :]
-        given = dataclasses.replace(self._rest, weights=np.concatenate([node_weights, rest]))
-        beliefs = METHODS[self._method](given, self._settings)
-        self.converged = self.converged and beliefs.converged
-        if beliefs.log_partition == -np.inf:
-            return np.zeros(len(node_weights))
-        return np.concatenate(beliefs.node)
+        found = np.zeros(node_weights.shape)
+        rest = self._rest.weights[node_weights.shape[1] :]
+        for row, weights in enumerate(node_weights):
+            given = dataclasses.replace(self._rest, weights=np.concatenate([weights, rest]))
+            beliefs = METHODS[self._method](given, self._settings)
+            self.converged = self.converged and beliefs.converged
+            if beliefs.log_partition > -np.inf:
+                found[row] = np.concatenate(beliefs.node)
+        return found
 
 
 def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

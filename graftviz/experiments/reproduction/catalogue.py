@@ -5,7 +5,13 @@ from __future__ import annotations
 import difflib
 
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction import best_choice, localized, pruning, thesis
+from graftviz.experiments.reproduction import (
+    best_choice,
+    bounded,
+    localized,
+    pruning,
+    thesis,
+)
 from graftviz.experiments.reproduction.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -13,6 +19,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *pruning.EXPERIMENTS,
     *thesis.EXPERIMENTS,
     *localized.EXPERIMENTS,
+    *bounded.EXPERIMENTS,
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numba import njit
 
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.exact.plan import (
@@ -59,46 +60,68 @@ class RepeatedTree:
         self._tables: Tables | None = None
         if self.plan.segments == 1:
             self._tables = empty_tables(len(model.weights), self.plan.layout)
-        self._weights = model.weights.copy()
-        self._shown = self._weights.view()
-        self._shown.flags.writeable = False  # the kernels are compiled for weights of models
         self._nodes = int(model.node_offsets[-1])
-        self._firsts = model.node_offsets[:-1]
-        self._repeats = np.diff(model.node_offsets)
 
-    def marginals(self, node_weights: np.ndarray) -> tuple[np.ndarray, float]:
+    def marginals(self, node_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node marginals and log Z for other node weights.
 
         Parameters
         ----------
-        node_weights : float64 array, shape (Σ s_i,)
-            Variable after variable; -inf forbids a state.
+        node_weights : float64 array, shape (k, Σ s_i)
+            A model a row, variable after variable; -inf forbids a state.
 
         Returns
         -------
-        marginals : float64 array, shape (Σ s_i,)
+        marginals : float64 array, shape (k, Σ s_i)
             Those of a variable sum to one. All zero where every joint state is forbidden.
-        log_partition : float
+        log_partitions : float64 array, shape (k,)
             -inf there.
         """
-        self._weights[: self._nodes] = node_weights
+        given = np.ascontiguousarray(node_weights, dtype=np.float64)
+        found, log_partitions = np.zeros(given.shape), np.full(len(given), -np.inf)
         if self._tables is None:
-            return self._from_a_tree()
-        tables, n = self._tables, self.model.n_variables
-        tables.is_log[:] = False
-        tables.in_logs[:] = False
-        if not sweep(self._cliques, tables, self._shown, 0, n, -1, False):
-            return np.zeros(self._nodes), -np.inf
-        log_partition = float(tables.log_scale.sum())
-        sweep(self._cliques, tables, self._shown, 0, n, -1, True)
-        begin = len(self._weights)
-        found = tables.entries[begin : begin + self._nodes].copy()
-        found /= np.repeat(np.add.reduceat(found, self._firsts), self._repeats)
-        return found, log_partition
+            for row, weights in enumerate(given):
+                found[row], log_partitions[row] = self._from_a_tree(weights)
+            return found, log_partitions
+        _pass_through(
+            self._cliques,
+            self._tables,
+            self.model.weights.copy(),
+            self.model.node_offsets,
+            given,
+            found,
+            log_partitions,
+        )
+        return found, log_partitions
 
-    def _from_a_tree(self) -> tuple[np.ndarray, float]:
-        model = dataclasses.replace(self.model, weights=self._weights.copy())
+    def _from_a_tree(self, node_weights: np.ndarray) -> tuple[np.ndarray, float]:
+        weights = np.concatenate([node_weights, self.model.weights[self._nodes :]])
+        model = dataclasses.replace(self.model, weights=weights)
         tree = JunctionTree(model, max_memory=self._max_memory, order=self.plan.order)
         if tree.log_partition == -np.inf:
             return np.zeros(self._nodes), -np.inf
         return np.concatenate(tree.beliefs().node), tree.log_partition
+
+
+@njit(cache=True, nogil=True)
+def _pass_through(cliques, tables, weights, node_offsets, given, found, log_partitions):
+    """Go up and down with every row of node weights; `found` must be zero, log Z -inf."""
+    n, nodes = len(node_offsets) - 1, given.shape[1]
+    for row in range(given.shape[0]):
+        weights[:nodes] = given[row]
+        tables.is_log[:] = False
+        tables.in_logs[:] = False
+        for way in range(2):  # what is compiled once is called from one place
+            if not sweep(cliques, tables, weights, 0, n, -1, way == 1):
+                break
+            if way == 0:
+                log_partitions[row] = tables.log_scale.sum()
+        if log_partitions[row] == -np.inf:
+            continue
+        for i in range(n):
+            total = 0.0
+            for a in range(node_offsets[i], node_offsets[i + 1]):
+                found[row, a] = tables.entries[len(weights) + a]
+                total += found[row, a]
+            for a in range(node_offsets[i], node_offsets[i + 1]):
+                found[row, a] /= total

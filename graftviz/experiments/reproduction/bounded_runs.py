@@ -1,0 +1,262 @@
+"""What the figures of the paper on bounded inference need measured: models by both learners."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.counts import PairCounts
+from graftviz.experiments.reproduction.data import Data
+from graftviz.experiments.reproduction.experiment import Part
+from graftviz.fitting.likelihood_fit import LikelihoodFit, Targets
+from graftviz.inference import infer
+from graftviz.inference.cost import exact_operations, inference_cost
+from graftviz.inference.exact import JunctionTree, plan_elimination
+from graftviz.inference.exact.elimination import eliminated
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.metrics import ncmll, nll
+from graftviz.model import PairwiseMRF
+from graftviz.runs import Run, learn
+from graftviz.sampling import random_model
+from graftviz.table import DiscreteTable
+
+DENSITY = 0.5  # share of all pairs that are edges
+MOST_OPERATIONS = 1_000_000_000  # of all marginals by junction trees: some seconds
+_MOST_FITTED = 1 << 17  # entries of all cliques, up to which a structure is fitted exactly
+_FIT_TOLERANCE = 1e-6
+_PSEUDO_COUNT = 1.0  # that of the bounded learner
+_SMALLEST_LAM = 0.002
+
+
+class Network(NamedTuple):
+    """Which network and rows: each edge with probability 0.5, all weights from N(0, 1).
+
+    Attributes
+    ----------
+    nodes, rows, held_out : int
+    seed : int
+    """
+
+    nodes: int
+    rows: int
+    held_out: int
+    seed: int
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"network {self.seed}"
+
+
+class Sampled(NamedTuple):
+    """A network, and rows that were drawn from it exactly."""
+
+    model: PairwiseMRF
+    train: DiscreteTable
+    test: DiscreteTable
+
+
+@functools.lru_cache(maxsize=4)
+def sampled(network: Network) -> Sampled:
+    """Return the network and its rows, by a junction tree."""
+    rng = np.random.default_rng(network.seed)
+    pairs = np.stack(np.triu_indices(network.nodes, 1), axis=1)
+    edges = pairs[rng.random(len(pairs)) < DENSITY]
+    model = random_model(
+        edges, [2] * network.nodes, node_sigma=1.0, edge_sigma=1.0, seed=network.seed
+    )
+    codes = JunctionTree(model).sample(network.rows + network.held_out, network.seed)
+    rows = DiscreteTable.from_codes(codes.T, cardinalities=model.cardinalities)
+    return Sampled(
+        model,
+        rows.rows(np.arange(network.rows)),
+        rows.rows(np.arange(network.rows, rows.n_rows)),
+    )
+
+
+@dataclass(frozen=True)
+class BoundedPart(Part):
+    """The model that is learned under one bound.
+
+    Attributes
+    ----------
+    network : Network
+    complexity : str
+        R, as the learner calls it.
+    bound : float
+        τ.
+    """
+
+    network: Network
+    complexity: str
+    bound: float
+
+    @property
+    def title(self) -> str:
+        """What is being measured, in a few words."""
+        return f"{self.complexity} at most {self.bound:g}, {self.network.title}"
+
+    @property
+    def work(self) -> int:
+        """About how much work it is: edges to be learned."""
+        return 3 * self.network.nodes
+
+    def learner(self) -> BoundedInference:
+        """Return the learner, whose other options are the defaults."""
+        return BoundedInference(
+            complexity=self.complexity, bound=self.bound, pseudo_count=_PSEUDO_COUNT
+        )
+
+    def settings(self, data: Data) -> dict[str, Any]:
+        """Return network, measure and bound."""
+        return {
+            "part": "bounded inference",
+            "network": self.network._asdict(),
+            "complexity": self.complexity,
+            "bound": self.bound,
+        }
+
+    def rehearse(self, data: Data) -> None:
+        """Do nothing: what is timed rehearses by itself."""
+
+    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+        """Learn, and say how likely the held-out rows are and what inference costs."""
+        rows = sampled(self.network)
+        found = learn(rows.train, self.learner(), seed=self.network.seed)
+        tell(self.work)
+        return {
+            "points": [_point(found.model, rows.test) | {"bound": self.bound}],
+            "stop_reason": found.stop_reason,
+            "learning_seconds": found.seconds.total,
+        }
+
+
+@dataclass(frozen=True)
+class PathPart(Part):
+    """The models along the path of λ of ℓ₁-regularised structure learning.
+
+    Attributes
+    ----------
+    network : Network
+    steps : int
+        Values of λ.
+    """
+
+    network: Network
+    steps: int
+
+    @property
+    def title(self) -> str:
+        """What is being measured, in a few words."""
+        return f"path of λ, {self.network.title}"
+
+    @property
+    def work(self) -> int:
+        """About how much work it is, in the unit of :class:`BoundedPart`."""
+        return 3 * self.network.nodes * max(self.steps // 4, 1)
+
+    def settings(self, data: Data) -> dict[str, Any]:
+        """Return network and path."""
+        return {
+            "part": "path of lambda",
+            "network": self.network._asdict(),
+            "steps": self.steps,
+            "smallest_lam": _SMALLEST_LAM,
+            "most_operations": MOST_OPERATIONS,
+        }
+
+    def rehearse(self, data: Data) -> None:
+        """Do nothing: what is timed rehearses by itself."""
+
+    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+        """Go down the path as far as exact inference can follow; measure each graph twice.
+
+        Once with the weights of the path, once with those that make the rows most likely.
+        """
+        rows = sampled(self.network)
+        learner = NodewiseL1(lam=_SMALLEST_LAM, path=self.steps)
+        run = Run(rows.train, learner, seed=self.network.seed)
+        plain, refitted = [], []
+        while run.advance():
+            step = run.steps[-1]
+            model = step.model()
+            plan = plan_elimination(model)
+            if not plan.is_affordable or exact_operations(model, plan) > MOST_OPERATIONS:
+                break
+            assert step.test is not None
+            lam = {"lam": step.test.lam}
+            plain.append(_point(model, rows.test) | lam)
+            if plan.total_entries <= _MOST_FITTED:
+                fitted = most_likely(rows.train, model.edges, plan.order)
+                refitted.append(_point(fitted, rows.test) | lam)
+            tell(self.work * step.index // self.steps)
+        true_nll, true_ncmll = nll(rows.model, rows.test), ncmll(rows.model, rows.test)
+        return {
+            "points": plain,
+            "refitted": refitted,
+            "true_nll": true_nll,
+            "true_ncmll": true_ncmll.mean,
+            "true_edges": rows.model.n_edges,
+        }
+
+
+def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> PairwiseMRF:
+    """Fit a structure to rows by maximum likelihood, as the bounded learner does."""
+    counts = PairCounts(table)
+    fit = LikelihoodFit(Targets(counts, _PSEUDO_COUNT))
+    found = eliminated(edges, fit.cardinalities, order)
+    for i, j in edges.tolist():
+        fit.add_edge(i, j, found)
+    fit.fit(_FIT_TOLERANCE)
+    return PairwiseMRF(
+        table.cardinalities,
+        fit.edges,
+        np.concatenate([fit.node_weights, fit.edge_weights]),
+        table.names,
+        table.labels,
+    )
+
+
+def _point(model: PairwiseMRF, test: DiscreteTable) -> dict[str, Any]:
+    """Return how likely held-out rows are, and what inference costs and errs."""
+    exact, messages = (inference_cost(model, method) for method in ("exact", "trbp"))
+    approximate = infer(model, "trbp")
+    log_partition = JunctionTree(model).log_partition
+    hidden = ncmll(model, test)
+    return {
+        "edges": model.n_edges,
+        "width": plan_elimination(model).width,
+        "nll": nll(model, test),
+        "ncmll": hidden.mean,
+        "ncmll_total": hidden.total,
+        "exact_seconds": exact.seconds,
+        "exact_operations": exact.operations,
+        "trbp_seconds": messages.seconds,
+        "trbp_operations": messages.operations,
+        "trbp_converged": messages.converged,
+        "trbp_sweeps": approximate.sweeps,
+        "log_partition_error": 100.0
+        * abs(approximate.log_partition - log_partition)
+        / (log_partition - mean_score(model)),
+    }
+
+
+def mean_score(model: PairwiseMRF) -> float:
+    """Return the mean of log p(x) + log Z over all joint states.
+
+    Adding a constant to all weights of a group adds it to log Z and changes nothing else, so a
+    share of log Z means nothing. What log Z exceeds the mean score by is at least Σ log s_i, and
+    the same however the weights are written.
+    """
+    nodes, edges = model.node_offsets, model.edge_offsets
+    means = [
+        np.add.reduceat(model.weights[: starts[-1]], starts[:-1]) / np.diff(starts)
+        for starts in (nodes, edges)
+        if len(starts) > 1
+    ]
+    return float(sum(part.sum() for part in means))

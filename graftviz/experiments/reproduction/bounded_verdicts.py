@@ -1,0 +1,195 @@
+"""What the paper on bounded inference says about likelihood at equal cost, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from graftviz.experiments.reproduction.bounded_runs import BoundedPart, Network, PathPart
+from graftviz.experiments.reproduction.experiment import NotMeasured, Results, Verdict
+from graftviz.experiments.reproduction.verdicts import verdict
+
+Points = list[dict[str, Any]]
+BOUNDED, PATH, REFITTED = "bounded", "path", "refitted"
+_WORDS = {PATH: "ℓ₁", REFITTED: "ℓ₁ fitted by likelihood"}
+_LEAST_COST = 1e-9  # below, an error is rounding
+_RISES = 0.5  # rank correlation
+
+
+class Comparison(NamedTuple):
+    """Models of bounded inference beside what another learner has at the same cost.
+
+    Attributes
+    ----------
+    gains : float64 array
+        For each model: the other's value at its cost less its own; positive where it is better.
+    beyond : int
+        Models that cost less than anything the other has, which are not compared.
+    """
+
+    gains: np.ndarray
+    beyond: int
+
+
+def networks(results: Results) -> list[Network]:
+    """Return the networks that were measured, in order."""
+    parts = (part for part in results if isinstance(part, BoundedPart | PathPart))
+    return list(dict.fromkeys(part.network for part in parts))
+
+
+def points(results: Results, network: Network, which: str) -> Points:
+    """Return what was measured of one network's models.
+
+    Parameters
+    ----------
+    which : {"bounded", "path", "refitted"}
+    """
+    found: Points = []
+    for part, result in results.items():
+        if isinstance(part, BoundedPart) and which == BOUNDED and part.network == network:
+            found += result["points"]
+        if isinstance(part, PathPart) and which != BOUNDED and part.network == network:
+            found += result["points" if which == PATH else "refitted"]
+    return found
+
+
+def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str) -> Comparison:
+    """Compare every model of ours with the best value that others have at no more than its cost.
+
+    Between their models, others' values are interpolated linearly, in the logarithm of the cost
+    where `scale` is "log". Less is better for both.
+    """
+    axis: Callable[[Any], np.ndarray] = (
+        (lambda costs: np.log(np.maximum(costs, _LEAST_COST))) if scale == "log" else np.asarray
+    )
+    known = sorted((point[cost], point[value]) for point in others)
+    if not known:
+        return Comparison(np.zeros(0), len(ours))
+    costs = np.array([c for c, _ in known])
+    best = np.minimum.accumulate([v for _, v in known])
+    reached = [point for point in ours if point[cost] >= costs[0]]
+    at = axis(np.array([point[cost] for point in reached]))
+    theirs = np.interp(at, axis(costs), best)
+    return Comparison(
+        theirs - np.array([point[value] for point in reached]), len(ours) - len(reached)
+    )
+
+
+def better_at_equal_cost(
+    which: str, value: str, seconds: str, operations: str
+) -> Callable[[Results], Verdict]:
+    """Judge that bounded inference is more likely than `which` at the same inference cost.
+
+    Parameters
+    ----------
+    which : {"path", "refitted"}
+    value : str
+        "nll" or "ncmll".
+    seconds, operations : str
+        What cost is, and its twin without noise.
+    """
+
+    def judge(results: Results) -> Verdict:
+        met: list[bool] = []
+        told, numbers = [], {}
+        counted = [0, 0]
+        for network in networks(results):
+            ours, others = (points(results, network, name) for name in (BOUNDED, which))
+            found = compared(ours, others, seconds, value, scale="log")
+            twin = compared(ours, others, operations, value, scale="log")
+            counted[0] += int((twin.gains > 0.0).sum())
+            counted[1] += len(twin.gains)
+            if not len(found.gains):
+                continue
+            better = found.gains > 0.0
+            met += better.tolist()
+            told.append(
+                f"{network.title}: better with {int(better.sum())} of {len(better)} models, by "
+                f"{found.gains.mean():.3f} nats per row on average (from {found.gains.min():.3f} "
+                f"to {found.gains.max():.3f})"
+            )
+            numbers[network.title] = {
+                "gains": found.gains.tolist(),
+                "gains_at_equal_operations": twin.gains.tolist(),
+                "cheaper_than_any_other": found.beyond,
+            }
+        return verdict(
+            met,
+            f"Against {_WORDS[which]} at the same seconds, {'; '.join(told)}. At the same number "
+            f"of operations it is better with {counted[0]} of {counted[1]}.",
+            networks=numbers,
+        )
+
+    return judge
+
+
+def less_error_at_equal_likelihood(which: str) -> Callable[[Results], Verdict]:
+    """Judge that at the same likelihood the approximate log Z of bounded inference errs less."""
+
+    def judge(results: Results) -> Verdict:
+        met: list[bool] = []
+        told, numbers = [], {}
+        for network in networks(results):
+            ours, others = (points(results, network, name) for name in (BOUNDED, which))
+            found = compared(ours, others, "nll", "log_partition_error", scale="linear")
+            unreached = (
+                f", and {found.beyond} are more likely than any of the others"
+                if found.beyond
+                else ""
+            )
+            met += (found.gains > 0.0).tolist()
+            if len(found.gains):
+                told.append(
+                    f"{network.title}: less with {int((found.gains > 0.0).sum())} of "
+                    f"{len(found.gains)} models, by {found.gains.mean():.3f} percentage points on "
+                    f"average{unreached}"
+                )
+            numbers[network.title] = {
+                "gains": found.gains.tolist(),
+                "more_likely_than_any_other": found.beyond,
+            }
+        return verdict(
+            met,
+            f"Error against {_WORDS[which]} with the same NLL, {'; '.join(told)}.",
+            networks=numbers,
+        )
+
+    return judge
+
+
+def likelihood_rises_with(cost: str, value: str, word: str) -> Callable[[Results], Verdict]:
+    """Judge that with both learners models that cost (or err) more are more likely."""
+
+    def judge(results: Results) -> Verdict:
+        met, told, numbers = [], [], {}
+        for network in networks(results):
+            for which, name in ((BOUNDED, "bounded"), (PATH, "ℓ₁")):
+                found = points(results, network, which)
+                if len(found) < 3:
+                    continue
+                rank = _rank_correlation(
+                    [point[cost] for point in found], [-point[value] for point in found]
+                )
+                met.append(rank >= _RISES)
+                told.append(f"{rank:.2f} ({name}, {network.title})")
+                numbers[f"{name}, {network.title}"] = rank
+        if not met:
+            raise NotMeasured("Two models cannot show how the likelihood goes with the cost.")
+        return verdict(
+            met,
+            f"Rank correlation of {word} and likelihood: {', '.join(told)}; {_RISES:g} or more "
+            "counts.",
+            rank_correlation=numbers,
+        )
+
+    return judge
+
+
+def _rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the rank correlation, 0 where one side never varies."""
+    if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
+        return 0.0
+    return float(spearmanr(first, second).statistic)
