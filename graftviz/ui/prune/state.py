@@ -24,12 +24,12 @@ from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
 from graftviz.racing import common_places
 from graftviz.runs import learn
-from graftviz.ui.budget import Verdict, judge_all
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
+from graftviz.ui.run_limits import Verdict, judge_all
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
