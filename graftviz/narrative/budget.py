@@ -132,8 +132,8 @@ def error_words(points: Sequence[TradeOff], measure: str) -> str:
     best = min(learned, key=lambda point: point.nll)
     worst = max(learned, key=lambda point: point.log_partition_error)
     first = (
-        f"The best likelihood learned is that of {setting_words(best, measure)}, whose log Z TRBP misses "
-        f"by {best.log_partition_error:.2g} %"
+        f"The best likelihood learned is that of {setting_words(best, measure)}, whose log Z TRBP "
+        f"misses by {best.log_partition_error:.2g} %"
     )
     if worst is best:
         return f"{first}, more than that of any other."

@@ -81,13 +81,14 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
+Stoppable = GrowState | RaceState | InspectState | PruneState | BudgetState
+
+
 class _Session:
     """Stops the computing of a session that has gone; its runs stay, in case it returns."""
 
     def __init__(self) -> None:
-        self.states: WeakSet[GrowState | RaceState | InspectState | PruneState | BudgetState] = (
-            WeakSet()
-        )
+        self.states: WeakSet[Stoppable] = WeakSet()
 
     def revoke(self) -> None:
         for state in self.states:
