@@ -7,10 +7,9 @@ from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.help import show_idea
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
-from graftviz.ui.budget.work import budget_warm_up
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.services import comes_from_another_page, warm_up
+from graftviz.ui.services import budget_warm_up, comes_from_another_page, warm_up
 
 enter_through_app()
 warm_up()

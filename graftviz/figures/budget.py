@@ -23,6 +23,7 @@ _UNITS = {"seconds": 1000.0}
 _HEIGHT = 430
 _STRETCH = 2.2  # of the range of bounded models, that the picture shows
 _FEW = 2
+_DECADES = 300.0
 _LOOKS = {
     "bounded": ("Bounded inference, by τ", BLUE, "solid", "circle"),
     "l1": ("Nodewise ℓ₁, by λ", VERMILION, "dash", "diamond"),
@@ -52,8 +53,10 @@ def quality_figure(
     figure = go.Figure()
     for family, mine in _families(points).items():
         mine.sort(key=lambda point: getattr(point, cost))
-        _draw(figure, family, mine, cost, quality, measure, chosen)
-    figure.update_xaxes(title=COST_AXES[cost], type="log", tickformat="~s", nticks=7)
+        _draw(figure, family, mine, cost, quality, measure, chosen, "bottom center")
+    figure.update_xaxes(
+        title=COST_AXES[cost], type="log", tickformat="~s", dtick=_dtick(points, cost)
+    )
     figure.update_yaxes(title=QUALITY_AXES[quality])
     if reach := _reach(points, quality):
         figure.update_yaxes(range=reach)
@@ -68,7 +71,7 @@ def partition_figure(
     figure = go.Figure()
     for family, mine in _families(points).items():
         mine.sort(key=lambda point: point.setting, reverse=family == "l1")
-        _draw(figure, family, mine, "nll", "log_partition_error", measure, chosen)
+        _draw(figure, family, mine, "nll", "log_partition_error", measure, chosen, "middle right")
     figure.update_xaxes(title=QUALITY_AXES["nll"])
     if reach := _reach(points, "nll"):
         figure.update_xaxes(range=reach)
@@ -113,6 +116,12 @@ def _tell_of_the_rest(
     )
 
 
+def _dtick(points: Sequence[TradeOff], cost: str) -> str | int:
+    """Return where a logarithmic axis is marked: 1, 2, 5 within few decades, else powers of ten."""
+    values = [getattr(point, cost) for point in points]
+    return "D2" if not values or max(values) < _DECADES * min(values) else 1
+
+
 def _draw(
     figure: go.Figure,
     family: str,
@@ -121,6 +130,7 @@ def _draw(
     y: str,
     measure: str,
     chosen: float | None,
+    labels: str,
 ) -> None:
     name, colour, dash, symbol = _LOOKS[family]
     is_bounded = family == "bounded"
@@ -132,7 +142,7 @@ def _draw(
             name=name,
             mode="lines+markers+text" if is_bounded else "lines+markers",
             text=[setting_words(point, measure).replace(" = ", " ") for point in points],
-            textposition="top center",
+            textposition=labels,
             textfont={"size": 14},
             cliponaxis=False,
             line={"color": colour, "dash": dash, "width": 2.2},

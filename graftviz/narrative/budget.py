@@ -62,7 +62,7 @@ def bounded_step_words(
     measure = complexity.measure
     value, bound = amount(complexity.value, measure), amount(complexity.bound, measure)
     first = (
-        f"{pair(names, *edge)} joins: the steepest likelihood of all pairs that fit "
+        f"{pair(names, *edge)} joins: the largest gradient of all pairs that fit "
         f"({complexity.gradient_norm:.3g})."
     )
     if complexity.value > before:
@@ -99,7 +99,8 @@ def comparison_words(
     """Say who wins at equal cost; empty before there is anything to compare."""
     judged = [found for found in comparisons if found.other is not None]
     if not judged:
-        return "" if not comparisons else "No ℓ₁ model is as cheap as any of the bounded ones yet."
+        is_open = len(comparisons) > 0
+        return "No ℓ₁ model measured so far is as cheap as a bounded one." if is_open else ""
     told = f"At equal {COST_NAMES[cost]}, measured by {QUALITY_NAMES[quality]}: "
     wins = sum(found.gain > _EVEN for found in judged)
     losses = sum(found.gain < -_EVEN for found in judged)
@@ -125,16 +126,17 @@ def comparison_words(
 
 def error_words(points: Sequence[TradeOff], measure: str) -> str:
     """Say for which models tree-reweighted propagation gets log Z nearly right."""
-    if not points:
+    learned = [point for point in points if point.family != "truth"]
+    if not learned:
         return ""
-    best = min(points, key=lambda point: point.nll)
-    worst = max(points, key=lambda point: point.log_partition_error)
+    best = min(learned, key=lambda point: point.nll)
+    worst = max(learned, key=lambda point: point.log_partition_error)
     first = (
-        f"The best likelihood is that of {setting_words(best, measure)}, whose log Z TRBP misses "
-        f"by {best.log_partition_error:.2g} %"
+        f"The best likelihood learned is that of {setting_words(best, measure)}, whose log Z TRBP "
+        f"misses by {best.log_partition_error:.2g} %"
     )
     if worst is best:
-        return f"{first}, more than that of any other model."
+        return f"{first}, more than that of any other."
     return (
         f"{first}; it is furthest off at {setting_words(worst, measure)}, by "
         f"{worst.log_partition_error:.2g} %."

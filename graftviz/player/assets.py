@@ -71,6 +71,7 @@ _BUDGET_PARTS = (
     "core.js",
     "race_looks.js",
     "view.js",
+    "step_view.js",
     "transport.js",
     "budget_log.js",
     "budget_plane.js",

@@ -8,6 +8,8 @@ import streamlit as st
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.ui.budget.jobs import rehearse_budget_page
+from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.work import inspect_jobs
@@ -38,7 +40,7 @@ def scheduler() -> Scheduler:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> WarmUp:
     """Return the compilation of the engine, which begins with the first call."""
-    return WarmUp(first_jobs(), [*later_jobs(), rehearse_regions_page])
+    return WarmUp(first_jobs(), [*later_jobs(), rehearse_regions_page, rehearse_budget_page])
 
 
 @st.cache_resource(show_spinner=False)
@@ -51,6 +53,12 @@ def region_warm_up() -> WarmUp:
 def prune_warm_up() -> WarmUp:
     """Return the compilation of what the Prune page needs: for who goes there first."""
     return WarmUp([rehearse_prune_page])
+
+
+@st.cache_resource(show_spinner=False)
+def budget_warm_up() -> WarmUp:
+    """Return the compilation of what the Budget page needs: for who goes there first."""
+    return WarmUp([rehearse_budget_page])
 
 
 @st.cache_resource(show_spinner=False)
@@ -73,11 +81,14 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
+Stoppable = GrowState | RaceState | InspectState | PruneState | BudgetState
+
+
 class _Session:
     """Stops the computing of a session that has gone; its runs stay, in case it returns."""
 
     def __init__(self) -> None:
-        self.states: WeakSet[GrowState | RaceState | InspectState | PruneState] = WeakSet()
+        self.states: WeakSet[Stoppable] = WeakSet()
 
     def revoke(self) -> None:
         for state in self.states:
@@ -128,6 +139,11 @@ def prune_state() -> PruneState:
     state: PruneState = st.session_state[_PRUNE_KEY]
     _session().states.add(state)
     return state
+
+
+def stops_with_session(state: BudgetState) -> None:
+    """Let a state's computing stop when its session has gone."""
+    _session().states.add(state)
 
 
 def comes_from_another_page(name: str) -> bool:

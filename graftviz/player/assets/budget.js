@@ -3,16 +3,10 @@
 const BUDGET_ENTRY = 0.5; // seconds an edge takes to arrive
 const BUDGET_RETRY = [100, 200, 400, 700]; // ms between questions for steps still to come
 const BUDGET_LOST = 4000; // ms after which an answer will not come any more
-const BUDGET_STILL_RATE = 1; // steps per second for who asked for less motion
 
-class BudgetPlayer extends View {
+class BudgetPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, { branch: null, ...callbacks }, "gv-budget-view", "Model under a budget");
-    this.shown = 0; // edges
-    this.p = 0;
-    this.age = Infinity; // seconds since the shown step was reached
-    this.speed = SPEEDS.includes(remembered.get("budget.speed", 4)) ? remembered.get("budget.speed", 4) : 4;
-    this.wanted = null; // a step to show once it has arrived
+    super(host, { branch: null, ...callbacks }, "gv-budget-view", "Model under a budget", { key: "budget", speed: 4 });
     this.hover = null; // {node} or {clique} under the pointer
     this.ghost = null;
     this.tries = 0;
@@ -64,11 +58,6 @@ class BudgetPlayer extends View {
     this.playing = this.wanted === null;
   }
 
-  goTo(step) {
-    if (step !== this.shown) this.age = Infinity;
-    this.shown = this.p = clamp(step, 0, this.log.ready);
-  }
-
   ask(from) {
     this.callbacks.need({ from });
   }
@@ -83,35 +72,7 @@ class BudgetPlayer extends View {
     }, BUDGET_RETRY[Math.min(this.tries, BUDGET_RETRY.length - 1)]);
   }
 
-  // ---------------------------------------------------------------------------------- transport
-
-  toggle() {
-    if (!this.log) return;
-    if (!this.playing && this.shown >= this.log.ready) this.goTo(0);
-    this.wanted = null;
-    this.playing = !this.playing;
-    this.changed();
-  }
-
-  stepBy(steps) {
-    this.seek(this.shown + steps);
-  }
-
-  seek(step) {
-    if (!this.log) return;
-    const to = clamp(step, 0, this.log.ready);
-    const forward = to === this.shown + 1;
-    this.goTo(to);
-    if (forward) this.age = 0;
-    this.wanted = null;
-    this.playing = false;
-    this.changed();
-  }
-
-  setSpeed(speed) {
-    this.speed = speed;
-    remembered.set("budget.speed", speed);
-  }
+  // ------------------------------------------------------------------------------------ movement
 
   stateWords() {
     const { log, shown } = this;
@@ -119,25 +80,14 @@ class BudgetPlayer extends View {
   }
 
   advance(seconds) {
-    this.age += seconds;
-    if (this.playing) this.roll(seconds);
+    super.advance(seconds);
     this.gauge.advance(seconds);
-    this.transport.advance(seconds);
   }
 
   roll(seconds) {
-    const { log } = this;
-    this.p = Math.min(this.p + seconds * (this.still ? Math.min(this.speed, BUDGET_STILL_RATE) : this.speed), log.ready);
-    const step = Math.floor(this.p);
-    if (step > this.shown) {
-      this.shown = step;
-      this.age = 0;
-      this.changed();
-    }
-    if (step === log.last) {
-      this.playing = false;
-      this.changed();
-    }
+    super.roll(seconds);
+    // The end may be reached before it is known to be one.
+    if (!this.playing) this.changed();
   }
 
   // ------------------------------------------------------------------------------------ pointing

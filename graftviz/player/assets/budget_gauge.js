@@ -188,9 +188,9 @@ class BudgetGauge {
     const left = log.pairs - shown;
     const fact = (term, value, title) => h("div", { title }, h("dt", {}, term), h("dd", {}, value));
     replaceChildren(this.facts,
-      fact("pairs that do not fit", `${integer(step.infeasible)} of ${integer(left)}`, "Pairs without an edge that would pass τ"),
-      fact("gradient ‖∇ₑℓ‖", step.norm === null ? "–" : format(step.norm), "Of the newest edge: how steeply the likelihood rises along it"),
-      fact("held-out NLL", step.nll === null ? "–" : step.nll.toFixed(3), "Negative log-likelihood of rows not learned from, nats per row"));
+      fact("out of reach", `${integer(step.infeasible)} of ${integer(left)}`, "Pairs without an edge that would pass τ, of all that are left"),
+      fact("‖∇ₑℓ‖", step.norm === null ? "–" : format(step.norm), "Of the newest edge: how steeply the likelihood rises along it"),
+      fact("NLL held out", step.nll === null ? "–" : step.nll.toFixed(3), "Negative log-likelihood of rows not learned from, nats per row"));
     this.ghostLine.hidden = !ghost;
     if (ghost) this.ghostLine.textContent = ghost.words;
     this.gauge.canvas.setAttribute("aria-label", `${measure}: ${step.told} of at most ${tauText}.`);

@@ -74,24 +74,15 @@ class BudgetGraph extends BudgetPlane {
     context.setLineDash([]);
   }
 
-  /** A clique is one body: wide round strokes between all its variables. */
+  /** A clique: bands between all its variables, whether there is an edge or the order adds one. */
   drawHull(context, palette, clique, colour) {
     if (clique.length < 2) return;
     context.beginPath();
     clique.forEach((i, p) => clique.slice(p + 1).forEach((j) => this.line(context, i, j)));
     context.lineCap = context.lineJoin = "round";
-    context.lineWidth = 3.4 * this.unit;
+    context.lineWidth = 2.9 * this.unit;
     context.strokeStyle = css(mix(palette.background, colour, palette.dark ? 0.32 : 0.2));
     context.stroke();
-    if (clique.length > 2) {
-      // What lies between three of its variables belongs to it, too.
-      const [cx, cy] = [0, 1].map((k) => clique.reduce((sum, i) => sum + this.at[i][k], 0) / clique.length);
-      const around = clique.slice().sort((i, j) => Math.atan2(this.at[i][1] - cy, this.at[i][0] - cx) - Math.atan2(this.at[j][1] - cy, this.at[j][0] - cx));
-      context.beginPath();
-      around.forEach((i) => context.lineTo(...this.at[i]));
-      context.fillStyle = css(mix(palette.background, colour, palette.dark ? 0.32 : 0.2));
-      context.fill();
-    }
     context.lineCap = "butt";
   }
 

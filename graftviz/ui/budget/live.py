@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +17,11 @@ from graftviz.ui.budget.material import BudgetMaterial
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import asked_by, source
+from graftviz.ui.feeding import whole_number
 from graftviz.ui.session_run import to_json
 
 AT_ONCE = 0.3  # seconds in which a run is awaited before the page goes on without it
 LONGEST_WAIT = 60.0  # seconds for the first step: without it there is nothing to show
-_MOST_STEPS = 100_000
 
 
 class Mailbox:
@@ -71,7 +70,7 @@ def budget_message(
     picture = known.material.identity
     token = ":".join(map(str, asked_by(shown)))
     is_asked = mail.need.get("token") == token
-    since = _whole_number(mail.need.get("from")) or 0 if is_asked else 0
+    since = whole_number(mail.need.get("from"), 0) if is_asked else 0
     message: dict[str, Any] = {
         "visit": state.visit,
         "graphId": picture,
@@ -129,11 +128,5 @@ def _await_first(work: Background[Told]) -> None:
 
 def _moved(state: BudgetState, place: Mapping[str, Any]) -> None:
     """Note where the visitor is; nothing on the page has to follow."""
-    state.page.values["step"] = _whole_number(place.get("step"))
-
-
-def _whole_number(value: object) -> int | None:
-    """Return a number the browser sent, kept within reason; None if it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return int(max(0, min(_MOST_STEPS, value)))
+    step = place.get("step")
+    state.page.values["step"] = None if step is None else whole_number(step, 0)

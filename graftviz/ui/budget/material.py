@@ -20,7 +20,7 @@ from graftviz.ui.material import Material, prepare
 
 VARIABLES = 16
 ROWS = 1_000
-_DENSE_TITLE = "Dense random network · 16 variables, 2 states"
+_DENSE_TITLE = "Dense network · 16 variables, 2 states"
 
 
 @dataclass(frozen=True, eq=False)

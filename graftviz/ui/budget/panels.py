@@ -14,6 +14,7 @@ from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import asked_by, path_of, told
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.plain import plain
+from graftviz.ui.services import stops_with_session
 
 _STATE_KEY = "budget"
 _PREFIX = "budget"
@@ -34,6 +35,7 @@ def budget_state() -> BudgetState:
             lambda options, bound: told(asked_by(options, bound)), path_of
         )
     state: BudgetState = st.session_state[_STATE_KEY]
+    stops_with_session(state)
     return state
 
 

@@ -8,11 +8,10 @@ import streamlit as st
 
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Path, Told, pathing, rehearse_budget_page, telling
+from graftviz.ui.budget.jobs import Path, Told, pathing, telling
 from graftviz.ui.budget.material import BudgetMaterial, dense_material, with_places
 from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
 from graftviz.ui.services import material, scheduler
-from graftviz.ui.warm_up import WarmUp
 
 
 class Asked(NamedTuple):
@@ -29,12 +28,6 @@ def asked_by(options: BudgetOptions, bound: float | None = None) -> Asked:
     """Return the run that settings lead to, or the same one under another bound."""
     tau = options.tau if bound is None else bound
     return Asked(options.data, options.seed, options.complexity, float(tau), options.lam2)
-
-
-@st.cache_resource(show_spinner=False)
-def budget_warm_up() -> WarmUp:
-    """Return the compilation of what the Budget page needs: for who goes there first."""
-    return WarmUp([rehearse_budget_page])
 
 
 @st.cache_resource(show_spinner="Loading the data…", max_entries=24)
