@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import streamlit as st
 
 from graftviz.datasets import dataset_title
@@ -52,10 +50,10 @@ def _specs() -> list[OptionSpec]:
     """Return the learner's options as the page shows them: the six of a lesson first."""
     specs = {spec.name: spec for spec in option_specs(ForcedPruning)}
     few = f"one in {EDGES_PER_EXCHANGE} edges, at most 5"
-    specs["exchange"] = dataclasses.replace(specs["exchange"], none_means=few)
-    front = [dataclasses.replace(specs[name], advanced=False) for name in _IN_FRONT]
+    specs["exchange"] = specs["exchange"]._replace(none_means=few)
+    front = [specs[name]._replace(advanced=False) for name in _IN_FRONT]
     rest = [
-        dataclasses.replace(spec, advanced=True)
+        spec._replace(advanced=True)
         for name, spec in specs.items()
         if name not in (*_IN_FRONT, *_LEFT_OUT)
     ]
