@@ -43,7 +43,7 @@ class PruneGraph {
   places() {
     const { width, height } = this.surface;
     const { header, n } = this.app.all;
-    const [across, down] = [n <= PRUNE_NAMED ? 52 : 18, 20];
+    const [across, down] = n <= PRUNE_NAMED ? [52, 30] : [18, 18];
     let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
     // Maps and grids keep their shape within reason.
     const stretch = header.given ? 1.2 : 2.2;
@@ -163,8 +163,9 @@ class PruneGraph {
       const text = shorten(app.all.name(i), 16);
       const half = context.measureText(text).width / 2;
       const x = clamp(at[i][0], half + 3, surface.width - half - 3);
-      const below = at[i][1] + base * 1.3 + size * 0.72;
-      const y = below + size / 2 < surface.height ? below : at[i][1] - base * 1.3 - size * 0.72;
+      // Away from the middle, where the edges are.
+      const away = base * 1.3 + size * 0.72;
+      const y = clamp(at[i][1] + (at[i][1] < surface.height / 2 ? -away : away), size / 2, surface.height - size / 2);
       if (i !== this.hover && taken.some((box) => Math.abs(box.x - x) < box.half + half + 2 && Math.abs(box.y - y) < size)) continue;
       taken.push({ x, y, half });
       context.strokeStyle = css(palette.background, 0.9);
