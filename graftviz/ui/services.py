@@ -20,7 +20,7 @@ from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Vocabulary
-from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs, rehearse_learner
+from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
@@ -29,6 +29,14 @@ _STATE_KEY = "grow"
 _RACE_KEY = "race"
 _INSPECT_KEY = "inspect"
 _PRUNE_KEY = "prune"
+
+
+_PAGES = (rehearse_regions_page, rehearse_prune_page, rehearse_budget_page)
+
+
+def every_job() -> list[Job]:
+    """Return the jobs that compile what any page may use."""
+    return [*first_jobs(), *later_jobs(), *_PAGES, *inspect_jobs()]
 
 
 @st.cache_resource(show_spinner=False)
@@ -40,7 +48,7 @@ def scheduler() -> Scheduler:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> WarmUp:
     """Return the compilation of the engine, which begins with the first call."""
-    return WarmUp(first_jobs(), [*later_jobs(), rehearse_regions_page, rehearse_budget_page])
+    return WarmUp(first_jobs(), [*later_jobs(), *_PAGES])
 
 
 @st.cache_resource(show_spinner=False)

@@ -18,11 +18,10 @@ COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
 COMPILE_ALL = """
-from graftviz.ui.inspect.work import inspect_jobs
-from graftviz.ui.regions.jobs import rehearse_regions_page
-from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
+from graftviz.ui.services import every_job
+from graftviz.ui.warm_up import WarmUp
 
-WarmUp([*first_jobs(), *later_jobs(), rehearse_regions_page, *inspect_jobs()]).finished.wait()
+WarmUp(every_job()).finished.wait()
 """
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
 
