@@ -1,25 +1,21 @@
 """Budget: the best model on which inference stays cheap enough."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.help import show_idea
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.services import budget_warm_up, comes_from_another_page, warm_up
+from graftviz.ui.services import budget_warm_up, warm_up
 
 enter_through_app()
 warm_up()
 engine = budget_warm_up()
 state = budget_state()
-context = get_script_run_ctx()
-query = st.query_params.to_dict()
-has_come_back = comes_from_another_page("budget")
-if query or not has_come_back:
-    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+follow_address(state, "budget")
 
 with st.sidebar:
     show_choices(state)
@@ -39,5 +35,4 @@ if engine_is_ready(engine):
     live_budget(state)
     BUDGET.load()
     show_charts(state)
-    if (link := state.link()) != st.query_params.to_dict():
-        st.query_params.from_dict(link)
+    write_address(state)

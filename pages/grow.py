@@ -1,8 +1,8 @@
 """Grow: watch a Markov network being learned, step by step."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready, show_engine
 from graftviz.ui.grow.compare_panel import show_comparison
 from graftviz.ui.grow.component import PLAYER
@@ -17,15 +17,11 @@ from graftviz.ui.grow.panels import (
 )
 from graftviz.ui.grow.path_panel import show_path
 from graftviz.ui.grow.stability_panel import show_stability
-from graftviz.ui.services import comes_from_another_page, grow_state, warm_up
+from graftviz.ui.services import grow_state, warm_up
 
 engine = warm_up()
 state = grow_state()
-context = get_script_run_ctx()
-query = st.query_params.to_dict()
-has_come_back = comes_from_another_page("grow")
-if query or not has_come_back:
-    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+follow_address(state, "grow")
 
 # Places first: what appears above the player must not move it, or the browser starts it anew.
 toolbar, above = st.sidebar.container(), st.container()
@@ -48,5 +44,4 @@ if engine_is_ready(engine):
     with toolbar:
         show_toolbar(state)
         show_engine(engine)
-    if (link := state.link()) != st.query_params.to_dict():
-        st.query_params.from_dict(link)
+    write_address(state)

@@ -1,8 +1,8 @@
 """Prune: a fixed number of edges, of which the k worst are exchanged for the k best."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.prune.component import PRUNE
@@ -13,17 +13,13 @@ from graftviz.ui.prune.panels import (
     show_pruning_choices,
     show_pruning_messages,
 )
-from graftviz.ui.services import comes_from_another_page, prune_state, prune_warm_up, warm_up
+from graftviz.ui.services import prune_state, prune_warm_up, warm_up
 
 enter_through_app()
 warm_up()
 engine = prune_warm_up()
 state = prune_state()
-context = get_script_run_ctx()
-query = st.query_params.to_dict()
-has_come_back = comes_from_another_page("prune")
-if query or not has_come_back:
-    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+follow_address(state, "prune")
 
 with st.sidebar:
     show_pruning_choices(state, is_ready=engine.ready.is_set())
@@ -44,5 +40,4 @@ if engine_is_ready(engine):
         show_pruning_messages(state)
     live_pruning(state)
     PRUNE.load()
-    if (link := state.link()) != st.query_params.to_dict():
-        st.query_params.from_dict(link)
+    write_address(state)

@@ -1,8 +1,8 @@
 """Race: learners run against each other on the same data, in front of the class."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.race.component import RACE
@@ -14,16 +14,12 @@ from graftviz.ui.race.panels import (
     show_race_messages,
     show_race_toolbar,
 )
-from graftviz.ui.services import comes_from_another_page, race_state, warm_up
+from graftviz.ui.services import race_state, warm_up
 
 enter_through_app()
 engine = warm_up()
 state = race_state()
-context = get_script_run_ctx()
-query = st.query_params.to_dict()
-has_come_back = comes_from_another_page("race")
-if query or not has_come_back:
-    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+follow_address(state, "race")
 
 # Places first: what appears above the race must not move it, or the browser starts it anew.
 toolbar, above = st.sidebar.container(), st.container()
@@ -41,5 +37,4 @@ if engine_is_ready(engine):
     with toolbar:
         show_race_toolbar(state)
         show_race_engine(engine)
-    if (link := state.link()) != st.query_params.to_dict():
-        st.query_params.from_dict(link)
+    write_address(state)

@@ -1,8 +1,8 @@
 """Regions: a small region answers for the whole network, with a proven bound on its error."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.regions.component import REGION
@@ -15,17 +15,13 @@ from graftviz.ui.regions.panels import (
     show_model_choice,
     show_model_upload,
 )
-from graftviz.ui.services import comes_from_another_page, region_warm_up, warm_up
+from graftviz.ui.services import region_warm_up, warm_up
 
 enter_through_app()
 warm_up()
 engine = region_warm_up()
 state = region_state()
-context = get_script_run_ctx()
-query = st.query_params.to_dict()
-has_come_back = comes_from_another_page("regions")
-if query or not has_come_back:
-    state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+follow_address(state, "regions")
 
 with st.sidebar:
     show_model_choice(state)
@@ -49,5 +45,4 @@ if engine_is_ready(engine):
     state.page_runs += 1
     live_region(state)
     REGION.load()
-    if (link := state.link()) != st.query_params.to_dict():
-        st.query_params.from_dict(link)
+    write_address(state)

@@ -1,8 +1,8 @@
 """Reservoir: why a small reservoir is enough."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.reservoir.panels import (
@@ -18,11 +18,7 @@ from graftviz.ui.services import warm_up
 enter_through_app()
 engine = warm_up()
 state = reservoir_state()
-context = get_script_run_ctx()
-state.follow(
-    st.query_params.to_dict(),
-    is_history=bool(context is not None and context.is_history_navigation),
-)
+follow_address(state, "reservoir")
 with st.sidebar:
     show_choices(state)
 
@@ -36,5 +32,4 @@ with seen:
     steps = show_run(options) if engine_is_ready(engine) else ()
 if steps:
     show_activation(state, steps)
-if (link := state.link()) != st.query_params.to_dict():
-    st.query_params.from_dict(link)
+write_address(state)

@@ -152,13 +152,3 @@ def prune_state() -> PruneState:
 def stops_with_session(state: BudgetState) -> None:
     """Let a state's computing stop when its session has gone."""
     _session().states.add(state)
-
-
-def comes_from_another_page(name: str) -> bool:
-    """Whether this is the first script run since the visitor came from another page.
-
-    Going there has emptied the address, which must not undo what was set here before.
-    """
-    before = st.session_state.get("page")
-    st.session_state["page"] = name
-    return before not in (None, name)

@@ -20,6 +20,7 @@ from graftviz.narrative.inspection import (
     model_words,
 )
 from graftviz.narrative.phrases import short
+from graftviz.ui.address import write_address
 from graftviz.ui.inspect.compare import show_comparison
 from graftviz.ui.inspect.component import GraphLook, graph_message, show_graph
 from graftviz.ui.inspect.files import Shown, show_files
@@ -91,8 +92,7 @@ def show_inspection(state: InspectState) -> None:
     with panel:
         show_selection(state, before, after)
     _show_tabs(state, difference, trouble, before, after)
-    if (link := state.link()) != st.query_params.to_dict():
-        st.query_params.from_dict(link)
+    write_address(state)
 
 
 def _show_head(state: InspectState, shown: Shown) -> None:

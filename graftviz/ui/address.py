@@ -1,0 +1,45 @@
+"""The address of a page: it says what is to be shown, and what is shown is written into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+
+class Linked(Protocol):
+    """The state of a page that a link can bring back."""
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> object:
+        """Take over what an address says."""
+
+    def link(self) -> dict[str, str]:
+        """Return the address of what is shown."""
+
+
+def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
+    """Let a page take over what the address says.
+
+    Going to another page empties the address, which must not undo what was set here before.
+
+    Parameters
+    ----------
+    state : Linked
+    page : str
+    is_new : bool
+        Whether nothing has been set here yet, so that an empty address counts as well.
+    """
+    before = st.session_state.get("page")
+    st.session_state["page"] = page
+    query = st.query_params.to_dict()
+    if query or is_new or before in (None, page):
+        context = get_script_run_ctx()
+        state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+
+
+def write_address(state: Linked) -> None:
+    """Write what a page shows into the address, unless it is there."""
+    if (link := state.link()) != st.query_params.to_dict():
+        st.query_params.from_dict(link)
