@@ -220,7 +220,7 @@ _PERCENT = (
     "log Z depends on how weights are written; its error is told in percent of log Z less the mean "
     "score of all joint states, which does not."
 )
-_COSTS = {SMALL: "2 min", PAPER: "20 min"}
+_COSTS = {SMALL: "2 min", PAPER: "1 h"}
 
 
 def _experiment(number: int, complexity: str, loss: str, cost: str) -> Experiment:
