@@ -45,7 +45,7 @@ def bounded_start_words(variables: int, measure: str, bound: float) -> str:
 
 
 def bounded_step_words(
-    edge: tuple[int, int], complexity: Complexity, before: float, names: Sequence[str]
+    edge: tuple[int, int], complexity: Complexity, before: float | None, names: Sequence[str]
 ) -> str:
     """Say which edge joined, why it, and what that did to the budget.
 
@@ -54,8 +54,8 @@ def bounded_step_words(
     edge : pair of int
     complexity : Complexity
         After the step.
-    before : float
-        Its value before.
+    before : float or None
+        Its value before, where that is known.
     names : sequence of str
         Of the variables.
     """
@@ -65,7 +65,9 @@ def bounded_step_words(
         f"{pair(names, *edge)} joins: the largest gradient of all pairs that fit "
         f"({complexity.gradient_norm:.3g})."
     )
-    if complexity.value > before:
+    if before is None:
+        second = f"With it, {MEASURES[measure]} is {value} of {bound}."
+    elif complexity.value > before:
         second = f"It costs: {MEASURES[measure]} goes up to {value} of {bound}."
     elif complexity.value < before:
         second = f"With it, {MEASURES[measure]} even falls, to {value} of {bound}."

@@ -38,14 +38,18 @@ def budget_graph(
 
 
 def start_step(
-    names: Sequence[str], positions: np.ndarray, budget: Budget, value: float, nll: float | None
+    names: Sequence[str], positions: np.ndarray, budget: Budget, nll: float | None
 ) -> dict[str, Any]:
-    """Return the model without edges as a step: the junction tree is one box for each variable."""
+    """Return the model without edges as a step: the junction tree is one box for each variable.
+
+    Only its treewidth is known without being measured.
+    """
     n = len(names)
+    value = 0.0 if budget.measure == "treewidth" else None
     return {
         "edge": None,
         "value": _number(value),
-        "told": amount(value, budget.measure),
+        "told": "–" if value is None else amount(value, budget.measure),
         "width": 0,
         "infeasible": 0,
         "new": 0,
@@ -142,7 +146,7 @@ def _kin(clique: set[int], earlier: Sequence[set[int]]) -> int:
 def _words(
     edge: tuple[int, int], complexity: Complexity, before: Mapping[str, Any], names: Sequence[str]
 ) -> str:
-    return bounded_step_words(edge, complexity, float(before["value"] or 0.0), names)
+    return bounded_step_words(edge, complexity, before["value"], names)
 
 
 def _number(value: float | None) -> float | None:

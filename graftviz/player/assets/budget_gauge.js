@@ -25,17 +25,14 @@ class BudgetGauge {
     this.chart.destroy();
   }
 
-  /** Where a value stands between nothing and τ; measures of many magnitudes on a logarithmic scale. */
+  /** Where a value stands between nothing and τ; where it is not known yet, at nothing. */
   share(value) {
-    const { tau, whole } = this.app.log.run;
-    if (whole) return value / tau;
-    const span = Math.log(1 + tau / (tau / 1000));
-    return Math.log(1 + value / (tau / 1000)) / span;
+    return (value ?? 0) / this.app.log.run.tau;
   }
 
   get target() {
     const { log, shown } = this.app;
-    return clamp(this.share(log.steps[shown].value ?? 0), 0, 1.1);
+    return clamp(this.share(log.steps[shown].value), 0, 1.1);
   }
 
   get moving() {
@@ -114,8 +111,8 @@ class BudgetGauge {
     const { palette, log, shown, ghost, type } = this.app;
     const plot = this.plot();
     const x = (k) => lerp(plot.left, plot.right, k / this.span);
-    const top = Math.max(1.08, ghost ? Math.max(...ghost.course.map((v) => this.share(v ?? 0))) * 1.05 : 0);
-    const y = (value) => lerp(plot.bottom, plot.top, clamp(this.share(value ?? 0), 0, top) / top);
+    const top = Math.max(1.08, ghost ? Math.max(...ghost.course.map((v) => this.share(v))) * 1.05 : 0);
+    const y = (value) => lerp(plot.bottom, plot.top, clamp(this.share(value), 0, top) / top);
     const stairs = (values) => {
       context.beginPath();
       values.forEach((value, k) => {

@@ -1,6 +1,7 @@
 // The junction tree beside the graph: cliques as boxes at the places of their variables, the widest lit.
 
 const BUDGET_LONGEST = 4; // variables a box names one by one, where there is room
+const BUDGET_COVERED = 0.34; // of the picture, that boxes with names may take; else they hold numbers
 const BUDGET_SHORT = 9; // characters of a name inside a box
 
 class BudgetTree extends BudgetPlane {
@@ -12,10 +13,10 @@ class BudgetTree extends BudgetPlane {
   }
 
   /** What stands in a box: names if they are few and short, else how many there are. */
-  label(clique, roomy) {
+  label(clique) {
     const { log } = this.app;
     const names = clique.map((i) => shorten(log.name(i), BUDGET_SHORT));
-    if (!roomy || clique.length > BUDGET_LONGEST + 2) return [plural(clique.length, "variable")];
+    if (clique.length > BUDGET_LONGEST + 2) return [plural(clique.length, "variable")];
     if (names.join(" ").length <= 11) return [names.join(" ")];
     const lines = [];
     for (const name of names) {
@@ -32,12 +33,14 @@ class BudgetTree extends BudgetPlane {
     const step = log.steps[shown];
     const before = shown > 0 ? log.steps[shown - 1] : null;
     const room = (width * height) / step.cliques.length;
-    this.size = clamp(Math.sqrt(room) * 0.13, 8.5, 12 * type);
-    const roomy = room > 2600;
+    this.size = clamp(Math.sqrt(room) * 0.13, 9, 12 * type);
     this.font = `500 ${this.size}px ${palette.font}`;
     context.font = this.font;
-    const labels = step.cliques.map((clique) => this.label(clique, roomy));
-    const halves = labels.map((lines) => [Math.max(...lines.map((line) => context.measureText(line).width)) / 2 + 6, (lines.length * this.size * 1.18) / 2 + 4]);
+    const half = (lines) => [Math.max(...lines.map((line) => context.measureText(line).width)) / 2 + 6, (lines.length * this.size * 1.18) / 2 + 4];
+    let labels = step.cliques.map((clique) => this.label(clique));
+    const covered = labels.map(half).reduce((sum, [w, high]) => sum + 4 * w * high, 0);
+    if (covered > BUDGET_COVERED * width * height) labels = step.cliques.map((clique) => [String(clique.length)]);
+    const halves = labels.map(half);
     const margin = [0, 1].map((k) => 4 + Math.max(...halves.map((half) => half[k])));
     const f = this.entry;
     this.boxes = step.cliques.map((clique, c) => {

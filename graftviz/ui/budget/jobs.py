@@ -72,7 +72,7 @@ def telling(source: BudgetMaterial, learner: BoundedInference) -> Iterator[Told]
         step = run.steps[-1]
         if told is None:
             start = step.history.start
-            told = Told((start_step(names, places, budget, 0.0, _quick_nll(start, judged)),))
+            told = Told((start_step(names, places, budget, _quick_nll(start, judged)),))
         before = told.steps[-1]
         quality = _quick_nll(step.model(), judged)
         told = Told((*told.steps, bounded_step(step, names, places, before, quality)))
@@ -80,7 +80,7 @@ def telling(source: BudgetMaterial, learner: BoundedInference) -> Iterator[Told]
     assert run.outcome is not None  # it has ended
     if told is None:
         start = run.outcome.history.start
-        told = Told((start_step(names, places, budget, 0.0, _quick_nll(start, judged)),))
+        told = Told((start_step(names, places, budget, _quick_nll(start, judged)),))
         stop = nothing_fits_words(learner.complexity, learner.bound)
     else:
         stop = run.outcome.stop_reason

@@ -1,0 +1,132 @@
+"""The Budget page in a real browser: it plays to the end, is scrubbed, and re-learns under τ."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+SMALL = "budget?data=survey&bound=1"
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def budget(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page with a query and wait until it shows a run."""
+
+    def open_budget(query: str = SMALL, **page_options: Any) -> Any:
+        page = open_page(**page_options)
+        page.goto(address + query)
+        page.locator(".gv-budget-body:not([hidden])").wait_for(timeout=COMPILING)
+        return page
+
+    yield open_budget
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 20) -> Any:
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator(".gv-budget-view").inner_text()
+        page.wait_for_timeout(40)
+    return value
+
+
+def position(page: Any) -> tuple[int, int | None]:
+    """Return the step on show, and how many there are (None while that is open)."""
+    text = str(page.locator(".gv-budget-view .gv-position").inner_text())
+    found = re.search(r"step (\d+) of (\d+)(\+?)", text)
+    assert found, text
+    return int(found.group(1)), None if found.group(3) else int(found.group(2))
+
+
+def search(page: Any) -> str:
+    return str(page.evaluate("location.search"))
+
+
+def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
+    page = budget()
+    eventually(page, lambda: position(page) == (10, 10))
+    text = page.locator(".gv-budget-view").inner_text()
+    assert "treewidth at most 1" in text
+    assert "No further edge keeps the treewidth at or below 1" in text
+    assert "10 edges of 55 pairs" in text
+    page.keyboard.press("Home")
+    eventually(page, lambda: position(page)[0] == 0)
+    assert "all 55 pairs may become one" in page.locator(".gv-budget-head").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: position(page)[0] == 2)
+    eventually(page, lambda: "step=2" in search(page))
+    assert "It is free" in page.locator(".gv-budget-head").inner_text()
+    label = page.locator(".gv-budget-tree canvas").get_attribute("aria-label")
+    assert "the widest has 2 variables, so the width is 1" in label
+    box = page.locator(".gv-budget-course canvas").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    eventually(page, lambda: position(page)[0] == 5)
+
+
+def test_another_bound_learns_again_and_shows_the_run_before(budget: Any) -> None:
+    page = budget()
+    eventually(page, lambda: position(page) == (10, 10))
+    page.get_by_role("slider", name="Bound τ").first.focus()
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: "bound=2" in search(page))
+    eventually(page, lambda: (position(page)[1] or 0) > 10)
+    before = page.locator(".gv-budget-before")
+    eventually(page, before.is_visible)
+    assert "τ = 1 (treewidth): 10 edges" in before.inner_text()
+    steps = eventually(page, lambda: position(page)[1])
+    eventually(page, lambda: position(page) == (steps, steps))
+    assert "so width 2" in page.locator(".gv-budget-tree").inner_text()
+
+
+def test_a_pasted_link_shows_the_same_step(budget: Any) -> None:
+    page = budget("budget?data=survey&bound=2&step=4")
+    eventually(page, lambda: position(page)[0] == 4)
+    page.wait_for_timeout(800)
+    assert position(page)[0] == 4
+    assert "step=4" in search(page)
+    assert "4 edges of 55 pairs" in page.locator(".gv-budget-graph").inner_text()
+
+
+def test_pointing_to_a_clique_tells_its_variables(budget: Any) -> None:
+    page = budget("budget?data=survey&bound=1&step=0")
+    canvas = page.locator(".gv-budget-tree canvas")
+    box = eventually(page, canvas.bounding_box)
+    tip = page.locator(".gv-budget-tree .gv-tip")
+    grid = [(a / 24, b / 24) for b in range(1, 24) for a in range(1, 24)]
+
+    def points_to_a_box() -> bool:
+        for across, down in grid:
+            page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+            if tip.is_visible():
+                return True
+        return False
+
+    assert points_to_a_box()
+    assert tip.inner_text().startswith("1 variable · ")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_it_all_and_reduced_motion_shows_the_end(budget: Any, dark: bool) -> None:
+    page = budget(width=390, height=844, dark=dark, reduced_motion=True)
+    eventually(page, lambda: position(page) == (10, 10), 5)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".gv-budget-view .gv-transport").is_visible()

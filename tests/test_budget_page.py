@@ -1,0 +1,123 @@
+"""The Budget page without a browser: it opens, re-learns under another τ, refuses in sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from graftviz.ui.budget.live import Mailbox, budget_message
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
+
+
+def open_page(**query: str) -> AppTest:
+    """Return the page once its engine is compiled."""
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.switch_page("pages/budget.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") and time.monotonic() < give_up:
+        app.run()
+    assert not app.exception
+    return app
+
+
+def state_of(app: AppTest) -> Any:
+    return app.session_state["budget"]
+
+
+def sentences(app: AppTest) -> str:
+    told = "\n".join(element.value for element in (*app.error, *app.warning))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
+
+
+def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
+    """Return what the browser is told of the run on show, once it has ended."""
+    state = state_of(app)
+    work = state.run
+    work.wait(60)
+    message = budget_message(state, state.shown, work, work.latest, mail or Mailbox())
+    return json.loads(message)  # type: ignore[no-any-return]
+
+
+def test_it_opens_with_a_run_that_keeps_its_bound() -> None:
+    app = open_page(data="survey", bound="1")
+    assert sentences(app) == ""
+    message = shown(app)
+    run, names = message["run"], message["graph"]["names"]
+    assert run["done"]
+    assert run["stop"]
+    assert len(run["steps"]) == len(names)  # the start, and the edges of a tree
+    assert all(step["value"] <= 1 for step in run["steps"])
+    # The same again is a graph that is known, and only the steps that were asked for.
+    mail = Mailbox()
+    shown(app, mail)
+    mail.need = {"token": run["token"], "from": len(names) - 2}
+    later = shown(app, mail)
+    assert "graph" not in later
+    assert later["run"]["steps"] == run["steps"][-2:]
+
+
+def test_another_bound_learns_again_and_keeps_the_run_before() -> None:
+    app = open_page(data="survey", bound="1")
+    first = shown(app)["run"]
+    next(slider for slider in app.slider if slider.label == "Bound τ").set_value(2).run()
+    assert not app.exception
+    second = shown(app)["run"]
+    assert second["token"] != first["token"]
+    assert max(step["value"] for step in second["steps"]) == 2
+    assert second["ghost"]["edges"] == [step["edge"] for step in first["steps"][1:]]
+    assert app.query_params["bound"] in ("2", ["2"])
+    # The same bound of other data is another run, without the one before: other variables.
+    app.selectbox[0].set_value("dense-16").run()
+    assert shown(app)["run"]["ghost"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"bound": "2.5"}, "whole number from 1 to 8"),
+        ({"bound": "99"}, "whole number from 1 to 8"),
+        ({"complexity": "beauty"}, "complexity"),
+        ({"data": "nothing"}, "nothing"),
+        ({"lam2": "-1"}, "lam2"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_link_that_makes_no_sense_costs_a_sentence(query: dict[str, str], told: str) -> None:
+    app = open_page(**{"data": "survey", "bound": "1", **query})
+    assert told in sentences(app)
+    assert shown(app)["run"]["steps"]
+
+
+def test_a_bound_no_edge_meets_is_said_and_leaves_the_page_alive() -> None:
+    app = open_page(data="survey", complexity="circuit-size", bound="50")
+    run = shown(app)["run"]
+    assert len(run["steps"]) == 1
+    assert "No edge meets the bound" in run["stop"]
+    assert sentences(app) == ""
+
+
+def test_the_charts_name_the_winner_once_all_is_measured() -> None:
+    app = open_page(data="survey", bound="1")
+    state = state_of(app)
+    give_up = time.monotonic() + 120
+    while not state.compared()[2] and time.monotonic() < give_up:
+        time.sleep(0.05)
+    app.run()
+    assert not app.exception
+    runs, path, is_complete = state.compared()
+    assert is_complete
+    assert path.points
+    assert len(app.get("plotly_chart")) == 2
+    assert any("At equal operations" in element.value for element in app.markdown)
+    assert all(run.point is not None or run.unmeasured for run in runs)

@@ -1,0 +1,78 @@
+"""Points of quality against cost: what they say is what the engine measures, and who wins."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.metrics import ncmll, negative_log_pseudo_likelihood, nll
+from graftviz.narrative.budget import comparison_words, error_words
+from graftviz.sampling import random_model
+from graftviz.sampling.exact import sample_exact
+from graftviz.sampling.graphs import grid_graph
+from graftviz.tradeoff import TradeOff, at_equal_cost, measuring
+
+
+def point(family: str, setting: float, quality: float, cost: int, error: float = 0.0) -> TradeOff:
+    return TradeOff(
+        family=family,  # type: ignore[arg-type]
+        setting=setting,
+        edges=1,
+        width=1,
+        nll=quality,
+        ncmll=quality,
+        nlpl=quality,
+        seconds=cost / 1000,
+        operations=cost,
+        method="exact",
+        log_partition=10.0,
+        bound_on_log_partition=10.0 * (1 + error / 100),
+    )
+
+
+def test_a_point_is_what_the_metrics_say() -> None:
+    model = random_model(grid_graph(2, 3).edges, [2, 3, 2, 2, 3, 2], seed=1)
+    rows = sample_exact(model, 60, seed=2)
+    found = deque(measuring(model, rows, "bounded", 2.0), maxlen=1)[0]
+    assert found is not None
+    assert found.nll == pytest.approx(nll(model, rows), rel=1e-12)
+    assert found.ncmll == pytest.approx(ncmll(model, rows, halves=2).mean, rel=1e-12)
+    assert found.nlpl == pytest.approx(negative_log_pseudo_likelihood(model, rows), rel=1e-12)
+    assert found.bound_on_log_partition >= found.log_partition - 1e-9
+    assert (found.edges, found.width) == (7, 2)
+
+
+def test_what_would_take_too_long_is_refused_before_it_begins() -> None:
+    n = 40
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)])
+    model = random_model(pairs, [2] * n, edge_sigma=0.01, seed=0)
+    rows = sample_exact(random_model(pairs[:0], [2] * 4, seed=0), 4, seed=0)
+    with pytest.raises(InputError, match="not measured"):
+        next(measuring(model, rows, "l1", 0.1))
+
+
+def test_the_rival_is_the_best_that_costs_no_more() -> None:
+    bounded = [point("bounded", 1, 5.0, 10), point("bounded", 2, 4.0, 100)]
+    others = [point("l1", 0.5, 9.0, 5), point("l1", 0.1, 4.5, 60), point("l1", 0.01, 1.0, 101)]
+    truth = point("truth", 0, 0.5, 1)
+    for cost in ("operations", "seconds"):
+        cheap, dear = at_equal_cost([*bounded, *others, truth], "nll", cost)
+        assert cheap == (bounded[0], others[0], 4.0)
+        assert dear == (bounded[1], others[1], 0.5)
+    told = comparison_words((cheap, dear), "nll", "seconds", "treewidth")
+    assert "bounding inference wins at 2 of 2 bounds" in told
+    assert "τ = 1: 4.000 nats per row below" in told
+    assert at_equal_cost([bounded[0], others[2]])[0].other is None
+    with pytest.raises(InputError, match="beauty"):
+        at_equal_cost(bounded, "beauty")
+
+
+def test_words_about_log_z_name_best_and_worst_of_what_was_learned() -> None:
+    models = [point("bounded", 3, 4.0, 1, 6.0), point("l1", 0.25, 5.0, 1, 9.0)]
+    told = error_words([*models, point("truth", 0, 1.0, 1, 20.0)], "treewidth")
+    assert "τ = 3, whose log Z TRBP misses by 6 %" in told
+    assert "λ = 0.25, by 9 %" in told
+    assert error_words([], "treewidth") == ""

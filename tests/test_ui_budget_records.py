@@ -1,0 +1,101 @@
+"""What the Budget page's picture is told is what was learned: trees, widths, places, points."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from graftviz.complexity import elimination_scopes
+from graftviz.layout import layout_near
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.player.budget_records import tree_record
+from graftviz.runs import Run
+from graftviz.ui.budget.jobs import Told, pathing, telling
+from graftviz.ui.budget.material import BudgetMaterial, dense_material
+
+
+@pytest.fixture(scope="module")
+def source() -> BudgetMaterial:
+    return dense_material(1, variables=7, rows=200)
+
+
+@pytest.fixture(scope="module")
+def told(source: BudgetMaterial) -> Told:
+    found: Told = deque(telling(source, BoundedInference("treewidth", 2.0)), maxlen=1)[0]
+    return found
+
+
+def test_the_records_follow_the_run(source: BudgetMaterial, told: Told) -> None:
+    run = Run(source.material.train, BoundedInference("treewidth", 2.0), seed=0)
+    while run.advance():
+        pass
+    assert [tuple(step["edge"]) for step in told.steps[1:]] == [
+        step.activated[0][:2] for step in run.steps
+    ]
+    for record, step in zip(told.steps[1:], run.steps, strict=True):
+        complexity = step.complexity
+        assert complexity is not None
+        assert record["value"] == complexity.value <= 2
+        assert len(record["cliques"][record["lit"]]) == record["width"] + 1
+        assert record["infeasible"] == complexity.infeasible
+        names = source.material.train.names
+        assert all(names[i] in record["words"] for i in record["edge"])
+    assert told.point is not None
+    assert told.point.edges == len(told.edges)
+    assert told.stop
+
+
+def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
+    source: BudgetMaterial, told: Told
+) -> None:
+    edges: list[list[int]] = []
+    for before, record in zip(told.steps, told.steps[1:], strict=False):
+        edges.append(record["edge"])
+        cliques = [set(clique) for clique in record["cliques"]]
+        assert all(any(set(edge) <= clique for clique in cliques) for edge in edges)
+        assert set(record["edge"]) <= cliques[record["lit"]] or not any(
+            len(clique) == len(cliques[record["lit"]]) and set(record["edge"]) <= clique
+            for clique in cliques
+        )
+        for i in range(7):
+            holders = {c for c, clique in enumerate(cliques) if i in clique}
+            joined = sum(a in holders and b in holders for a, b in record["links"])
+            assert joined == len(holders) - 1
+        for clique, kin in zip(record["cliques"], record["from"], strict=True):
+            shared = [len(set(clique) & set(other)) for other in before["cliques"]]
+            assert shared[kin] == max(shared)
+
+
+def test_without_edges_every_variable_is_a_clique() -> None:
+    places = np.array([[0, 0], [10_000, 0], [5_000, 10_000]])
+    record = tree_record(3, np.zeros((0, 2), dtype=int), np.arange(3), places, None, None)
+    assert sorted(record["cliques"]) == [[0], [1], [2]]
+    assert record["links"] == []
+    assert record["from"] == [-1, -1, -1]
+    assert max(len(scope) for scope in elimination_scopes(3, np.zeros((0, 2)), np.arange(3))) == 0
+
+
+def test_the_path_begins_with_the_truth_and_goes_down_in_lambda(source: BudgetMaterial) -> None:
+    path = deque(pathing(source, 0.0, "exact"), maxlen=1)[0]
+    first, *rest = path.points
+    assert first.family == "truth"
+    assert source.model is not None
+    assert first.edges == len(source.model.edges)
+    lams = [point.setting for point in rest]
+    assert lams == sorted(lams, reverse=True)
+    assert all(point.family == "l1" for point in rest)
+    assert NodewiseL1(lam=lams[-1])  # a λ that the learner would take
+
+
+def test_near_places_are_kept_apart_and_within_the_frame() -> None:
+    places = np.array([[5_000, 5_000]] * 5 + [[100, 100], [9_000, 200]])
+    edges = np.array([[0, 1], [1, 2], [2, 5]])
+    found = layout_near(places, edges)
+    gaps = np.linalg.norm(found[:, None] - found[None], axis=2)[~np.eye(7, dtype=bool)]
+    assert gaps.min() > 1_500
+    assert found.min() >= 0
+    assert found.max() <= 10_000
+    assert np.array_equal(found, layout_near(places, edges))

@@ -1,0 +1,149 @@
+"""What a visitor of the Budget page has in hand: links, the run on show, the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graftviz.errors import InputError
+from graftviz.learners.bounded_inference import MEASURES
+from graftviz.ui.background import Background
+from graftviz.ui.budget.jobs import Path, Told
+from graftviz.ui.budget.options import BOUNDS, BudgetOptions, slider_of
+from graftviz.ui.budget.state import AT_ONCE, BudgetState
+from graftviz.ui.scheduler import Scheduler
+
+
+class Idle(Scheduler):
+    """Takes tasks and does nothing, so that a test can work them by hand."""
+
+    def submit(self, task: Any) -> None:
+        self._queue.append(task)
+
+
+class Engine:
+    """Runs by what decides them; a bound of 7 cannot be had, one of 8 fails when it begins."""
+
+    def __init__(self) -> None:
+        self.scheduler = Idle()
+        self.runs: dict[Any, Background[Told]] = {}
+        self.path: Background[Path] = Background(iter([Path()]), self.scheduler)
+
+    def run_of(self, options: BudgetOptions, bound: float | None) -> Background[Told]:
+        tau = options.tau if bound is None else bound
+        if tau == 7:
+            raise InputError("That cannot be had.")
+        key = (options.data, options.complexity, tau, options.lam2, options.seed)
+        if key not in self.runs:
+            self.runs[key] = Background(_telling(tau), self.scheduler)
+        return self.runs[key]
+
+    def finish(self, state: BudgetState) -> None:
+        work = state.run
+        assert work is not None
+        while not work.ended:
+            work.work(0.0)
+
+
+def _telling(tau: float) -> Iterator[Told]:
+    if tau == 8:
+        raise InputError("There are no rows.")
+    yield Told(({"edge": None},))
+    yield Told(({"edge": None}, {"edge": [0, int(tau)]}), stop="done")
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+def opened(engine: Engine, **query: str) -> BudgetState:
+    state = BudgetState(engine.run_of, lambda options: engine.path)
+    state.follow(query)
+    state.refresh()
+    return state
+
+
+def test_a_link_gives_back_what_it_was_made_of(engine: Engine) -> None:
+    state = opened(engine)
+    assert state.link() == {}
+    for name, value in {"data": "survey", "complexity": "circuit-size", "bound": 1000.0}.items():
+        state.choose(name, value)
+    for name, value in {"lam2": 0.01, "seed": 3, "quality": "nlpl", "step": 4}.items():
+        state.choose(name, value)
+    again = opened(engine, **state.link())
+    assert again.options == state.options
+    assert again.complaints == ()
+
+
+def test_every_measure_has_bounds_and_a_ladder_within_them() -> None:
+    assert set(BOUNDS) == set(MEASURES)
+    for measure, bounds in BOUNDS.items():
+        assert all(bounds.least <= tau <= bounds.most for tau in (*bounds.ladder, bounds.usual))
+        assert slider_of(measure).default == bounds.usual
+        assert BudgetOptions(complexity=measure).tau == bounds.usual
+
+
+def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine) -> None:
+    state = opened(engine)
+    engine.finish(state)
+    state.choose("bound", 2)
+    state.refresh()
+    assert state.before is not None
+    assert state.before.tau == 3
+    assert state.ghost is not None
+    assert state.ghost.steps[-1]["edge"] == [0, 3]
+    engine.finish(state)
+    state.choose("seed", 1)
+    state.refresh()
+    assert state.ghost is None
+
+
+@pytest.mark.parametrize(("tau", "told"), [(7, "cannot be had"), (8, "no rows")])
+def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
+    engine: Engine, tau: int, told: str
+) -> None:
+    state = opened(engine)
+    engine.finish(state)
+    state.choose("bound", tau)
+    work = state.refresh()
+    if work is not None and not work.ended:
+        work.work(0.0)
+    state.refresh()
+    assert state.run is not None
+    assert state.run.latest is not None
+    assert state.run.latest.steps[-1]["edge"] == [0, 3]
+    assert told in state.problem
+    state.choose("bound", 4)
+    state.refresh()
+    assert state.problem == ""
+    assert state.shown is not None
+    assert state.shown.tau == 4
+
+
+def test_a_bound_out_of_range_is_told_and_the_usual_one_is_used(engine: Engine) -> None:
+    state = opened(engine, complexity="bp-sweeps", bound="1000")
+    assert state.options.tau == BOUNDS["bp-sweeps"].usual
+    assert "from 2 to 200" in state.complaints[0]
+    state.choose("bound", 50.0)
+    assert state.complaints == ()
+
+
+def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
+    state = opened(engine)
+    looks = 0
+    while not state.compared()[2]:
+        waiting = list(dict.fromkeys(engine.scheduler._queue))
+        assert len(waiting) <= AT_ONCE
+        engine.scheduler._queue.clear()
+        for work in waiting:
+            work._wanted = True  # type: ignore[attr-defined]
+            while not work.ended:  # type: ignore[attr-defined]
+                work.work(0.0)
+        looks += 1
+    runs, path, _ = state.compared()
+    assert len(runs) == len(state.ladder())
+    assert path is not None
+    assert looks >= len(state.ladder()) // AT_ONCE
