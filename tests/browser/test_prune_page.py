@@ -143,6 +143,8 @@ def test_a_phone_shows_it_all_and_reduced_motion_plays_nothing(prune: Any, dark:
     eventually(page, at_step(page, 1))
     assert "Chow–Liu tree" in page.locator(".gv-prune-words").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    card = page.locator(".gv-prune-curves")
+    assert card.evaluate("card => card.scrollWidth <= card.clientWidth")
     eventually(page, lambda: "Start" in page.locator(".gv-prune .gv-live").inner_text())
 
 

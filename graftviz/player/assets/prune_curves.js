@@ -6,9 +6,9 @@ class PruneCurves {
     this.holder = h("div", { class: "gv-chart gv-prune-curve" });
     this.rows = h("tbody");
     this.table = h("table", { class: "gv-prune-table" },
-      h("thead", {}, h("tr", {}, ["who leaves", "PLL", "best so far", "accepted", "fell back"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
+      h("thead", {}, h("tr", {}, ["who leaves", "PLL", "best (step)", "accepted", "fell back"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
     this.element = h("section", { class: "gv-card gv-prune-curves", "aria-label": "Pseudo-likelihood by exchange" },
-      h("header", {}, h("h3", {}, "Three ways to choose"), h("span", { class: "gv-count" }, "PLL of the training rows, nats per row")), this.holder, this.table);
+      h("header", {}, h("h3", {}, "Three ways to choose"), h("span", { class: "gv-count" }, "training PLL, nats per row")), this.holder, this.table);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     canvas.setAttribute("role", "img");
@@ -117,12 +117,12 @@ class PruneCurves {
       const waits = track.trouble || (track.ready === 0 ? "learning…" : "–");
       const texts = !record ? [waits, "–", "–", "–"] : [
         format(record.after).replace("-", "−"),
-        `${format(record.best).replace("-", "−")} (step ${record.sum.bestStep})`,
-        record.sum.tries ? acceptance(record.sum.accepted, record.sum.tries) : track.heuristic === "greedy" ? "draws nothing" : "–",
+        `${format(record.best).replace("-", "−")} (${record.sum.bestStep})`,
+        record.sum.tries ? acceptance(record.sum.accepted, record.sum.tries) : "–",
         record.sum.tries ? `${integer(record.sum.fallbacks)} of ${integer(record.sum.exchanges)}` : "–",
       ];
       cells.forEach((cell, k) => { cell.textContent = texts[k]; });
-      cells[2].title = record?.sum.tries ? `${integer(record.sum.accepted)} of ${plural(record.sum.tries, "drawn subset")} up to here` : "";
+      cells[2].title = record?.sum.tries ? `${integer(record.sum.accepted)} of ${plural(record.sum.tries, "drawn subset")} up to here` : "Draws nothing";
       cells[3].classList.toggle("gv-prune-warned", Boolean(record?.sum.fallbacks));
     }
     this.surface.canvas.setAttribute("aria-label", this.cells.map(({ track, cells }) => `${track.name}: ${cells[0].textContent}, best ${cells[1].textContent}, accepted ${cells[2].textContent}`).join("; "));
