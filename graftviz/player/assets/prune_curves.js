@@ -74,7 +74,8 @@ class PruneCurves {
     context.textBaseline = "alphabetic";
     const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((step) => this.steps / step <= 11) || 2000;
     for (let t = 1; t <= this.steps; t++) {
-      if (t === 1 || t % every === 0) context.fillText(t === 1 ? "start" : String(t), x(t), plot.bottom + 14 * type);
+      const hasRoom = t % every === 0 && x(t) - x(1) > 32 * type;
+      if (t === 1 || hasRoom) context.fillText(t === 1 ? "start" : String(t), x(t), plot.bottom + 14 * type);
     }
     context.textAlign = "right";
     context.fillText("step", plot.right, plot.bottom + 28 * type);
