@@ -100,7 +100,7 @@ def test_a_link_that_makes_no_sense_costs_a_sentence(query: dict[str, str], told
 
 
 def test_a_bound_no_edge_meets_is_said_and_leaves_the_page_alive() -> None:
-    app = open_page(data="survey", complexity="circuit-size", bound="50")
+    app = open_page(data="random-30", complexity="circuit-size", bound="50")
     run = shown(app)["run"]
     assert len(run["steps"]) == 1
     assert "No edge meets the bound" in run["stop"]
