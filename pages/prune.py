@@ -29,8 +29,8 @@ with st.sidebar:
     show_pruning_choices(state, is_ready=engine.ready.is_set())
 words, reading = st.columns([5, 1], vertical_alignment="center", gap="small")
 words.markdown(
-    "**M edges, no more, no fewer.** The k that contribute least leave, the k that gain most "
-    "enter; all parameters share K values."
+    "**M edges, always.** The k weakest leave, the k most promising enter; parameters share K "
+    "values."
 )
 with reading:
     show_pruning_help()

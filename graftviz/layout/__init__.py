@@ -1,4 +1,4 @@
-"""Where to draw the nodes: a layout for a known graph, and one for a graph that grows.
+"""Where to draw the nodes: layouts for a known graph, a few nodes, and a graph that grows.
 
 Coordinates are whole numbers 0 … 10000 in a fixed frame, y downwards.
 """
@@ -6,5 +6,6 @@ Coordinates are whole numbers 0 … 10000 in a fixed frame, y downwards.
 from graftviz.layout.growing import GrowingLayout
 from graftviz.layout.kept import layout_near
 from graftviz.layout.known import static_layout
+from graftviz.layout.ring import ring_layout
 
-__all__ = ["GrowingLayout", "layout_near", "static_layout"]
+__all__ = ["GrowingLayout", "layout_near", "ring_layout", "static_layout"]

@@ -137,6 +137,7 @@ class ForcedPruning(Learner):
         label="β (tying)",
         minimum=0.0,
         maximum=1000.0,
+        scale="log",
         advanced=True,
     )
     lam2: float | None = option(

@@ -6,9 +6,9 @@ class PruneCurves {
     this.holder = h("div", { class: "gv-chart gv-prune-curve" });
     this.rows = h("tbody");
     this.table = h("table", { class: "gv-prune-table" },
-      h("thead", {}, h("tr", {}, ["Who leaves", "PLL here", "best so far", "accepted", "fell back"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
+      h("thead", {}, h("tr", {}, ["who leaves", "PLL", "best (step)", "accepted", "fell back"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
     this.element = h("section", { class: "gv-card gv-prune-curves", "aria-label": "Pseudo-likelihood by exchange" },
-      h("header", {}, h("h3", {}, "Pseudo-likelihood of the training rows"), h("span", { class: "gv-count" }, "nats per row, higher is better")), this.holder, this.table);
+      h("header", {}, h("h3", {}, "Three ways to choose"), h("span", { class: "gv-count" }, "training PLL, nats per row")), this.holder, this.table);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     canvas.setAttribute("role", "img");
@@ -74,7 +74,8 @@ class PruneCurves {
     context.textBaseline = "alphabetic";
     const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((step) => this.steps / step <= 11) || 2000;
     for (let t = 1; t <= this.steps; t++) {
-      if (t === 1 || t % every === 0) context.fillText(t === 1 ? "start" : String(t), x(t), plot.bottom + 14 * type);
+      const hasRoom = t % every === 0 && x(t) - x(1) > 32 * type;
+      if (t === 1 || hasRoom) context.fillText(t === 1 ? "start" : String(t), x(t), plot.bottom + 14 * type);
     }
     context.textAlign = "right";
     context.fillText("step", plot.right, plot.bottom + 28 * type);
@@ -82,13 +83,19 @@ class PruneCurves {
 
   drawTrack(context, palette, track, x, y, isChosen) {
     const colour = racerColours(palette)[track.index];
-    context.beginPath();
-    track.records.forEach(({ t, after }) => (t === 1 ? context.moveTo(x(t), y(after)) : context.lineTo(x(t), y(after))));
-    context.lineWidth = isChosen ? 3.2 : 1.7;
     context.lineJoin = "round";
     context.setLineDash(RACER_DASHES[track.index]);
-    context.strokeStyle = css(colour, isChosen ? 1 : 0.75);
-    context.stroke();
+    // What is still to come is there already, but pale.
+    for (const [until, alpha] of [[track.ready, 0.28], [this.app.shown, isChosen ? 1 : 0.8]]) {
+      context.beginPath();
+      for (const { t, after } of track.records.slice(0, until)) {
+        if (t === 1) context.moveTo(x(t), y(after));
+        else context.lineTo(x(t), y(after));
+      }
+      context.lineWidth = isChosen ? 3.2 : 1.8;
+      context.strokeStyle = css(colour, alpha);
+      context.stroke();
+    }
     context.setLineDash([]);
     const shown = track.at(Math.min(this.app.shown, track.ready));
     if (!shown) return;
@@ -111,12 +118,12 @@ class PruneCurves {
       const waits = track.trouble || (track.ready === 0 ? "learning…" : "–");
       const texts = !record ? [waits, "–", "–", "–"] : [
         format(record.after).replace("-", "−"),
-        `${format(record.best).replace("-", "−")} (step ${record.sum.bestStep})`,
-        record.sum.tries ? acceptance(record.sum.accepted, record.sum.tries) : "draws nothing",
+        `${format(record.best).replace("-", "−")} (${record.sum.bestStep})`,
+        record.sum.tries ? acceptance(record.sum.accepted, record.sum.tries) : "–",
         record.sum.tries ? `${integer(record.sum.fallbacks)} of ${integer(record.sum.exchanges)}` : "–",
       ];
       cells.forEach((cell, k) => { cell.textContent = texts[k]; });
-      cells[2].title = record?.sum.tries ? `${integer(record.sum.accepted)} of ${plural(record.sum.tries, "drawn subset")} up to here` : "";
+      cells[2].title = record?.sum.tries ? `${integer(record.sum.accepted)} of ${plural(record.sum.tries, "drawn subset")} up to here` : "Draws nothing";
       cells[3].classList.toggle("gv-prune-warned", Boolean(record?.sum.fallbacks));
     }
     this.surface.canvas.setAttribute("aria-label", this.cells.map(({ track, cells }) => `${track.name}: ${cells[0].textContent}, best ${cells[1].textContent}, accepted ${cells[2].textContent}`).join("; "));

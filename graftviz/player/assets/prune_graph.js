@@ -36,6 +36,8 @@ class PruneGraph {
     const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
     const places = all.header.positions;
     const [[x0, x1], [y0, y1]] = [range(places.map((p) => p[0])), range(places.map((p) => p[1]))];
+    this.surface.context.font = `500 12.5px ${this.app.palette.font}`;
+    this.longest = Math.max(...all.header.names.map((name) => this.surface.context.measureText(shorten(name, 16)).width));
     this.box = { x: x0, y: y0, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
   }
 
@@ -43,7 +45,7 @@ class PruneGraph {
   places() {
     const { width, height } = this.surface;
     const { header, n } = this.app.all;
-    const [across, down] = [n <= PRUNE_NAMED ? 52 : 18, 20];
+    const [across, down] = n <= PRUNE_NAMED ? [Math.min(this.longest * this.app.type + 14, width * 0.24), 30] : [18, 18];
     let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
     // Maps and grids keep their shape within reason.
     const stretch = header.given ? 1.2 : 2.2;
@@ -162,9 +164,11 @@ class PruneGraph {
     for (const i of named) {
       const text = shorten(app.all.name(i), 16);
       const half = context.measureText(text).width / 2;
-      const x = clamp(at[i][0], half + 3, surface.width - half - 3);
-      const below = at[i][1] + base * 1.3 + size * 0.72;
-      const y = below + size / 2 < surface.height ? below : at[i][1] - base * 1.3 - size * 0.72;
+      // Away from the middle, where the edges are.
+      const [dx, dy] = [at[i][0] - surface.width / 2, at[i][1] - surface.height / 2];
+      const far = Math.hypot(dx / surface.width, dy / surface.height) || 1;
+      const x = clamp(at[i][0] + (dx / surface.width / far) * (base * 1.3 + half + 3), half + 3, surface.width - half - 3);
+      const y = clamp(at[i][1] + (dy / surface.height / far) * (base * 1.3 + size * 0.72), size / 2, surface.height - size / 2);
       if (i !== this.hover && taken.some((box) => Math.abs(box.x - x) < box.half + half + 2 && Math.abs(box.y - y) < size)) continue;
       taken.push({ x, y, half });
       context.strokeStyle = css(palette.background, 0.9);

@@ -1,5 +1,7 @@
 // What every edge contributes, least first: the k that leave, and beside them the k that enter.
 
+const PRUNE_LISTED = 3; // pairs that are named of those that leave or enter
+
 class PruneRanking {
   constructor(app) {
     this.app = app;
@@ -112,11 +114,11 @@ class PruneRanking {
     const { log, shown, all } = app;
     const record = log.at(shown);
     const isExchange = record?.kind === "exchange";
-    const list = (pairs, worth) => pairs.slice(0, 5).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
-      + (pairs.length > 5 ? ` · and ${pairs.length - 5} more` : "");
+    const list = (pairs, worth) => pairs.slice(0, PRUNE_LISTED).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
+      + (pairs.length > PRUNE_LISTED ? ` · and ${pairs.length - PRUNE_LISTED} more` : "");
     const hover = app.pointed ? `${all.pair(...app.pointed)}: ${format(app.pointedWorth)}` : "";
     this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row, after the fit of the start" : "nats per row");
-    this.out.textContent = isExchange ? `✗ out: ${list(record.removed, record.contributions) || "none"}` : "";
+    this.out.textContent = isExchange ? `× out: ${list(record.removed, record.contributions) || "none"}` : "";
     this.into.textContent = isExchange ? `+ in: ${list(record.added, record.gains) || "none"}` : "";
     this.surface.canvas.setAttribute("aria-label", isExchange
       ? `${plural(record.rank.length, "edge")} by contribution. Out: ${list(record.removed, record.contributions)}. In: ${list(record.added, record.gains)}.`

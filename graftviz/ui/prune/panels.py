@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import streamlit as st
 
 from graftviz.datasets import dataset_title
@@ -16,9 +14,9 @@ from graftviz.ui.prune.state import EDGES_PER_EXCHANGE, PruneState
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
 
-# The same as another option, or not about the picture.
-_LEFT_OUT = ("max_edges",)
-_IN_FRONT = ("edges", "exchange", "heuristic", "clusters", "exchanges", "beta")
+_FIRST = ("edges", "exchange", "heuristic", "clusters")
+_THEN = ("beta", "exchanges")
+_LEFT_OUT = ("max_edges",)  # the same as edges
 
 
 def show_pruned_data(state: PruneState) -> None:
@@ -39,27 +37,30 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
         format_func=lambda name: "Your own data…" if name == UPLOAD else dataset_title(name),
         on_change=lambda: state.choose_data(st.session_state[key]),
     )
-    show_options(
-        [*_specs(), SEED],
-        {**state.options(), SEED.name: state.settings.seed},
-        state.choose,
-        prefix="prune.option",
-        automatic=state.automatic() if is_ready else {},
-    )
+    automatic = state.automatic() if is_ready else {}
+    for group in _groups():
+        show_options(
+            group,
+            {**state.options(), SEED.name: state.settings.seed},
+            state.choose,
+            prefix="prune.option",
+            automatic=automatic,
+        )
 
 
-def _specs() -> list[OptionSpec]:
-    """Return the learner's options as the page shows them: the six of a lesson first."""
+def _groups() -> tuple[list[OptionSpec], list[OptionSpec]]:
+    """Return the options as the page shows them: what a lesson asks for first."""
     specs = {spec.name: spec for spec in option_specs(ForcedPruning)}
     few = f"one in {EDGES_PER_EXCHANGE} edges, at most 5"
-    specs["exchange"] = dataclasses.replace(specs["exchange"], none_means=few)
-    front = [dataclasses.replace(specs[name], advanced=False) for name in _IN_FRONT]
+    specs["exchange"] = specs["exchange"]._replace(none_means=few)
+    first = [specs[name] for name in _FIRST]
+    then = [specs[name]._replace(advanced=False) for name in _THEN]
     rest = [
-        dataclasses.replace(spec, advanced=True)
+        spec._replace(advanced=True)
         for name, spec in specs.items()
-        if name not in (*_IN_FRONT, *_LEFT_OUT)
+        if name not in (*_FIRST, *_THEN, *_LEFT_OUT)
     ]
-    return [*front, *rest]
+    return first, [*then, SEED, *rest]
 
 
 def show_pruning_messages(state: PruneState) -> None:

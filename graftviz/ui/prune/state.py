@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.layout import ring_layout
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import EXCHANGE, ForcedPruning
 from graftviz.options import option_specs
@@ -37,6 +38,7 @@ from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, p
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 EDGES_PER_EXCHANGE = 10  # a tenth of the edges is exchanged at a time, where that is not chosen
+MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 KEPT_RUNS = 12
 FIRST_CREDIT = 200  # steps of every run computed before anybody presses play
 _OF_OTHER_PAGES = ("learner", "branch", "compare")
@@ -307,4 +309,6 @@ class PruneState:
 def _groundwork(material: Material) -> tuple[np.ndarray, np.ndarray]:
     """Return the Chow–Liu tree and the places of the variables; they do not depend on options."""
     tree = learn(material.train, ChowLiu()).model.edges
+    if material.positions is None and 0 < material.train.n_variables <= MOST_ON_A_RING:
+        return tree, ring_layout(material.train.n_variables, tree)
     return tree, common_places(material.train, material.positions, material.truth)

@@ -1,0 +1,156 @@
+"""The Prune page in a real browser: exchanges play, are scrubbed through and linked to."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+from graftviz.datasets import load_dataset
+from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.runs import Run
+from graftviz.ui.material import prepare
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+QUICK = "prune?exchanges=4&exchange=2"
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def prune(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page with a query and wait until it shows a run."""
+
+    def open_prune(query: str = QUICK, **page_options: Any) -> Any:
+        page = open_page(**page_options)
+        page.goto(address + query)
+        page.locator(".gv-prune-body:not([hidden])").wait_for(timeout=COMPILING)
+        return page
+
+    yield open_prune
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[Any]:
+    """The steps of the run that the page shows."""
+    table = prepare(load_dataset("survey"), 0).train
+    run = Run(table, ForcedPruning(exchanges=4, exchange=2), seed=0)
+    while run.advance():
+        pass
+    return list(run.steps)
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 30) -> Any:
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator(".gv-prune").inner_text()
+        page.wait_for_timeout(40)
+    return value
+
+
+def position(page: Any) -> str:
+    return str(page.locator(".gv-position").inner_text())
+
+
+def at_step(page: Any, t: int) -> Callable[[], bool]:
+    return lambda: position(page).startswith(f"step {t} of")
+
+
+def search(page: Any) -> str:
+    return str(page.evaluate("location.search"))
+
+
+def marked(page: Any, what: str) -> set[tuple[int, ...]]:
+    """Return the pairs that are drawn as leaving or arriving."""
+    text = page.locator(".gv-prune-stage canvas").get_attribute(f"data-{what}")
+    return {tuple(int(i) for i in pair.split(",")) for pair in text.split()}
+
+
+def pairs(edges: Any) -> set[tuple[int, ...]]:
+    return {tuple(sorted(edge)) for edge in edges.tolist()}
+
+
+def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any]) -> None:
+    page = prune()
+    eventually(page, lambda: f"step {len(steps)} of {len(steps)}" in position(page), 60)
+    eventually(page, lambda: "finished" in position(page))
+    told = page.locator(".gv-prune-words").inner_text()
+    assert "All 4 exchanges that were allowed have been made." in told
+    rows = page.locator(".gv-prune-table tbody tr")
+    assert rows.count() == 3
+    eventually(page, lambda: "%" in rows.nth(2).inner_text())
+    assert "greedy" in page.locator(".gv-prune-table .gv-chosen").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_steps_mark_what_leaves_and_what_arrives(prune: Any, steps: list[Any]) -> None:
+    page = prune(f"{QUICK}&step=3")
+    eventually(page, at_step(page, 3))
+    exchange = steps[2].exchange
+    assert marked(page, "leaving") == pairs(exchange.removed)
+    assert marked(page, "arriving") == pairs(exchange.added)
+    assert "2 edges out, 2 in" in page.locator(".gv-prune-head h2").inner_text()
+    page.keyboard.press("ArrowLeft")
+    eventually(page, at_step(page, 2))
+    assert marked(page, "arriving") == pairs(steps[1].exchange.added)
+    page.keyboard.press("Home")
+    eventually(page, at_step(page, 0))
+    assert marked(page, "leaving") == marked(page, "arriving") == set()
+    assert position(page).split("\n")[1].startswith("10 edges")
+    box = page.locator(".gv-prune .gv-track").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 9, box["y"] + box["height"] / 2)
+    eventually(page, lambda: re.match(r"step [45] of", position(page)))
+
+
+def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: Any) -> None:
+    page = prune(f"{QUICK}&step=2")
+    eventually(page, at_step(page, 2))
+    page.locator(".gv-prune-table").get_by_role("button", name="MCMC").click()
+    eventually(page, lambda: "heuristic=mcmc" in search(page))
+    eventually(page, lambda: "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text())
+    words = page.locator(".gv-prune-words .gv-sentence")
+    eventually(page, lambda: "swaps ended" in words.inner_text())
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: "step=3" in search(page))
+    gone, told = marked(page, "leaving"), words.inner_text()
+    again = prune(f"prune{search(page)}")
+    eventually(again, at_step(again, 3))
+    assert marked(again, "leaving") == gone
+    assert again.locator(".gv-prune-words .gv-sentence").inner_text() == told
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_it_all_and_reduced_motion_plays_nothing(prune: Any, dark: bool) -> None:
+    page = prune(width=390, height=844, dark=dark, reduced_motion=True)
+    page.wait_for_timeout(1200)
+    assert at_step(page, 0)()
+    page.keyboard.press("ArrowRight")
+    eventually(page, at_step(page, 1))
+    assert "Chow–Liu tree" in page.locator(".gv-prune-words").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    card = page.locator(".gv-prune-curves")
+    assert card.evaluate("card => card.scrollWidth <= card.clientWidth")
+    eventually(page, lambda: "Start" in page.locator(".gv-prune .gv-live").inner_text())
+
+
+def test_a_sampler_that_fell_back_says_so(prune: Any) -> None:
+    page = prune(f"{QUICK}&heuristic=rejection&tries=1&step=2")
+    eventually(page, at_step(page, 2))
+    eventually(page, lambda: "Fell back" in page.locator(".gv-prune-fallback").inner_text())
+    row = page.locator(".gv-prune-table tr", has_text="rejection")
+    assert row.inner_text().endswith("0 of 1\t1 of 1")

@@ -1,0 +1,129 @@
+"""The Prune page without a browser: it opens, follows its controls, and refuses in sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from graftviz.ui.feeding import Mailbox
+from graftviz.ui.prune.live import prune_message
+from graftviz.ui.prune.recording import HEURISTICS
+from graftviz.ui.session_run import EVERYTHING
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
+
+
+def open_page(**query: str) -> AppTest:
+    """Return the page once its engine is compiled."""
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.switch_page("pages/prune.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") and time.monotonic() < give_up:
+        app.run()
+    assert not app.exception
+    return app
+
+
+def state_of(app: AppTest) -> Any:
+    return app.session_state["prune"]
+
+
+def sentences(app: AppTest) -> str:
+    """Return what the page complains about, as it is read on the screen."""
+    told = "\n".join(element.value for element in (*app.error, *app.warning))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
+
+
+def query_of(app: AppTest) -> dict[str, str]:
+    pairs = dict(app.query_params).items()
+    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
+
+
+def test_it_opens_with_three_runs_of_the_same_start() -> None:
+    app = open_page(exchanges="3")
+    assert sentences(app) == ""
+    assert query_of(app) == {"exchanges": "3"}
+    assert len(app.get("bidi_component")) == 2
+    state = state_of(app)
+    for run in state.runs.values():
+        assert run.wait(EVERYTHING, 60)
+    message = json.loads(prune_message(state, Mailbox()))
+    assert [run["heuristic"] for run in message["header"]["runs"]] == list(HEURISTICS)
+    starts = [feed["feed"]["records"][0] for feed in message["feeds"]]
+    assert all(start["added"] == starts[0]["added"] for start in starts)
+    assert all(feed["feed"]["outcome"] for feed in message["feeds"])
+
+
+def test_options_make_other_runs_and_a_link_gives_them_back() -> None:
+    app = open_page(exchanges="1")
+    token = state_of(app).token
+    app.number_input("prune.option.exchange").set_value(3).run()
+    app.selectbox("prune.option.heuristic").set_value("mcmc").run()
+    app.number_input("prune.option.seed").set_value(7).run()
+    assert not app.exception
+    assert state_of(app).token != token
+    wanted = {"exchange": "3", "exchanges": "1", "heuristic": "mcmc", "seed": "7"}
+    assert query_of(app) == wanted
+    again = open_page(**wanted, step="1")
+    assert state_of(again).options() == state_of(app).options()
+    assert state_of(again).settings.step == 1
+    assert sentences(again) == ""
+
+
+def test_the_rule_in_the_picture_starts_nothing_anew() -> None:
+    app = open_page(exchanges="1")
+    token = state_of(app).token
+    app.selectbox("prune.option.heuristic").set_value("rejection").run()
+    assert (state_of(app).token, state_of(app).heuristic) == (token, "rejection")
+
+
+def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
+    app = open_page(exchanges="1")
+    runs = state_of(app).runs
+    app.number_input("prune.option.exchange").set_value(50).run()
+    assert "only 20" in sentences(app)
+    assert "The picture below is the one from before." in sentences(app)
+    assert state_of(app).runs is runs
+    app.number_input("prune.option.exchange").set_value(None).run()
+    app.number_input("prune.option.clusters").set_value(100_000).run()
+    assert "at most" in sentences(app)
+    assert "clusters" in sentences(app)
+    assert state_of(app).runs is runs
+    app.number_input("prune.option.clusters").set_value(None).run()
+    assert sentences(app) == ""
+    assert query_of(app) == {"exchanges": "1"}
+
+
+def test_a_bad_link_costs_a_sentence_for_each_thing_in_it() -> None:
+    app = open_page(
+        exchanges="1", data="atlantis", heuristic="guess", beta="-3", branch="2:alpha=1", huh="1"
+    )
+    told = sentences(app)
+    for word in ("atlantis", "heuristic", "beta", "'branch'", "'huh'"):
+        assert word in told, word
+    assert query_of(app) == {"exchanges": "1"}
+    assert state_of(app).runs
+
+
+def test_data_may_be_brought_and_wrong_files_are_told_about() -> None:
+    app = open_page(data="upload", exchanges="1")
+    assert not state_of(app).runs
+    app.file_uploader[0].upload("empty.csv", b"a,b\n").run()
+    assert not app.exception
+    assert len(app.error) == 1
+    rows = b"a,b,c\n" + b"0,0,1\n1,1,0\n1,1,1\n0,1,0\n" * 20
+    app.file_uploader[0].upload("three.csv", rows).run()
+    assert not app.exception
+    assert sentences(app) == ""
+    assert "fingerprint" in query_of(app)
+    runs = state_of(app).runs.values()
+    assert all(run.wait(EVERYTHING, 60) and not run.failure for run in runs)

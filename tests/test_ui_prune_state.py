@@ -1,0 +1,165 @@
+"""What the Prune page has in hand: its records, its ring, its links, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from graftviz.datasets import DataSet
+from graftviz.fitting.structure_fit import rows_of
+from graftviz.layout import ring_layout
+from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.player import prune_records
+from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
+from graftviz.runs import Run
+from graftviz.table import DiscreteTable
+from graftviz.ui import feeding
+from graftviz.ui.material import Material, prepare
+from graftviz.ui.own_links import REMEMBERED_LINKS, OwnLinks
+from graftviz.ui.prune.recording import HEURISTICS
+from graftviz.ui.prune.state import PruneState
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import EVERYTHING, to_json
+
+
+@pytest.fixture(scope="module")
+def table() -> DiscreteTable:
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, size=(300, 7))
+    for i in range(1, 7):
+        copied = rng.random(300) < 0.6
+        codes[copied, i] = codes[copied, i - 1]
+    return DiscreteTable.from_codes(codes)
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Scheduler:
+    return Scheduler()
+
+
+def material_of(table: DiscreteTable, key: str = "first") -> Material:
+    return prepare(DataSet(key, "Some rows", table, None, None, ""), 0)
+
+
+@pytest.fixture
+def state(table: DiscreteTable, scheduler: Scheduler) -> PruneState:
+    return PruneState(("first", "second"), lambda key, _: material_of(table, key), scheduler)
+
+
+def finished(table: DiscreteTable, **options: object) -> Run:
+    run = Run(table, ForcedPruning(edges=9, exchange=2, clusters=4, **options), seed=1)
+    while run.advance():
+        pass
+    return run
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_records_rank_all_edges_and_tell_who_left(table: DiscreteTable, heuristic: str) -> None:
+    run = finished(table, heuristic=heuristic, exchanges=4)
+    rows = rows_of(table)
+    present: set[tuple[int, int]] = set()
+    for t, step in enumerate(run.steps, start=1):
+        record = json.loads(to_json(prune_record(run, t, rows)))
+        if record["kind"] == "exchange":
+            worth = {(i, j): value for i, j, value in record["rank"]}
+            assert set(worth) == present
+            assert list(worth.values()) == sorted(worth.values())
+            left = [worth[i, j] for i, j in record["removed"]]
+            np.testing.assert_allclose(left, record["contributions"], rtol=1e-3, atol=2e-6)
+            if heuristic == "greedy":
+                assert left == list(worth.values())[: len(left)]
+        else:
+            assert record["rank"] == []
+        present -= {(i, j) for i, j in record["removed"]}
+        present |= {(i, j) for i, j in record["added"]}
+        assert len(present) == record["edges"] == 9
+        assert record["values"] == sorted(record["values"])
+        assert sum(record["sizes"]) == record["parameters"] == len(record["which"])
+        assert record["which"] == sorted(record["which"])  # clusters on a line are intervals
+        assert record["best"] >= record["after"]
+        assert step.exchange is not None
+    assert prune_head(run, "x")["before"] == pytest.approx(run.steps[0].exchange.before, rel=1e-6)
+    outcome = prune_outcome(run)
+    assert outcome["steps"] == len(run.steps)
+    assert outcome["stop_reason"]
+
+
+def test_of_very_many_parameters_evenly_chosen_ones_are_ticks(
+    table: DiscreteTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prune_records, "MOST_TICKS", 5)
+    run = finished(table, exchanges=0)
+    record = prune_records.prune_record(run, 1, rows_of(table))
+    values = run.steps[0].exchange.values
+    assert record["parameters"] == len(values) > 5 == len(record["values"])
+    assert record["values"][0] == pytest.approx(values.min(), rel=1e-6)
+    assert record["values"][-1] == pytest.approx(values.max(), rel=1e-6)
+    assert sum(record["sizes"]) == record["parameters"]
+
+
+def test_a_ring_follows_the_tree_and_holds_parts_that_hang_apart() -> None:
+    places = ring_layout(6, np.array([[0, 3], [3, 1], [4, 5]]))
+    assert len(np.unique(places, axis=0)) == 6
+    radius = np.hypot(*(places - 5000.0).T)
+    np.testing.assert_allclose(radius, 5000, atol=1)
+    sides = {(i, j): np.hypot(*(places[i] - places[j])) for i in range(6) for j in range(i)}
+    shortest = min(sides.values())
+    for pair in ((3, 0), (3, 1), (5, 4)):
+        assert sides[pair] == pytest.approx(shortest, abs=2)
+    assert ring_layout(1, np.zeros((0, 2), dtype=int)).shape == (1, 2)
+
+
+def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) -> None:
+    assert state.refresh()
+    assert list(state.runs) == list(HEURISTICS)
+    assert all(run.wait(EVERYTHING, 60) for run in state.runs.values())
+    told = json.loads(feeding.everything_so_far(state.runs.values()))
+    starts = [feed["feed"]["records"][0] for feed in told]
+    assert starts[0] == starts[1] == starts[2]
+    runs = dict(state.runs)
+    state.choose("heuristic", "mcmc")
+    assert not state.refresh()
+    assert state.link() == {"heuristic": "mcmc"}
+    state.choose("clusters", 3)
+    assert state.refresh()
+    state.choose("clusters", None)
+    assert state.refresh()
+    assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # nothing is learned twice
+
+
+def test_refused_options_leave_the_runs_alone(state: PruneState) -> None:
+    state.refresh()
+    runs, token = state.runs, state.token
+    for name, value in (("edges", 3), ("edges", 99), ("exchange", 50), ("clusters", 10**5)):
+        state.choose(name, value)
+        assert not state.refresh()
+        assert state.problem.endswith(".")
+        assert (state.runs, state.token) == (runs, token)
+        assert state.automatic() == {} or name != "edges"
+        state.choose(name, None)
+    assert not state.refresh()
+    assert state.problem == ""
+
+
+def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: PruneState) -> None:
+    state.choose("exchanges", 2)
+    state.refresh()
+    run = state.runs["greedy"]
+    assert run.wait(EVERYTHING, 60)
+    told = json.loads(feeding.what_was_asked(state.runs.values(), [[run.token, 2, 1]]))
+    assert [record["t"] for record in told[0]["feed"]["records"]] == [2]
+    for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):
+        assert json.loads(feeding.what_was_asked(state.runs.values(), wants)) == []
+    assert feeding.whole_number(float("nan"), 3) == feeding.whole_number("5", 3) == 3
+
+
+def test_own_links_are_known_whatever_the_place_and_the_oldest_are_forgotten() -> None:
+    links = OwnLinks(("step",))
+    links.add({"data": "a", "step": "3"})
+    assert {"data": "a"} in links
+    assert {"data": "b"} not in links
+    for k in range(REMEMBERED_LINKS):
+        links.add({"data": str(k)})
+    assert {"data": "a", "step": "3"} not in links
