@@ -357,7 +357,7 @@ def _bounded_inference(size: _Size, learner: Any, cache_bytes: int, notes: list[
     marginals = edges * size.n * entries * states * _PAIR_MARGINAL
     return [
         *_every_pair(size, learner, cache_bytes, notes),
-        Part("gradients", 16.0 * size.n**2, marginals),
+        Part("gradients", 50.0 * size.n**2, marginals),
         Part("cliques", 8 * entries * (3 + states), edges * edges * states**2 * _CLIQUE_FIT),
         Part("record of the steps", 8 * edges * (edges * size.cells / 2 + size.n * states), 0.0),
     ]

@@ -91,6 +91,15 @@ def test_a_link_to_forced_pruning_shows_exchanges() -> None:
     assert "contributed least" in feed["records"][1]["words"]
 
 
+def test_a_link_to_bounded_inference_shows_its_bound() -> None:
+    app = open_app(data="karate", learner="bounded-inference", bound="2")
+    assert sentences(app) == ""
+    feed = finished(app)
+    known = [record["complexity"] for record in feed["records"]]
+    assert all(one["value"] <= one["bound"] == 2 for one in known)
+    assert "keep the treewidth at or below 2" in feed["records"][1]["words"]
+
+
 def test_it_opens_on_a_sample_with_known_truth() -> None:
     app = open_app()
     assert sentences(app) == ""

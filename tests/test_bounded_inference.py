@@ -11,7 +11,7 @@ import naive_bounded
 import networkx as nx
 import numpy as np
 import pytest
-from learner_cases import drain, mixed_table, scale_free_table
+from learner_cases import drain, fingerprint, mixed_table, scale_free_table
 
 from graftviz.complexity import junction_tree_of
 from graftviz.counts import PairCounts
@@ -28,7 +28,7 @@ from graftviz.narrative import outcome_words, step_words, why_not
 from graftviz.runs import Run, learn
 from graftviz.search.feasibility import is_too_dense, keeps_width
 from graftviz.search.pair_gradients import independent_gradients, update_gradients
-from graftviz.table import DiscreteTable
+from graftviz.table import DiscreteTable, open_table, read_table
 
 MEASURES = {
     "treewidth": 2.0,
@@ -289,6 +289,8 @@ def test_bounds_that_allow_nothing_cost_a_sentence():
         next(BoundedInference(complexity="circuit-size", bound=5).steps(table))
     with pytest.raises(InputError, match="bound"):
         BoundedInference(bound=-1.0)
+    with pytest.raises(InputError, match="makes no error to bound"):
+        BoundedInference(complexity="approximation-error", inference="exact").check(table)
     nothing = drain(table, BoundedInference(bound=0))
     assert nothing.steps == []
     assert nothing.outcome.stop_reason.startswith("Treewidth 0 means no edge at all")
@@ -312,6 +314,16 @@ def test_a_run_goes_on_under_another_bound():
     assert grown.edges == table.n_variables
     assert grown.complexity.bound == 2
     assert grown.kkt_residual < 1e-6
+
+
+def test_rows_that_stay_in_their_file_are_enough(tmp_path):
+    rows = np.stack(small_table().codes, axis=1)
+    lines = [",".join("abcdef"), *(",".join(map(str, row)) for row in rows.tolist())]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines))
+    learner = BoundedInference(bound=2)
+    whole, chunked = read_table(path), open_table(path, chunk_rows=50)
+    assert fingerprint(drain(chunked, learner)) == fingerprint(drain(whole, learner))
 
 
 def test_steps_pairs_and_results_are_told():

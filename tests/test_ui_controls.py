@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from graftviz.learners.bounded_inference import MEASURES
 from graftviz.learners.settings import OBJECTIVES, PRESETS, SCORES
 from graftviz.options import option, option_specs
 from graftviz.ui.controls import AUTO, help_text, round_steps, slider_step, widget_for
@@ -173,7 +174,11 @@ def test_an_automatic_position_shows_what_it_comes_to_and_can_be_returned_to() -
 
 
 def test_choices_between_methods_say_when_to_use_which() -> None:
-    for name, choices in (("score", SCORES), ("objective", OBJECTIVES), ("preset", PRESETS)):
+    told = (
+        *(("score", SCORES), ("objective", OBJECTIVES), ("preset", PRESETS)),
+        ("complexity", MEASURES),
+    )
+    for name, choices in told:
         assert set(WHEN_TO_USE[name]) == set(choices)
         assert all(20 < len(line) < 75 for line in WHEN_TO_USE[name].values())
     app = AppTest.from_string(PAGE).run()

@@ -192,6 +192,7 @@ class LikelihoodFit:
                 self.tables,
                 begin,
                 end,
+                self.edges,
                 self.targets.offsets,
                 (self.node_weights, self.targets.nodes),
                 self.edge_offsets,

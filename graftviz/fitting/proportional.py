@@ -21,7 +21,9 @@ _HALVINGS = 40
 
 
 @njit(cache=True, nogil=True)
-def fit_round(tables, begin, end, node_offsets, nodes, edge_offsets, edges, lam2, marginal, factor):
+def fit_round(
+    tables, begin, end, pairs, node_offsets, nodes, edge_offsets, edges, lam2, marginal, factor
+):
     """Go one way through a component, fitting every group once.
 
     Parameters
@@ -30,6 +32,8 @@ def fit_round(tables, begin, end, node_offsets, nodes, edge_offsets, edges, lam2
         The first clique of the way must be exact; then every one is when it is fitted.
     begin, end : int
         The way: this part of `tables.tour`.
+    pairs : int64 array, shape (m, 2)
+        The variables of every edge.
     node_offsets, edge_offsets : int64 arrays
         Where the groups lie in the arrays below.
     nodes, edges : pairs of float64 arrays (weights, targets)
@@ -67,6 +71,13 @@ def fit_round(tables, begin, end, node_offsets, nodes, edge_offsets, edges, lam2
             size = edge_offsets[e + 1] - first
             edge_marginal(tables, start, e, marginal)
             weights = edge_weights[first : first + size]
+            if lam2 > 0.0:
+                i, j = pairs[e, 0], pairs[e, 1]
+                _centre(
+                    weights,
+                    node_weights[node_offsets[i] : node_offsets[i + 1]],
+                    node_weights[node_offsets[j] : node_offsets[j + 1]],
+                )
             targets = edge_targets[first : first + size]
             violation = 0.0
             for c in range(size):
@@ -136,6 +147,29 @@ def _fit_node(tables, k, first, own, weights, targets, factor):
         for x in range(own):
             entries[at + x] *= factor[x]
     return np.sqrt(violation)
+
+
+@njit(cache=True, nogil=True)
+def _centre(weights, own, other):
+    """Move the row and column means of an edge's table to its nodes.
+
+    The model stays what it is, and the penalty falls; left to itself, the fit gets there slowly.
+    """
+    rows, columns = len(own), len(other)
+    for x in range(rows):
+        mean = 0.0
+        for y in range(columns):
+            mean += weights[x * columns + y] / columns
+        for y in range(columns):
+            weights[x * columns + y] -= mean
+        own[x] += mean
+    for y in range(columns):
+        mean = 0.0
+        for x in range(rows):
+            mean += weights[x * columns + y] / rows
+        for x in range(rows):
+            weights[x * columns + y] -= mean
+        other[y] += mean
 
 
 @njit(cache=True, nogil=True)

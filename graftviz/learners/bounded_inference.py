@@ -11,6 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.bounded_run import BoundedRun
 from graftviz.learners.budget import checked_budget
@@ -118,12 +119,13 @@ class BoundedInference(Learner):
         minimum=1,
         none_means="until no edge keeps the bound",
     )
-    inference: str = option(
-        "trbp",
+    inference: str | None = option(
+        None,
         "inference whose seconds or error are measured, and that gradients come from where exact "
         "inference is too large (trbp there, if exact is asked for)",
         label="Inference",
         choices=("exact", "bp", "trbp"),
+        none_means="that whose sweeps are bounded, else trbp",
         advanced=True,
     )
     lam2: float = option(
@@ -154,9 +156,20 @@ class BoundedInference(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        """Raise :class:`InputError` when table and options do not go together."""
         super().check(table)
         self.edge_budget(table.n_variables)
+        if self.complexity == "approximation-error" and self.inference == "exact":
+            raise InputError(
+                "Exact inference makes no error to bound: choose inference=bp or trbp with "
+                "complexity=approximation-error."
+            )
+
+    def resolved_inference(self) -> str:
+        """Return the inference that is measured, with what was left open filled in."""
+        if self.inference is not None:
+            return self.inference
+        return "bp" if self.complexity == "bp-sweeps" else "trbp"
 
     def edge_budget(self, n: int) -> int:
         """Return the largest number of edges allowed among n variables.

@@ -87,7 +87,7 @@ class BoundedRun:
         before, self.options = self.options, options
         if any(
             getattr(before, name) != getattr(options, name)
-            for name in ("pseudo_count", "lam2", "inference", "exact_limit")
+            for name in ("pseudo_count", "lam2", "inference", "complexity", "exact_limit")
         ):
             edges, elimination = self._model.edges, self._model.now.elimination
             with self.clock.work("fitting"):
@@ -187,7 +187,8 @@ class BoundedRun:
 
     def _new_model(self) -> BoundedModel:
         options, table = self.options, self._table
-        fallback = "trbp" if options.inference == "exact" else options.inference
+        named = options.resolved_inference()
+        fallback = "trbp" if named == "exact" else named
         wanted = ModelOptions(
             float(options.pseudo_count), float(options.lam2), fallback, int(options.exact_limit)
         )
@@ -201,13 +202,14 @@ class BoundedRun:
             operations = float(_OPERATIONS * self._table.cardinalities.sum())
             bound = operations if measure == "circuit-size" else _BOUNDS[measure]
         self._bound = float(bound)
-        by_exact = measure == "seconds" and options.inference == "exact"
+        inference = options.resolved_inference()
+        by_exact = measure == "seconds" and inference == "exact"
         needs_exact = options.lam2 > 0.0 or measure == "approximation-error" or by_exact
         if measure == "treewidth":
             return WidthChoice(self._bound, needs_exact)
         if measure == "circuit-size":
             return CircuitChoice(self._bound, needs_exact)
-        return MeasuredChoice(measure, self._bound, needs_exact, options.inference)
+        return MeasuredChoice(measure, self._bound, needs_exact, inference)
 
     def _grow(self) -> tuple[int, float]:
         """Add the best feasible pair; return it and its gradient norm, or -1."""
