@@ -63,7 +63,7 @@ def test_higher_likelihood_at_equal_cost(losses, held):
         other = [] if which == "path" else PATH
         verdict = judge(results(ours, PATH, other))
         assert verdict.held == held
-        assert f"of {len(losses)} models" in verdict.sentence
+        assert verdict.sentence.count(f"of {len(losses)} models") == 2
         with pytest.raises(NotMeasured):
             judge({})
 

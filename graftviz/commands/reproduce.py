@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale",
         choices=SCALES,
         default=SMALL,
-        help=f"{SMALL}: less than a minute; {PAPER}: the paper's sizes; {REHEARSAL}: tiny data, "
+        help=f"{SMALL}: a minute or two; {PAPER}: the paper's sizes; {REHEARSAL}: tiny data, "
         f"only to see that it works (default: {SMALL})",
     )
     parser.add_argument(

@@ -1,4 +1,8 @@
-"""The figures of the paper on bounded inference: likelihood against cost and error."""
+"""The figures of the paper on bounded inference: likelihood against cost and error.
+
+Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded inference
+complexity" (ICML workshop on inferning, 2013).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from graftviz.experiments.reproduction.bounded_runs import (
 from graftviz.experiments.reproduction.bounded_verdicts import (
     BOUNDED,
     PATH,
+    PENALISED,
     REFITTED,
     networks,
     points,
@@ -36,13 +41,19 @@ from graftviz.experiments.reproduction.experiment import (
 )
 from graftviz.figures.reproduction import Look
 from graftviz.figures.reproduction_localized import Chart, Series, series_figure
-from graftviz.figures.style import BLUE, ORANGE, VERMILION
+from graftviz.figures.style import BLUE, GREEN, ORANGE, VERMILION
 
-_PAPER = "Das Gupta, Srinivasan, Sharma and Greiner, “Bounded inference complexity”"
+_PAPER = "Bounded inference complexity"
 _NODES, _ROWS = 30, 500
-_NAMES = {BOUNDED: "bounded", PATH: "ℓ₁", REFITTED: "ℓ₁, fitted by likelihood"}
+_NAMES = {
+    BOUNDED: "bounded",
+    PENALISED: "bounded, ℓ₂ penalty",
+    PATH: "ℓ₁",
+    REFITTED: "ℓ₁, fitted by likelihood",
+}
 _LOOKS = {
     BOUNDED: Look(BLUE, "solid", "circle"),
+    PENALISED: Look(GREEN, "longdash", "triangle-up"),
     PATH: Look(VERMILION, "dash", "diamond"),
     REFITTED: Look(ORANGE, "dot", "square"),
 }
@@ -66,14 +77,17 @@ class Plan(NamedTuple):
     rows: int
     networks: int
     widths: tuple[int, ...]
+    penalised: tuple[int, ...]
     sweeps: tuple[int, ...]
     path: int
 
 
 PLANS: Mapping[str, Plan] = {
-    REHEARSAL: Plan(7, 80, 1, (1, 2, 3), (10, 30), 4),
-    SMALL: Plan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (10, 20, 40, 80), 12),
-    PAPER: Plan(_NODES, _ROWS, 5, tuple(range(1, 11)), (10, 15, 20, 30, 40, 60, 80, 120), 40),
+    REHEARSAL: Plan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
+    SMALL: Plan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
+    PAPER: Plan(
+        _NODES, _ROWS, 5, tuple(range(1, 11)), (1, 2, 3, 4), (10, 15, 20, 30, 40, 60, 80, 120), 40
+    ),
 }
 
 
@@ -101,6 +115,11 @@ class Frontier(Study):
         for k in range(plan.networks):
             network = Network(plan.nodes, plan.rows, plan.rows, seed * plan.networks + k)
             found += [BoundedPart(network, self.complexity, float(bound)) for bound in bounds]
+            if self.complexity == "treewidth":
+                found += [
+                    BoundedPart(network, self.complexity, float(bound), is_penalised=True)
+                    for bound in plan.penalised
+                ]
             found.append(PathPart(network, plan.path))
         return found
 
@@ -156,12 +175,17 @@ class Frontier(Study):
 def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
     """Return the statements about one loss and the cost of one method of inference."""
     seconds, operations = f"{method}_seconds", f"{method}_operations"
+    penalised = Claim(
+        "Not in the paper's experiments: so it does with the ℓ₂ penalty of its section 3.3.",
+        judged.better_at_equal_cost(PATH, loss, seconds, operations, ours=PENALISED),
+    )
     return (
         Claim(
             f"At the same inference cost, bounded inference learns models of a higher {word} than "
             "ℓ₁-regularised structure learning.",
             judged.better_at_equal_cost(PATH, loss, seconds, operations),
         ),
+        *((penalised,) if method == "exact" else ()),
         Claim(
             "Not in the paper: so it does where the graphs of ℓ₁ get the weights of maximum "
             "likelihood.",
@@ -179,9 +203,14 @@ _OPPONENT = (
     "couples the two estimates of an edge. Its graphs with the weights of maximum likelihood stand "
     "beside it, where exact fits are quick enough."
 )
+_PENALTY = (
+    "Without a penalty the learner adds edges until none keeps the bound, also those that only fit "
+    "the noise of 500 rows. The ℓ₂ penalty beside it is that of the prior N(0, 1), λ₂ = 1 / (2N)."
+)
 _COST = (
     "A pair that is no edge takes inference given each state of one variable: P(X_i, X_j) = "
-    "P(X_i) P(X_j | X_i). Times are processor time, warm, the median of three."
+    "P(X_i) P(X_j | X_i). Times are processor time, warm, the median of "
+    "five; operations, which no other program disturbs, are judged beside them."
 )
 _SWEEPS = (
     "R is the number of TRBP's sweeps, which the paper names as the estimate of its time: a bound "
@@ -191,7 +220,7 @@ _PERCENT = (
     "log Z depends on how weights are written; its error is told in percent of log Z less the mean "
     "score of all joint states, which does not."
 )
-_COSTS = {SMALL: "1 min", PAPER: "20 min"}
+_COSTS = {SMALL: "2 min", PAPER: "1 h"}
 
 
 def _experiment(number: int, complexity: str, loss: str, cost: str) -> Experiment:
@@ -205,7 +234,7 @@ def _experiment(number: int, complexity: str, loss: str, cost: str) -> Experimen
         place=f"{_PAPER}, figure {number} and section 4",
         study=Frontier(complexity, loss, cost),
         claims=_claims(loss, word, method),
-        notes=(_OPPONENT, _COST) if complexity == "treewidth" else (_OPPONENT, _COST, _SWEEPS),
+        notes=(_OPPONENT, _COST, _PENALTY if complexity == "treewidth" else _SWEEPS),
         cost=_COSTS,
     )
 

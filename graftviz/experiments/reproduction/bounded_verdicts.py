@@ -13,7 +13,7 @@ from graftviz.experiments.reproduction.experiment import NotMeasured, Results, V
 from graftviz.experiments.reproduction.verdicts import verdict
 
 Points = list[dict[str, Any]]
-BOUNDED, PATH, REFITTED = "bounded", "path", "refitted"
+BOUNDED, PENALISED, PATH, REFITTED = "bounded", "penalised", "path", "refitted"
 _WORDS = {PATH: "ℓ₁", REFITTED: "ℓ₁ fitted by likelihood"}
 _LEAST_COST = 1e-9  # below, an error is rounding
 _RISES = 0.5  # rank correlation
@@ -45,15 +45,19 @@ def points(results: Results, network: Network, which: str) -> Points:
 
     Parameters
     ----------
-    which : {"bounded", "path", "refitted"}
+    which : {"bounded", "penalised", "path", "refitted"}
     """
     found: Points = []
     for part, result in results.items():
-        if isinstance(part, BoundedPart) and which == BOUNDED and part.network == network:
-            found += result["points"]
-        if isinstance(part, PathPart) and which != BOUNDED and part.network == network:
-            found += result["points" if which == PATH else "refitted"]
+        if isinstance(part, BoundedPart) and part.network == network:
+            found += result["points"] if which == _kind(part) else []
+        if isinstance(part, PathPart) and part.network == network:
+            found += {PATH: result["points"], REFITTED: result["refitted"]}.get(which, [])
     return found
+
+
+def _kind(part: BoundedPart) -> str:
+    return PENALISED if part.is_penalised else BOUNDED
 
 
 def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str) -> Comparison:
@@ -79,7 +83,7 @@ def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str)
 
 
 def better_at_equal_cost(
-    which: str, value: str, seconds: str, operations: str
+    which: str, value: str, seconds: str, operations: str, *, ours: str = BOUNDED
 ) -> Callable[[Results], Verdict]:
     """Judge that bounded inference is more likely than `which` at the same inference cost.
 
@@ -90,36 +94,34 @@ def better_at_equal_cost(
         "nll" or "ncmll".
     seconds, operations : str
         What cost is, and its twin without noise.
+    ours : {"bounded", "penalised"}
     """
 
     def judge(results: Results) -> Verdict:
         met: list[bool] = []
         told, numbers = [], {}
-        counted = [0, 0]
         for network in networks(results):
-            ours, others = (points(results, network, name) for name in (BOUNDED, which))
-            found = compared(ours, others, seconds, value, scale="log")
-            twin = compared(ours, others, operations, value, scale="log")
-            counted[0] += int((twin.gains > 0.0).sum())
-            counted[1] += len(twin.gains)
-            if not len(found.gains):
-                continue
-            better = found.gains > 0.0
-            met += better.tolist()
-            told.append(
-                f"{network.title}: better with {int(better.sum())} of {len(better)} models, by "
-                f"{found.gains.mean():.3f} nats per row on average (from {found.gains.min():.3f} "
-                f"to {found.gains.max():.3f})"
-            )
-            numbers[network.title] = {
-                "gains": found.gains.tolist(),
-                "gains_at_equal_operations": twin.gains.tolist(),
-                "cheaper_than_any_other": found.beyond,
+            own, others = (points(results, network, name) for name in (ours, which))
+            found = {
+                "operations": compared(own, others, operations, value, scale="log"),
+                "seconds": compared(own, others, seconds, value, scale="log"),
             }
+            words = []
+            for name, comparison in found.items():
+                gains = comparison.gains
+                met += (gains > 0.0).tolist()
+                if len(gains):
+                    words.append(
+                        f"with {int((gains > 0.0).sum())} of {len(gains)} models at the same "
+                        f"{name}, by {gains.mean():.3f} nats per row on average (from "
+                        f"{gains.min():.3f} to {gains.max():.3f})"
+                    )
+            if words:
+                told.append(f"on {network.title} {' and '.join(words)}")
+            numbers[network.title] = {name: one.gains.tolist() for name, one in found.items()}
         return verdict(
             met,
-            f"Against {_WORDS[which]} at the same seconds, {'; '.join(told)}. At the same number "
-            f"of operations it is better with {counted[0]} of {counted[1]}.",
+            f"Better than {_WORDS[which]} {'; '.join(told)}.",
             networks=numbers,
         )
 
