@@ -99,12 +99,13 @@ def test_a_link_that_makes_no_sense_costs_a_sentence(query: dict[str, str], told
     assert shown(app)["run"]["steps"]
 
 
-def test_a_bound_no_edge_meets_is_said_and_leaves_the_page_alive() -> None:
-    app = open_page(data="survey", complexity="circuit-size", bound="50")
-    run = shown(app)["run"]
-    assert len(run["steps"]) == 1
-    assert "No edge meets the bound" in run["stop"]
+def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() -> None:
+    app = open_page(data="random-30", complexity="circuit-size", bound="50")
+    assert "below what a model without edges takes" in sentences(app)
+    app.selectbox[0].set_value("survey").run()
+    assert not app.exception
     assert sentences(app) == ""
+    assert len(shown(app)["run"]["steps"]) > 1
 
 
 def test_the_charts_name_the_winner_once_all_is_measured() -> None:

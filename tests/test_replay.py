@@ -178,7 +178,9 @@ def test_every_asset_is_used() -> None:
     race = [assets.race_javascript(), assets.race_css()]
     player = [assets.player_javascript(), assets.player_css(), *assets.replay_parts()]
     region = [assets.region_javascript(), assets.region_css()]
-    everything = "".join([*player, *race, *region])
+    prune = [assets.prune_javascript(), assets.prune_css()]
+    budget = [assets.budget_javascript(), assets.budget_css()]
+    everything = "".join([*player, *race, *region, *prune, *budget])
     for path in ASSETS.iterdir():
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
@@ -190,7 +192,7 @@ def test_the_player_stays_small_enough_to_travel() -> None:
 
 
 def test_styles_do_not_leak_out_of_the_player() -> None:
-    css = assets.race_css() + assets.region_css()  # both the player's and more
+    css = assets.race_css() + assets.region_css() + assets.budget_css()  # the player's and more
     css = re.sub(r"@(?:container|media)[^{]*\{", "", css)
     for selectors in re.findall(r"([^{}]+)\{", css):
         for selector in re.split(r",(?![^(]*\))", selectors):

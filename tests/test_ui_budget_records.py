@@ -69,6 +69,15 @@ def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
             assert shared[kin] == max(shared)
 
 
+def test_a_bound_that_no_edge_meets_is_told(source: BudgetMaterial) -> None:
+    found: Told = deque(telling(source, BoundedInference("circuit-size", 14.0)), maxlen=1)[0]
+    assert len(found.steps) == 1
+    assert found.steps[0]["value"] is None
+    assert "No edge meets the bound" in found.stop
+    assert found.point is not None
+    assert found.point.edges == 0
+
+
 def test_without_edges_every_variable_is_a_clique() -> None:
     places = np.array([[0, 0], [10_000, 0], [5_000, 10_000]])
     record = tree_record(3, np.zeros((0, 2), dtype=int), np.arange(3), places, None, None)

@@ -39,8 +39,8 @@ def bounded_start_words(variables: int, measure: str, bound: float) -> str:
     """Say what is about to happen."""
     pairs = variables * (variables - 1) // 2
     return (
-        f"No edges yet, and all {pairs:,} pairs may become one. The model may grow as long as its "
-        f"{MEASURES[measure]} stays at {amount(bound, measure)} or below."
+        f"No edges yet, and all {pairs:,} pairs may become one, as long as the model keeps to its "
+        f"budget: {MEASURES[measure]} at most {amount(bound, measure)}."
     )
 
 
@@ -66,13 +66,13 @@ def bounded_step_words(
         f"({complexity.gradient_norm:.3g})."
     )
     if before is None:
-        second = f"With it, {MEASURES[measure]} is {value} of {bound}."
+        second = f"Now {MEASURES[measure]}: {value} of {bound}."
     elif complexity.value > before:
-        second = f"It costs: {MEASURES[measure]} goes up to {value} of {bound}."
+        second = f"It costs: {MEASURES[measure]} now {value} of {bound}."
     elif complexity.value < before:
-        second = f"With it, {MEASURES[measure]} even falls, to {value} of {bound}."
+        second = f"It even saves: {MEASURES[measure]} now {value} of {bound}."
     else:
-        second = f"It is free: {MEASURES[measure]} stays at {value} of {bound}."
+        second = f"It is free: {MEASURES[measure]} still {value} of {bound}."
     if complexity.newly_infeasible:
         second += f" Out of reach since: {plural(complexity.newly_infeasible, 'pair')}."
     return f"{first} {second}"
@@ -81,8 +81,8 @@ def bounded_step_words(
 def nothing_fits_words(measure: str, bound: float) -> str:
     """Say that no edge meets the bound."""
     return (
-        f"No edge meets the bound: with any one of them, {MEASURES[measure]} would pass "
-        f"{amount(bound, measure)}. Raise τ to let the model grow."
+        f"No edge meets the bound: any one of them would pass {amount(bound, measure)} "
+        f"({MEASURES[measure]}). Raise τ to let the model grow."
     )
 
 

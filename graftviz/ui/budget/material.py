@@ -20,6 +20,9 @@ from graftviz.ui.material import Material, prepare
 
 VARIABLES = 16
 ROWS = 1_000
+_SPAN, FRAME = 9_500.0, 10_000
+_NARROW = 0.5  # height by width below which a layout is stretched, at most so much:
+_STEEPEST = 4.0
 _DENSE_TITLE = "Dense network · 16 variables, 2 states"
 
 
@@ -78,6 +81,19 @@ def data_title(key: str) -> str:
     return _DENSE_TITLE if key == DENSE else dataset_title(key)
 
 
+def _laid_flat(places: np.ndarray) -> np.ndarray:
+    """Turn a long and narrow layout level, and give it height."""
+    centred = places - places.mean(axis=0)
+    turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
+    spans = np.maximum(np.ptp(turned, axis=0), 1.0)
+    if spans[1] > _NARROW * spans[0]:
+        return places
+    stretch = _SPAN / spans
+    stretch[1] = min(stretch[1], _STEEPEST * stretch[0])
+    middle = (turned.max(axis=0) + turned.min(axis=0)) / 2
+    return np.asarray((turned - middle) * stretch + FRAME / 2)
+
+
 def with_places(material: Material, model: PairwiseMRF | None = None) -> BudgetMaterial:
     """Give the variables of `material` their places."""
     places = material.positions
@@ -85,5 +101,5 @@ def with_places(material: Material, model: PairwiseMRF | None = None) -> BudgetM
         edges = material.truth
         if edges is None:
             edges = learn(material.train, ChowLiu()).model.edges
-        places = static_layout(material.train.n_variables, edges)
+        places = _laid_flat(static_layout(material.train.n_variables, edges))
     return BudgetMaterial(material, places, model)
