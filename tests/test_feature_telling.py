@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,16 @@ def finished(learner: FeatureOptions, **settings: Any) -> Run:
     return run
 
 
-RUNS = [finished(learner) for learner in LEARNERS]
-every_run = pytest.mark.parametrize("run", RUNS, ids=range(len(RUNS)))
+@cache
+def known(k: int) -> Run:
+    return finished(LEARNERS[k])
 
 
-@every_run
+@pytest.fixture(params=range(len(LEARNERS)))
+def run(request: pytest.FixtureRequest) -> Run:
+    return known(request.param)
+
+
 def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -> None:
     assert len(run.steps) > 2
     for step in run.steps:
@@ -78,15 +84,14 @@ def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -
 
 
 def test_the_end_is_told_in_features() -> None:
-    assert "No inactive feature violates" in outcome_words(RUNS[0].outcome)
-    assert "largest score of an inactive feature" in outcome_words(RUNS[2].outcome)
-    last = RUNS[3].steps[-1]
+    assert "No inactive feature violates" in outcome_words(known(0).outcome)
+    assert "largest score of an inactive feature" in outcome_words(known(2).outcome)
+    last = known(3).steps[-1]
     assert "uses up the edge budget of 3 edges" in step_words(
-        last, learner_at(RUNS[3], last.index), TABLE.names
+        last, learner_at(known(3), last.index), TABLE.names
     )
 
 
-@every_run
 def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> None:
     for t in (1, len(run.steps)):
         step = run.steps[t - 1]
@@ -101,7 +106,6 @@ def test_an_edge_shows_its_weights_as_fitted_and_which_are_active(run: Run) -> N
             assert "nan" not in told["words"]
 
 
-@every_run
 def test_an_absent_pair_is_told_with_its_best_feature(run: Run) -> None:
     for t in (0, 1, len(run.steps)):
         active = set(map(tuple, run.steps[t - 1].active_edges().tolist())) if t else set()
@@ -119,7 +123,6 @@ def test_an_absent_pair_is_told_with_its_best_feature(run: Run) -> None:
             assert f"v{i} = {'abc'[a]} with v{j} = {'abc'[b]}" in told["words"]
 
 
-@every_run
 def test_records_have_the_documented_keys_and_count_features(run: Run) -> None:
     header, records, outcome = recorded_run(run, title="A chain")
     for part in (header, *records, outcome):
@@ -157,12 +160,12 @@ def test_a_branch_goes_on_with_other_options() -> None:
 
 
 def test_files_say_how_much_of_an_edge_is_active() -> None:
-    result = RUNS[0].result()
+    result = known(0).result()
     rows = list(csv.reader(io.StringIO(edges_csv(result))))
     assert rows[0] == [*EDGE_COLUMNS, *FEATURE_COLUMNS]
-    assert RUNS[0].outcome is not None
+    assert known(0).outcome is not None
     told = [[int(row[-2]), int(row[-1])] for row in rows[1:]]
-    assert told == RUNS[0].outcome.feature_counts().tolist()
+    assert told == known(0).outcome.feature_counts().tolist()
     record = json.loads(json.dumps(result_record(result)))
     assert record["certificate"]["unit"] == "feature"
     assert len(record["certificate"]["worst_states"]) == 2
@@ -189,7 +192,7 @@ def test_the_command_line_learns_with_it(name: str, tmp_path: Any, capsys: Any) 
 
 
 def test_an_unstable_end_names_what_these_learners_have_for_it() -> None:
-    outcome = RUNS[0].outcome
+    outcome = known(0).outcome
     assert outcome is not None
     words = outcome_words(dataclasses.replace(outcome, bp_restart_gap=0.3))
     assert "More λ₂ or fewer edges" in words

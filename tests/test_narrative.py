@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -67,12 +68,16 @@ LEARNERS = {
     "response": BestChoice(preset="paper", score="linear-response", significance=2.0),
     "rows": BestChoice(preset="paper", score="pseudo-likelihood", lam=4e-3, group_weight="sqrt"),
 }
-RUNS = {name: finished(learner) for name, learner in LEARNERS.items()}
 
 
-@pytest.fixture(params=RUNS, ids=RUNS)
+@cache
+def known(name: str) -> Run:
+    return finished(LEARNERS[name])
+
+
+@pytest.fixture(params=LEARNERS, ids=LEARNERS)
 def run(request: pytest.FixtureRequest) -> Run:
-    return RUNS[request.param]
+    return known(request.param)
 
 
 def words_of(run: Run, t: int) -> str:
@@ -94,7 +99,7 @@ def test_every_step_is_told_with_its_numbers(run: Run) -> None:
 
 
 def test_best_choice_names_mean_maximum_and_threshold() -> None:
-    run = RUNS["choosy"]
+    run = known("choosy")
     told = 0
     for step in run.steps:
         view = step.reservoir
@@ -108,8 +113,8 @@ def test_best_choice_names_mean_maximum_and_threshold() -> None:
             )
             told += 1
     assert told > 3
-    assert "with α = 1 only the best edge is taken" in words_of(RUNS["best only"], 2)
-    assert "with α = 0 every edge from the average" in words_of(RUNS["greedy"], 1)
+    assert "with α = 1 only the best edge is taken" in words_of(known("best only"), 2)
+    assert "with α = 0 every edge from the average" in words_of(known("greedy"), 1)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +142,7 @@ def test_first_step_says_why_the_filling_ended(learner: BestChoice, told: str) -
 
 def test_last_step_says_that_the_budget_is_used_up() -> None:
     for name, budget in (("choosy", 20), ("edge grafting", 15), ("first hit", 15)):
-        run = RUNS[name]
+        run = known(name)
         last = len(run.steps)
         assert f"That uses up the edge budget of {budget} edges." in words_of(run, last)
         assert "budget" not in words_of(run, last - 1)
@@ -146,7 +151,7 @@ def test_last_step_says_that_the_budget_is_used_up() -> None:
 def later_step(**changes: object) -> Step:
     step = next(
         step
-        for step in RUNS["choosy"].steps[1:]
+        for step in known("choosy").steps[1:]
         if step.reservoir is not None and len(step.reservoir.scores) > 4
     )
     nothing = np.zeros((0, 2), dtype=np.int32)
@@ -219,7 +224,7 @@ def test_outcomes_say_what_is_proven() -> None:
     assert run.outcome is not None
     assert run.outcome.converged
     assert outcome_words(run.outcome) == run.outcome.stop_reason
-    stopped = RUNS["edge grafting"].outcome
+    stopped = known("edge grafting").outcome
     assert stopped is not None
     assert score(stopped.certificate.worst_score) in outcome_words(stopped)
     part = dataclasses.replace(
@@ -336,12 +341,12 @@ def reasons(run: Run) -> str:
 
 
 def test_reasons_name_what_happened() -> None:
-    assert "below τ = " in reasons(RUNS["choosy"])
-    assert re.search(r"skipped because it touches x\d+ – x\d+", reasons(RUNS["greedy"]))
-    assert "a better edge took its place" in reasons(RUNS["small reservoir"])
-    assert "the largest score" in why_not(RUNS["edge grafting"], 0, 11, 3)["words"]
-    assert "has not been tested: 1 test " in why_not(RUNS["first hit"], 0, 11, 1)["words"] or (
-        RUNS["first hit"].steps[0].tests != 1
+    assert "below τ = " in reasons(known("choosy"))
+    assert re.search(r"skipped because it touches x\d+ – x\d+", reasons(known("greedy")))
+    assert "a better edge took its place" in reasons(known("small reservoir"))
+    assert "the largest score" in why_not(known("edge grafting"), 0, 11, 3)["words"]
+    assert "has not been tested: 1 test " in why_not(known("first hit"), 0, 11, 1)["words"] or (
+        known("first hit").steps[0].tests != 1
     )
 
 
@@ -422,7 +427,7 @@ def test_nodes_are_described(run: Run) -> None:
 )
 def test_impossible_questions_are_refused(question, sentence: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError, match=sentence):
-        question(RUNS["choosy"])
+        question(known("choosy"))
 
 
 def test_a_run_that_learned_nothing_can_be_asked() -> None:
@@ -437,11 +442,11 @@ def test_a_run_that_learned_nothing_can_be_asked() -> None:
 
 
 def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
-    run = RUNS["best edge grafting"]
+    run = known("best edge grafting")
     words = words_of(run, 2)
     assert "of those above κ = 3 times their noise the largest, " in words
-    assert "above κ = 3 times its noise" in words_of(RUNS["best, first hit"], 1)
-    assert re.search(r"were above κ = 3 times their noise", words_of(RUNS["best"], 1))
+    assert "above κ = 3 times its noise" in words_of(known("best, first hit"), 1)
+    assert re.search(r"were above κ = 3 times their noise", words_of(known("best"), 1))
     assert run.outcome is not None
     assert re.search(
         r"the worst, x\d+ – x\d+, has [\d.]+ % of what κ = 3 and λ = [\d.e-]+ ask for\.",
@@ -468,7 +473,7 @@ def test_a_significant_score_that_is_tiny_is_told_by_lambda() -> None:
 
 
 def test_edges_that_were_taken_out_are_named() -> None:
-    step = RUNS["best"].steps[3]
+    step = known("best").steps[3]
     gone = dataclasses.replace(step, removed=np.array([[0, 1], [2, 5]], dtype=np.int32))
     words = step_words(gone, LEARNERS["best"], TABLE.names)
     assert words.startswith("x0 – x1 and x2 – x5 were taken out, as the fit does not need them. ")
