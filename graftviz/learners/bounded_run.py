@@ -21,10 +21,10 @@ from graftviz.learners.bounded_choice import (
 )
 from graftviz.learners.bounded_model import OBJECTIVES, BoundedModel, ModelOptions
 from graftviz.learners.clock import Clock
-from graftviz.learners.grafting import NO_NODES, NO_TESTS, budget_reason
+from graftviz.learners.grafting import budget_reason
 from graftviz.search.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
 from graftviz.table import DiscreteTable
-from graftviz.trace import NO_PAIRS, Certificate, Outcome, ScoredEdge, Step
+from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
 NOTHING = 1e-6  # a gradient norm that an edge would not be worth its while for
 _OPERATIONS = 50  # of a circuit, for every state of every variable
@@ -132,25 +132,14 @@ class BoundedRun:
             index=self._index,
             activated=(self._activated,),
             edges=len(now.edges),
-            removed=NO_PAIRS,
             objective=now.objective,
             previous_objective=self._model.comparable(self._before),
             kkt_residual=now.violation,
-            reservoir=None,
-            skipped_adjacent=NO_PAIRS,
-            replaced=NO_PAIRS,
-            dropped=NO_PAIRS,
-            queue=0,
-            frozen=0,
-            unseen=0,
             tests=self._tests,
             tests_total=self._tests_total,
-            test_limit=None,
             tables_counted=self._counts.tables_possible,
             tables_possible=self._counts.tables_possible,
-            hubs=NO_NODES,
             seconds=self.clock.pause(),
-            tested=NO_TESTS,
             lines=self._lines(),
             notes=self._notes(),
             changes=self._history.changes[-1],
