@@ -11,7 +11,7 @@ class BudgetGauge {
     this.course = h("div", { class: "gv-chart gv-budget-course" });
     this.element = h("section", { class: "gv-card gv-budget", "aria-label": "Budget" },
       h("div", { class: "gv-budget-side" }, h("header", {}, this.title, this.now), this.holder, this.facts, this.ghostLine),
-      h("div", { class: "gv-budget-history" }, h("h4", {}, "Step by step, with τ as a dashed line"), this.course));
+      h("div", { class: "gv-budget-history" }, h("h4", {}, "Step by step: τ dashed, the share of pairs out of reach shaded"), this.course));
     this.gauge = new Surface(this.holder, () => app.resized());
     this.chart = new Surface(this.course, () => app.resized());
     for (const { canvas } of [this.gauge, this.chart]) canvas.setAttribute("role", "img");
