@@ -112,7 +112,9 @@ def _how(exchange: Exchange) -> str:
 
 def _rise(exchange: Exchange) -> str:
     """Say from where to where the pseudo-likelihood went."""
-    best = f"; the best so far is {exchange.best:.5g}"
-    if exchange.after >= exchange.best:
-        best = ", the best so far"
-    return f"takes the PLL from {exchange.before:.5g} to {exchange.after:.5g} nats per row{best}"
+    before, after, top = (
+        f"{value:.5g}".replace("-", "−")
+        for value in (exchange.before, exchange.after, exchange.best)
+    )
+    best = ", the best so far" if exchange.after >= exchange.best else f"; the best so far is {top}"
+    return f"takes the PLL from {before} to {after} nats per row{best}"

@@ -21,7 +21,8 @@ COMPILE_ALL = """
 from graftviz.ui.services import every_job
 from graftviz.ui.warm_up import WarmUp
 
-WarmUp(every_job()).finished.wait()
+# Backwards, as some tests go through the same jobs at the same time: they meet halfway.
+WarmUp(every_job()[::-1]).finished.wait()
 """
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
 
@@ -83,12 +84,12 @@ class PageFactory:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests of pages last: by then the engine has been compiled beside the others."""
+    """Put last what needs all of the engine: by then it has been compiled beside the others."""
 
     def lateness(item: pytest.Item) -> int:
         if FOLDER in item.path.parents:
             return 2
-        return int(item.path.name.startswith(("test_app_", "test_ui_")))
+        return int(item.path.name.startswith(("test_app_", "test_arena", "test_ui_")))
 
     items.sort(key=lateness)
 
