@@ -392,7 +392,7 @@ def test_every_step_is_told_with_its_numbers(options):
         words = step_words(step, run.learner, TABLE.names)
         assert words.endswith(".")
         assert "nan" not in words
-        assert f"{step.exchange.after:.5g}" in words
+        assert f"{step.exchange.after:.5g}".replace("-", "−") in words
         if step.exchange.kind == "exchange":
             i, j = step.exchange.removed[0]
             assert f"{TABLE.names[i]} – {TABLE.names[j]}" in words
