@@ -14,6 +14,10 @@ from sample_records import sample_run
 from served_player import served_page
 
 FOLDER = Path(__file__).resolve().parent
+LATE = tuple(
+    f"test_{name}"
+    for name in ("app_", "arena", "bench", "chunked", "cluster", "estimator", "readme", "ui_")
+)
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
@@ -89,7 +93,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def lateness(item: pytest.Item) -> int:
         if FOLDER in item.path.parents:
             return 2
-        return int(item.path.name.startswith(("test_app_", "test_arena", "test_ui_")))
+        return int(item.path.name.startswith(LATE))
 
     items.sort(key=lateness)
 
