@@ -12,16 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from graftviz.fitting.softmax import exponentiate
 from graftviz.history import History, flat_positions
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 from graftviz.trace import Step
 
 _BLOCK = 512  # rows whose logits are worked on together, so that they stay in the nearest cache
-_LEAST_EXPONENT = -700.0  # exp of less is nothing beside a total of at least 1
-_ROUNDER = 1.5 * 2.0**52
-_LOG_2_HIGH = 0.6931471803691238  # ln 2 without its last bits, so that k times it is exact
-_LOG_2_LOW = 1.9082149292705877e-10  # ln 2 − _LOG_2_HIGH
 
 
 class EdgeMetrics(NamedTuple):
@@ -258,39 +255,6 @@ def _incidence(edges, n):
 
 
 @njit(cache=True, nogil=True)
-def _add_exponentials(logits, top, bits, total, count):
-    """Add exp(logits − top) to `total`, for logits ≤ top; `bits` is working space.
-
-    exp(x) = 2^k exp(r) with |r| ≤ ln 2 / 2 and a Taylor polynomial for exp(r), correct to two units
-    in the last place. Written out because the compiler can work on four rows at once here, which
-    it cannot with calls into the mathematical library: the whole loss takes half the time.
-    """
-    floats = bits.view(np.float64)
-    for m in range(count):
-        x = max(logits[m] - top[m], _LEAST_EXPONENT)
-        # Adding 1.5 · 2^52 leaves the nearest whole number k in the lowest bits of the float.
-        floats[m] = x / math.log(2.0) + _ROUNDER
-    for m in range(count):
-        x = max(logits[m] - top[m], _LEAST_EXPONENT)
-        k = floats[m] - _ROUNDER
-        r = x - k * _LOG_2_HIGH - k * _LOG_2_LOW
-        value = 1.0 / 39916800.0
-        value = value * r + 1.0 / 3628800.0
-        value = value * r + 1.0 / 362880.0
-        value = value * r + 1.0 / 40320.0
-        value = value * r + 1.0 / 5040.0
-        value = value * r + 1.0 / 720.0
-        value = value * r + 1.0 / 120.0
-        value = value * r + 1.0 / 24.0
-        value = value * r + 1.0 / 6.0
-        value = value * r + 0.5
-        value = value * r + 1.0
-        value = value * r + 1.0
-        bits[m] = (bits[m] + 1023) << 52  # the float 2^k: k moved into the exponent
-        total[m] += value * floats[m]
-
-
-@njit(cache=True, nogil=True)
 def _add_node_losses(
     nodes,
     codes,
@@ -316,6 +280,7 @@ def _add_node_losses(
     logits = np.empty((largest, _BLOCK))
     top = np.empty(_BLOCK)
     total = np.empty(_BLOCK)
+    shifted = np.empty(_BLOCK)
     bits = np.empty(_BLOCK, dtype=np.int64)
     for i in nodes:
         states = cardinalities[i]
@@ -343,7 +308,11 @@ def _add_node_losses(
                     top[m] = max(top[m], logits[a, m])
             total[:count] = 0.0
             for a in range(states):
-                _add_exponentials(logits[a], top, bits, total, count)
+                for m in range(count):
+                    shifted[m] = logits[a, m] - top[m]
+                exponentiate(shifted, bits, count)
+                for m in range(count):
+                    total[m] += shifted[m]
             product = 1.0
             for m in range(count):
                 chosen = logits[codes[i, first + m], m]
