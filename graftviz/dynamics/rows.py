@@ -42,24 +42,24 @@ def fitted_row(data: Standardised, node: int, parents: np.ndarray) -> Row:
     Solved by Cholesky's factorisation of the parents' moments with one step of refinement; where
     these are nearly dependent, by singular values, and the smallest of all solutions is taken.
     """
-    target = data.after[:, node]
-    inputs = data.before[:, parents]
+    target = data.targets[node]
+    inputs = data.columns[parents]
     work = Work(0, len(target) * len(parents) ** 2)
     units = data.scale[node] / data.scale[parents]
     try:
-        factor = cho_factor(inputs.T @ inputs, lower=True, check_finite=False)
+        factor = cho_factor(inputs @ inputs.T, lower=True, check_finite=False)
         pivots = np.diagonal(factor[0])
         if len(parents) and pivots.min() < _LEAST_PIVOT * pivots.max():
             raise LinAlgError
-        weights = cho_solve(factor, inputs.T @ target, check_finite=False)
-        gap = target - inputs @ weights
-        weights += cho_solve(factor, inputs.T @ gap, check_finite=False)
+        weights = cho_solve(factor, inputs @ target, check_finite=False)
+        gap = target - weights @ inputs
+        weights += cho_solve(factor, inputs @ gap, check_finite=False)
         coefficients = weights * units
     except LinAlgError:
         # In the series' own units: which solution is the smallest depends on them.
-        own = inputs * data.scale[parents]
+        own = inputs.T * data.scale[parents]
         coefficients = np.linalg.lstsq(own, target * data.scale[node], rcond=None)[0]
-    gap = target - inputs @ (coefficients / units)
+    gap = target - (coefficients / units) @ inputs
     residual = float(np.sqrt(np.mean(gap**2)) * data.scale[node])
     return Row(node, parents, coefficients, residual, work=work)
 

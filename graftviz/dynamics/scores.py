@@ -52,15 +52,15 @@ def grafted_parents(data: Standardised, nodes: Sequence[int], k: int) -> dict[in
     sizes = [len(part) for part in np.array_split(np.arange(k), min(GRAFT_ROUNDS, k))]
     for at in range(0, len(nodes), _BLOCK):
         block = [int(node) for node in nodes[at : at + _BLOCK]]
-        gaps = data.after[:, block].copy()
+        gaps = data.targets[block]
         for number, size in enumerate(sizes):
             if number > 0:
                 for column, node in enumerate(block):
-                    gaps[:, column] = _gap(data, node, found[node])
-            gradients = np.abs(data.before.T @ gaps)
+                    gaps[column] = _gap(data, node, found[node])
+            gradients = np.abs(gaps @ data.before)
             for column, node in enumerate(block):
-                gradients[found[node], column] = 0.0
-                new = strongest(gradients[:, column], size)
+                gradients[column, found[node]] = 0.0
+                new = strongest(gradients[column], size)
                 found[node] = np.union1d(found[node], new)
     return found
 
@@ -69,4 +69,4 @@ def _gap(data: Standardised, node: int, parents: np.ndarray) -> np.ndarray:
     """Return what least squares on `parents` leaves of a series, in standardised units."""
     row = fitted_row(data, node, parents)
     weights = row.coefficients * data.scale[parents] / data.scale[node]
-    return data.after[:, node] - data.before[:, parents] @ weights
+    return data.targets[node] - weights @ data.columns[parents]

@@ -129,6 +129,9 @@ class Standardised(NamedTuple):
         Mean of each series, subtracted when centring was asked for; otherwise zero.
     scale : float array, shape (n,)
         Root mean square of each shifted series, divided by; 1 for a series that is zero throughout.
+    columns, targets : float arrays, shape (n, pairs)
+        `before` and `after` once more, a series per row: to take a few series out of row-major
+        arrays costs more than to regress on them.
     """
 
     names: tuple[str, ...]
@@ -137,6 +140,8 @@ class Standardised(NamedTuple):
     later: np.ndarray
     shift: np.ndarray
     scale: np.ndarray
+    columns: np.ndarray
+    targets: np.ndarray
 
 
 def standardised(data: TimeSeries | Transitions, *, centre: bool) -> Standardised:
@@ -150,6 +155,10 @@ def standardised(data: TimeSeries | Transitions, *, centre: bool) -> Standardise
         # One array in three views: consecutive rows are each other's before and after.
         values = (data.values - shift) / scale
         before, after, later = values[:-1], values[1:], values[2:]
+        turned = np.ascontiguousarray(values.T)
+        columns, targets = turned[:, :-1], turned[:, 1:]
     else:
         before, after, later = ((part - shift) / scale for part in data[1:])
-    return Standardised(data.names, before, after, later, frozen(shift), frozen(scale))
+        columns, targets = np.ascontiguousarray(before.T), np.ascontiguousarray(after.T)
+    shift, scale = frozen(shift), frozen(scale)
+    return Standardised(data.names, before, after, later, shift, scale, columns, targets)

@@ -151,7 +151,7 @@ def found_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterat
 
 
 def _search_block(search: Search, nodes: np.ndarray) -> list[Row]:
-    found = search.one_hop.solve(search.data.after[:, nodes])
+    found = search.one_hop.solve(search.data.targets[nodes].T)
     reached = search.two_hop and search.two_hop.solve(search.data.later[:, nodes])
     spent = found.work + (reached.work if reached else 0)
     rows = []
