@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graftviz.dynamics import TimeSeries, read_parents, read_series, series_of
+from graftviz.dynamics import TimeSeries, quick, read_parents, read_series, series_of
 from graftviz.errors import InputError
 
 HOURS = ["2015-01-01 00:00", "2015-01-01 01:00", "2015-01-01 02:00", "2015-01-01 03:00"]
@@ -72,6 +72,33 @@ def test_frames_and_arrays():
     values[2, 1] = np.nan
     filled = read_series(values, missing="interpolate")
     assert filled.values[2, 1] == pytest.approx((values[1, 1] + values[3, 1]) / 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,a,b\n2015-01-01,1,0.1\n2015-01-02,NA,1e-3\n2015-01-03,4,5\n",
+        "a,b\n1,2.5\n3,-4\n5,6\n",
+        "a,b\n1,2.5\n\n3, -4\n5,6\n",  # not as simple as that: read the usual way
+        '"a, too",b\n1,2.5\n3,4\n',
+        "series,time,value\np,0,1\nq,0,2\np,1,3\nq,1,4\n",
+    ],
+)
+def test_large_files_are_read_as_small_ones_are(tmp_path, monkeypatch, text):
+    path = written(tmp_path, text)
+    usual = read_series(path, missing="interpolate")
+    monkeypatch.setattr(quick, "LEAST_BYTES", 0)
+    large = read_series(path, missing="interpolate")
+    assert np.array_equal(large.values, usual.values)
+    assert (large.names, large.times, large.title) == (usual.names, usual.times, usual.title)
+
+
+def test_what_is_wrong_with_a_large_file_is_told_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(quick, "LEAST_BYTES", 0)
+    assert quick.read_quickly(written(tmp_path, "time,a\n0,1\n1,2\n"), 10_000) is not None
+    path = written(tmp_path, "time,a\n0,1\n1,2\n2.5,4\n")
+    with pytest.raises(InputError, match=r"series\.csv: .* line 4 comes 1\.5 after"):
+        read_series(path)
 
 
 def test_short_gaps_are_filled_along_lines(tmp_path):

@@ -8,6 +8,7 @@ from typing import BinaryIO, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from graftviz.dynamics.quick import read_quickly
 from graftviz.dynamics.series import TimeSeries, series_of
 from graftviz.dynamics.system import frozen
 from graftviz.dynamics.times import looks_like_times, positions, read_times
@@ -74,11 +75,23 @@ def read_series(
         raise InputError(f"The longest gap to fill in is at least 1; got {longest_gap}.")
     if isinstance(source, np.ndarray):
         return _finished(series_of_gaps(source), missing, longest_gap, constant)
-    raw = (
-        from_frame(source, name or "The data frame")
-        if isinstance(source, pd.DataFrame)
-        else read_file(source, name, max_bytes, None, None)
-    )
+    if isinstance(source, pd.DataFrame):
+        raw = from_frame(source, name or "The data frame")
+    else:
+        quick = read_quickly(source, max_bytes) if time in (None, "none") else None
+        if quick is not None:
+            try:
+                quick = quick._replace(title=name or quick.title)
+                return _series(quick, layout, time, missing, longest_gap, constant)
+            except InputError:
+                pass  # said again below, with the line
+        raw = read_file(source, name, max_bytes, None, None)
+    return _series(raw, layout, time, missing, longest_gap, constant)
+
+
+def _series(
+    raw: RawTable, layout: Layout, time: str | None, missing: str, longest_gap: int, constant: str
+) -> TimeSeries:
     check_names(raw.title, raw.names)
     if raw.n_rows < 2:
         raise InputError(f"{raw.title}: a time series needs at least two rows of values.")
