@@ -16,6 +16,7 @@ from graftviz._version import __version__
 _numba_cache.prepare()  # numba reads the variable when it is first imported, which is below
 
 if TYPE_CHECKING:
+    from graftviz import dynamics
     from graftviz.counts import PairCounts
     from graftviz.datasets import load_dataset, read_public
     from graftviz.errors import InputError
@@ -77,6 +78,7 @@ __all__ = [
     "Tuning",
     "__version__",
     "dobrushin_coefficient",
+    "dynamics",
     "edge_stability",
     "forecast",
     "grow_region",
@@ -147,7 +149,13 @@ _HOME = {
 }
 
 
+# Public names that are a room of their own, with public names in it: gv.dynamics.learn.
+_ROOMS = frozenset({"dynamics"})
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"graftviz.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

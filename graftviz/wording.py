@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_ARGUMENT = re.compile(r'\b(missing|continuous|header|method)=(?:"([\w-]+)"|(True|False))')
+_ARGUMENT = re.compile(r'\b(missing|continuous|constant|header|method)=(?:"([\w-]+)"|(True|False))')
 _NAMED = re.compile(r"\((max_memory)\)")
 
 

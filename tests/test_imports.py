@@ -23,7 +23,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ),
     ("counts", "sampling", "inference", "scores"),
     ("complexity", "datasets", "exchange", "fitting", "search", "history", "trace", "regions"),
-    ("learners",),
+    ("learners", "dynamics"),
     ("metrics", "forecasting", "inspection"),
     ("runs",),
     ("selection", "tuning", "ranks", "racing", "tradeoff"),

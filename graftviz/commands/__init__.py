@@ -12,6 +12,7 @@ COMMANDS = {
     "learn": "learn a Markov network from a table",
     "infer": "compute marginals and log Z of a model, given evidence or none",
     "local": "answer for one variable from a small region around it, with a proven error bound",
+    "dynamics": "learn which of many time series drives which, as a linear dynamical system",
     "arena": "put all learners on the same data, and compare what they predict and cost",
     "reproduce": "measure the figures and tables of the papers again, beside what they state",
     "bench": "measure this package beside plain NumPy, pandas and scikit-learn",

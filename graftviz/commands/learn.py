@@ -15,6 +15,7 @@ import numpy as np
 
 from graftviz.commands import budget, public, selection
 from graftviz.commands.folder import made_folder
+from graftviz.commands.option_line import option_line
 from graftviz.commands.progress import progress
 from graftviz.commands.selection import Selection
 from graftviz.counts import cache_bound
@@ -38,7 +39,7 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.learners.settings import methods
 from graftviz.narrative.phrases import plural
 from graftviz.narrative.steps import outcome_words
-from graftviz.options import OptionSpec, format_value, option_specs, parse_options
+from graftviz.options import OptionSpec, option_specs, parse_options
 from graftviz.player.records import recorded_run
 from graftviz.runs import Result, Run
 from graftviz.table import BINS, MAX_STATES, DiscreteTable
@@ -342,12 +343,6 @@ def _options_help() -> str:
     lines = []
     for group in dict.fromkeys(map(tuple, owners.values())):
         lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, here with the defaults):")
-        lines += [_option_help(spec) for spec, names in owners.items() if tuple(names) == group]
-    lines += public.data_help(_option_help)
+        lines += [option_line(spec) for spec, names in owners.items() if tuple(names) == group]
+    lines += public.data_help(option_line)
     return "\n".join(lines)
-
-
-def _option_help(spec: OptionSpec) -> str:
-    none = f" [none: {spec.none_means}]" if spec.none_means else ""
-    choices = f" [{', '.join(spec.choices)}]" if spec.choices else ""
-    return f"  {spec.name}={format_value(spec.default)}  {spec.help}{choices}{none}"

@@ -51,17 +51,8 @@ def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -
         to itself; the row is named, counted from 1 with the header.
     """
     title, text = read_text(source, "the file of true edges", MAX_BYTES)
-    rows = list(_rows(title, text))
-    if rows and tuple(cell.lower() for cell in rows[0][1]) == HEADER:
-        rows = rows[1:]
-    if not rows:
-        raise InputError(f"{title} holds no edges; it needs a line source,target for each.")
-    index = {name: i for i, name in enumerate(names)}
-    if not all(cell in index for _, pair in rows for cell in pair):
-        index = _column_numbers(title, rows, names, index)
     edges: dict[tuple[int, int], None] = {}
-    for row, (source_name, target_name) in rows:
-        i, j = index[source_name], index[target_name]
+    for row, i, j in named_pairs(title, text, names):
         if i == j:
             raise InputError(
                 f"Row {row} of {title} joins {names[i]!r} to itself; take that line out."
@@ -70,6 +61,25 @@ def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -
     result = np.array(list(edges), dtype=np.int64)
     result.flags.writeable = False
     return result
+
+
+def named_pairs(
+    title: str, text: str, names: Sequence[str], what: str = "edges"
+) -> list[tuple[int, int, int]]:
+    """Return the pairs of a file as (row, source, target), with the rules of :func:`read_truth`.
+
+    Pairs keep their direction and their repetitions; a variable may be paired with itself.
+    `what` is the word for them in messages.
+    """
+    rows = list(_rows(title, text))
+    if rows and tuple(cell.lower() for cell in rows[0][1]) == HEADER:
+        rows = rows[1:]
+    if not rows:
+        raise InputError(f"{title} holds no {what}; it needs a line source,target for each.")
+    index = {name: i for i, name in enumerate(names)}
+    if not all(cell in index for _, pair in rows for cell in pair):
+        index = _column_numbers(title, rows, names, index)
+    return [(row, index[source], index[target]) for row, (source, target) in rows]
 
 
 def _column_numbers(

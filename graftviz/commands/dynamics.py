@@ -1,0 +1,242 @@
+"""``graftviz dynamics``: learn a linear dynamical system from time series."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from graftviz.commands import public
+from graftviz.commands.folder import made_folder
+from graftviz.commands.option_line import option_line
+from graftviz.commands.progress import progress
+from graftviz.dynamics import (
+    LEARNERS,
+    DynamicsLearner,
+    DynamicsResult,
+    NodeStep,
+    SparsityEnforcing,
+    TimeSeries,
+    dynamics_learner,
+    learn,
+    random_system,
+    read_parents,
+    read_series,
+    simulate,
+)
+from graftviz.dynamics.reading import LONGEST_GAP
+from graftviz.dynamics.solving import SolverOptions
+from graftviz.errors import InputError
+from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.formats.files import write_whole
+from graftviz.learners.base import checked_seed
+from graftviz.narrative.phrases import plural
+from graftviz.options import option_specs, parse_options
+
+NAME = "dynamics"
+INTERRUPTED = 130
+RESULT, MATRIX = "result.json", "matrix.csv"
+_TEST_FRACTION = 0.2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dynamics`` to `parser`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _options_help()
+    parser.add_argument(
+        "series",
+        type=Path,
+        metavar="SERIES",
+        help="a CSV or parquet file: a row per time and a column per series, or the columns time, "
+        "series, value",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument(
+        "--learner",
+        default="scalable",
+        metavar="NAME",
+        help=f"one of: {', '.join(LEARNERS)} (default: scalable)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="an option of the learner, see below; may be repeated",
+    )
+    parser.add_argument(
+        "--parents",
+        type=Path,
+        metavar="FILE",
+        help="for the learner enforcing: a CSV of lines source,target (source drives target), or a "
+        "matrix like matrix.csv",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the learner (default: 0)")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="processes that share the rows; -1: one per core"
+    )
+    held_out = parser.add_mutually_exclusive_group()
+    held_out.add_argument(
+        "--test-fraction",
+        type=float,
+        default=_TEST_FRACTION,
+        metavar="F",
+        help=f"hold out the last rows, this share; 0: none (default: {_TEST_FRACTION})",
+    )
+    held_out.add_argument("--test", type=Path, metavar="FILE", help="held-out rows of their own")
+    reading = parser.add_argument_group("reading")
+    reading.add_argument("--layout", choices=("auto", "wide", "long"), default="auto")
+    reading.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="the column of the times, or none (default: the first, if it looks like times)",
+    )
+    reading.add_argument(
+        "--missing",
+        choices=("reject", "interpolate"),
+        default="reject",
+        help="missing values: refuse, or fill short gaps along straight lines (default: reject)",
+    )
+    reading.add_argument(
+        "--longest-gap",
+        type=int,
+        default=LONGEST_GAP,
+        metavar="N",
+        help=f"how many values in a row may be filled in (default: {LONGEST_GAP})",
+    )
+    reading.add_argument(
+        "--constant",
+        choices=("reject", "drop"),
+        default="reject",
+        help="series that never change: refuse, or leave out (default: reject)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn, write and summarise; return the exit code."""
+    cls = dynamics_learner(arguments.learner)
+    options = parse_options(cls, public.settings(arguments.set, "--set", "parents=15"))
+    learner = _learner(cls(**options), arguments, names=None)
+    checked_seed(arguments.seed)
+    series = _read(arguments, arguments.series)
+    train, test = _divided(arguments, series)
+    learner = _learner(learner, arguments, names=train.names)
+    learner.check(train)
+    for note in series.notes:
+        print(f"Note: {note}", file=sys.stderr)
+    folder = made_folder(arguments.out)
+    try:
+        _load_engine(learner)
+        with progress(train.n_series, "learning rows") as bar:
+            bar.update(0)
+
+            def told(step: NodeStep) -> None:
+                bar.update(step.index + 1)
+
+            result = learn(
+                train, learner, seed=arguments.seed, test=test, jobs=arguments.jobs, on_step=told
+            )
+    except KeyboardInterrupt:
+        print("Interrupted before the first row; nothing was learned.", file=sys.stderr)
+        return INTERRUPTED
+    _write(result, train, test, folder)
+    for note in result.notes:
+        print(f"Note: {note}", file=sys.stderr)
+    print(_summary(result, train, test))
+    print(f"files       {RESULT}, {MATRIX} in {folder}")
+    return 0 if result.complete else INTERRUPTED
+
+
+def _learner(
+    learner: DynamicsLearner, arguments: argparse.Namespace, names: tuple[str, ...] | None
+) -> DynamicsLearner:
+    """Give the learner the parents of the file, once the names are known; refuse what is amiss."""
+    if not isinstance(learner, SparsityEnforcing):
+        if arguments.parents is not None:
+            raise InputError(
+                f"--parents is for --learner enforcing; {learner.name} finds the parents itself."
+            )
+        return learner
+    if arguments.parents is None:
+        raise InputError(
+            "--learner enforcing needs the parents of every series: give --parents FILE."
+        )
+    if names is None:
+        return learner
+    return SparsityEnforcing(
+        centre=learner.centre, adjacency=read_parents(arguments.parents, names)
+    )
+
+
+def _read(arguments: argparse.Namespace, path: Path) -> TimeSeries:
+    return read_series(
+        path,
+        layout=arguments.layout,
+        time=arguments.time,
+        missing=arguments.missing,
+        longest_gap=arguments.longest_gap,
+        constant=arguments.constant,
+    )
+
+
+def _divided(
+    arguments: argparse.Namespace, series: TimeSeries
+) -> tuple[TimeSeries, TimeSeries | None]:
+    if arguments.test is not None:
+        test = _read(arguments, arguments.test)
+        if test.names != series.names:
+            raise InputError(
+                f"{test.title} has other series than {series.title}, or in another order."
+            )
+        return series, test
+    if arguments.test_fraction == 0.0:
+        return series, None
+    return series.split(arguments.test_fraction)
+
+
+def _load_engine(learner: DynamicsLearner) -> None:
+    """Learn a tiny system first, so that the seconds hold no compiling."""
+    if isinstance(learner, SolverOptions):
+        with progress(1, "loading the engine") as bar:
+            bar.update(0)
+            tiny = simulate(random_system(4, density=0.5), 40)
+            learn(tiny, type(learner)(solver=learner.solver, parents=2))
+
+
+def _write(
+    result: DynamicsResult, train: TimeSeries, test: TimeSeries | None, folder: Path
+) -> None:
+    rows_test = None if test is None else test.n_rows
+    try:
+        write_whole(folder / MATRIX, matrix_csv(result.system))
+        write_whole(folder / RESULT, dynamics_json(result, rows=train.n_rows, rows_test=rows_test))
+    except OSError as error:
+        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+
+
+def _summary(result: DynamicsResult, train: TimeSeries, test: TimeSeries | None) -> str:
+    system = result.system
+    held_out = ""
+    if test is not None and result.pred_error_test is not None:
+        held_out = f", {result.pred_error_test:.4g} on {test.n_rows:,} held-out rows"
+    lines = [
+        f"{result.learner.title}: {train.n_series:,} series, {train.n_rows:,} rows, "
+        f"{plural(int(system.coefficients.nnz), 'coefficient')} in {result.seconds:.2f} s.",
+        f"PredError   {result.pred_error_train:.4g} on the training rows{held_out}",
+        f"stability   spectral radius {system.spectral_radius:.4g}",
+    ]
+    if len(result.seeds):
+        names = [system.names[i] for i in result.unspoken]
+        shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        spoken = f"; no seed speaks for {len(names)}: {shown}" if names else ""
+        lines.append(f"seeds       {len(result.seeds):,}{spoken}")
+    return "\n".join(lines)
+
+
+def _options_help() -> str:
+    """Return the options of all learners, for the end of the help text."""
+    lines = []
+    for name, cls in LEARNERS.items():
+        lines.append(f"options of {name} (--set OPTION=VALUE, here with the defaults):")
+        lines += [option_line(spec) for spec in option_specs(cls)]
+    return "\n".join(lines)

@@ -1,0 +1,66 @@
+"""Parents from a file, for sparsity enforcing learning."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from typing import IO, Any
+
+from graftviz.datasets.text import read_text
+from graftviz.datasets.truth import named_pairs
+from graftviz.errors import InputError
+
+MAX_BYTES = 200_000_000
+
+
+def read_parents(
+    source: str | os.PathLike[str] | IO[Any], names: Sequence[str]
+) -> tuple[tuple[int, ...], ...]:
+    """Read the parents of each of the series called `names`.
+
+    Two kinds of CSV file are understood: a line ``source,target`` for each arrow, by name or by
+    number from 0, where source drives target; and a matrix like ``matrix.csv``, the names in its
+    first line and then a row per series, where entries that are not zero are parents.
+
+    Returns
+    -------
+    tuple of n tuples of int
+        The parents of each series, ascending.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, unknown series, or a matrix of another shape.
+    """
+    title, text = read_text(source, "the file of parents", MAX_BYTES)
+    try:
+        header = [cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), [])]
+    except csv.Error as problem:
+        raise InputError(f"{title} is no CSV file: {problem}.") from None
+    parents: list[set[int]] = [set() for _ in names]
+    if header == list(names):
+        _read_matrix(title, text, parents, names)
+    else:
+        for _, u, j in named_pairs(title, text, names, "arrows"):
+            parents[j].add(u)
+    return tuple(tuple(sorted(row)) for row in parents)
+
+
+def _read_matrix(title: str, text: str, parents: list[set[int]], names: Sequence[str]) -> None:
+    lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line][1:]
+    if len(lines) != len(names) or any(len(line) != len(names) for line in lines):
+        raise InputError(
+            f"{title} names {len(names)} series, so it needs {len(names)} rows of as many numbers."
+        )
+    for i, line in enumerate(lines):
+        for u, cell in enumerate(line):
+            try:
+                if float(cell) != 0.0:
+                    parents[i].add(u)
+            except ValueError:
+                raise InputError(
+                    f"Row {i + 1} of {title} has {cell!r} for series {names[u]!r}, which is no "
+                    "number."
+                ) from None

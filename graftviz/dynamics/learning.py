@@ -1,0 +1,163 @@
+"""Learning to the end: drain a learner, measure what it found, keep its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from graftviz.dynamics.base import (
+    DynamicsLearner,
+    DynamicsOutcome,
+    NodeStep,
+    Work,
+    transition_count,
+)
+from graftviz.dynamics.metrics import prediction_error
+from graftviz.dynamics.rows import system_of_steps
+from graftviz.dynamics.series import TimeSeries, Transitions
+from graftviz.dynamics.system import LinearSystem, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsResult:
+    """A learned system and how it came about.
+
+    Attributes
+    ----------
+    learner : DynamicsLearner
+    seed : int
+    system : LinearSystem
+    steps : tuple of NodeStep
+        One for each series, in the order they were learned.
+    transitions : int
+        Pairs of consecutive states learned from.
+    seeds, unspoken : int array, read-only
+        Seed series, and series no seed speaks for.
+    work : Work
+    seconds : float
+        Wall time of learning, without what observers did with the steps.
+    pred_error_train : float
+    pred_error_test : float or None
+        One step ahead; None without held-out data.
+    notes : tuple of str
+        Sentences worth showing, such as that the system is unstable.
+    complete : bool
+        False when learning was interrupted; rows that were not reached are zero.
+    """
+
+    learner: DynamicsLearner
+    seed: int
+    system: LinearSystem
+    steps: tuple[NodeStep, ...]
+    transitions: int
+    seeds: np.ndarray
+    unspoken: np.ndarray
+    work: Work
+    seconds: float
+    pred_error_train: float
+    pred_error_test: float | None
+    notes: tuple[str, ...]
+    complete: bool = True
+
+
+def learn_dynamics(
+    data: TimeSeries | Transitions,
+    learner: DynamicsLearner,
+    *,
+    seed: int = 0,
+    test: TimeSeries | Transitions | None = None,
+    jobs: int | None = None,
+    on_step: Callable[[NodeStep], object] | None = None,
+) -> DynamicsResult:
+    """Learn a system from `data` and measure how it predicts.
+
+    Parameters
+    ----------
+    data : TimeSeries or Transitions
+    learner : DynamicsLearner
+    seed : int
+    test : TimeSeries or Transitions, optional
+        Held-out data of the same series.
+    jobs : int, optional
+        See :meth:`DynamicsLearner.steps`.
+    on_step : callable, optional
+        Called with every step.
+
+    Raises
+    ------
+    InputError
+        When the data are too few for what the learner is asked.
+    KeyboardInterrupt
+        When interrupted before the first step; after it, what has been learned is returned.
+    """
+    steps: list[NodeStep] = []
+    generator = learner.steps(data, seed=seed, jobs=jobs)
+    seconds = 0.0
+    complete = True
+    while True:
+        started = time.perf_counter()
+        try:
+            try:
+                step = next(generator)
+            finally:
+                seconds += time.perf_counter() - started
+            steps.append(step)
+            if on_step is not None:
+                on_step(step)
+        except StopIteration as end:
+            outcome = end.value
+            break
+        except KeyboardInterrupt:
+            if not steps:
+                raise
+            generator.close()
+            outcome, complete = _broken_off(data, steps), False
+            break
+    system = outcome.system
+    return DynamicsResult(
+        learner,
+        seed,
+        system,
+        tuple(steps),
+        transition_count(data),
+        outcome.seeds,
+        outcome.unspoken,
+        outcome.work,
+        seconds,
+        prediction_error(system, data),
+        None if test is None else prediction_error(system, test),
+        (*outcome.notes, *stability_notes(system)),
+        complete,
+    )
+
+
+def _broken_off(data: TimeSeries | Transitions, steps: list[NodeStep]) -> DynamicsOutcome:
+    """Return what is known when learning was interrupted."""
+    of_kind = {
+        kind: frozen(np.array(sorted(s.node for s in steps if s.kind == kind), dtype=np.int64))
+        for kind in ("seed", "unspoken")
+    }
+    note = (
+        f"Interrupted after {len(steps)} of {len(data.names)} series; rows of the others are zero."
+    )
+    return DynamicsOutcome(
+        system_of_steps(data.names, steps),
+        of_kind["seed"],
+        of_kind["unspoken"],
+        steps[-1].work,
+        (note,),
+    )
+
+
+def stability_notes(system: LinearSystem) -> tuple[str, ...]:
+    """Return a sentence if predictions of `system` grow without bound, otherwise nothing."""
+    radius = system.spectral_radius
+    if radius <= 1.0:
+        return ()
+    return (
+        f"The learned system is unstable: its spectral radius is {radius:.4f}, above 1, so "
+        "predictions over many steps grow without bound.",
+    )

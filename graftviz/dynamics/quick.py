@@ -1,0 +1,49 @@
+"""Large files of plain numbers, read without the detour that finds out what is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from graftviz.errors import InputError
+from graftviz.table.labels import MISSING_TOKENS, is_number
+from graftviz.table.raw import RawTable, check_names, from_frame
+
+LEAST_BYTES = 5_000_000  # smaller files are read quickly in any case
+
+
+def read_quickly(source: object, max_bytes: int) -> RawTable | None:
+    """Read a large CSV file of names and numbers; None for whatever is not as simple as that.
+
+    The first column may hold anything, as it may hold times; long tables, which have a column
+    "series", are not for here. Rows are told of by their number, so
+    a caller that has to complain should read the file again the usual way.
+    """
+    if not isinstance(source, (str, os.PathLike)) or Path(source).suffix.lower() != ".csv":
+        return None
+    path = Path(source)
+    try:
+        if not LEAST_BYTES <= path.stat().st_size <= max_bytes:
+            return None
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            names = [name.strip() for name in next(csv.reader(file), [])]
+        check_names(path.name, names)
+        if len(names) < 2 or "series" in names or all(is_number(name) for name in names):
+            return None
+        table = arrow_csv.read_csv(
+            path,
+            read_options=arrow_csv.ReadOptions(skip_rows=1, column_names=names),
+            parse_options=arrow_csv.ParseOptions(quote_char=False),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: pa.float64() for name in names[1:]} | {names[0]: pa.string()},
+                null_values=sorted(MISSING_TOKENS),
+                strings_can_be_null=True,
+            ),
+        )
+        return from_frame(table.to_pandas(), path.name)
+    except (OSError, ValueError, csv.Error, InputError, pa.ArrowException):
+        return None

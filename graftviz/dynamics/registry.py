@@ -1,0 +1,27 @@
+"""The learners of linear dynamical systems by name."""
+
+from __future__ import annotations
+
+from graftviz.dynamics.base import DynamicsLearner
+from graftviz.dynamics.dense import Dense
+from graftviz.dynamics.enforcing import SparsityEnforcing
+from graftviz.dynamics.inducing import SparsityInducing
+from graftviz.dynamics.scalable import ScalableStructure
+from graftviz.errors import InputError
+
+LEARNERS: dict[str, type[DynamicsLearner]] = {
+    cls.name: cls for cls in (Dense, SparsityEnforcing, SparsityInducing, ScalableStructure)
+}
+
+
+def dynamics_learner(name: str) -> type[DynamicsLearner]:
+    """Return the learner of that name.
+
+    Raises
+    ------
+    InputError
+        When there is none; the message lists those there are.
+    """
+    if name not in LEARNERS:
+        raise InputError(f"There is no learner {name!r}; the learners are {', '.join(LEARNERS)}.")
+    return LEARNERS[name]

@@ -1,0 +1,137 @@
+"""Rows of A: least squares on known parents, and the bookkeeping that turns rows into steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from graftviz.dynamics.base import DynamicsOutcome, NodeStep, Work
+from graftviz.dynamics.series import Standardised
+from graftviz.dynamics.system import LinearSystem, frozen, system_of_rows
+
+# A Cholesky factor whose diagonal spans more than this is left to the singular values: with one
+# step of refinement, seminormal equations are as good as those as long as cond(X)² stays below 1/ε.
+_LEAST_PIVOT = 1e-6
+
+
+class Row(NamedTuple):
+    """One learned row, in units of the series; see :class:`NodeStep` for the fields."""
+
+    node: int
+    parents: np.ndarray
+    coefficients: np.ndarray
+    residual: float
+    passes: int = 0
+    converged: bool = True
+    two_hop: np.ndarray | None = None
+    work: Work = Work(0, 0)
+
+
+def strongest(sizes: np.ndarray, k: int) -> np.ndarray:
+    """Return where the k largest entries above zero are, ascending; ties go to the lower index."""
+    order = np.argsort(-sizes, kind="stable")[:k]
+    return np.sort(order[sizes[order] > 0.0])
+
+
+def fitted_row(data: Standardised, node: int, parents: np.ndarray) -> Row:
+    """Return the row of least squares on `parents` (thesis, algorithm 2).
+
+    Solved by Cholesky's factorisation of the parents' moments with one step of refinement; where
+    these are nearly dependent, by singular values, and the smallest of all solutions is taken.
+    """
+    target = data.targets[node]
+    inputs = data.columns[parents]
+    work = Work(0, len(target) * len(parents) ** 2)
+    units = data.scale[node] / data.scale[parents]
+    try:
+        factor = cho_factor(inputs @ inputs.T, lower=True, check_finite=False)
+        pivots = np.diagonal(factor[0])
+        if len(parents) and pivots.min() < _LEAST_PIVOT * pivots.max():
+            raise LinAlgError
+        weights = cho_solve(factor, inputs @ target, check_finite=False)
+        gap = target - weights @ inputs
+        weights += cho_solve(factor, inputs @ gap, check_finite=False)
+        coefficients = weights * units
+    except LinAlgError:
+        # In the series' own units: which solution is the smallest depends on them.
+        own = inputs.T * data.scale[parents]
+        coefficients = np.linalg.lstsq(own, target * data.scale[node], rcond=None)[0]
+    gap = target - (coefficients / units) @ inputs
+    residual = float(np.sqrt(np.mean(gap**2)) * data.scale[node])
+    return Row(node, parents, coefficients, residual, work=work)
+
+
+def system_of_steps(names: tuple[str, ...], steps: Sequence[NodeStep]) -> LinearSystem:
+    """Return the system made of the rows that `steps` tell of; other rows are zero."""
+    n = len(names)
+    parents = [np.zeros(0, dtype=np.int64) for _ in names]
+    coefficients, intercept = [np.zeros(0) for _ in names], np.zeros(n)
+    for step in steps:
+        parents[step.node], coefficients[step.node] = step.parents, step.coefficients
+        intercept[step.node] = step.intercept
+    return system_of_rows(names, parents, coefficients, intercept)
+
+
+class Ledger:
+    """Collects rows, hands out a step for each, and at the end the system they make."""
+
+    def __init__(self, data: Standardised) -> None:
+        self._data = data
+        self._steps: list[NodeStep] = []
+        self._work = Work(0, 0)
+        self._unsettled = 0
+
+    def step(self, row: Row, kind: str, lines: tuple[str, ...]) -> NodeStep:
+        """Note a row and return the step that tells of it."""
+        self.spend(row.work)
+        self._unsettled += not row.converged
+        shift = self._data.shift
+        step = NodeStep(
+            len(self._steps),
+            row.node,
+            kind,
+            frozen(row.parents),
+            frozen(row.coefficients),
+            float(shift[row.node] - row.coefficients @ shift[row.parents]),
+            row.residual,
+            row.passes,
+            row.converged,
+            row.two_hop,
+            self._work,
+            lines,
+        )
+        self._steps.append(step)
+        return step
+
+    def spend(self, work: Work) -> None:
+        """Count work that belongs to no single row."""
+        self._work = Work(
+            self._work.structure + work.structure, self._work.coefficients + work.coefficients
+        )
+
+    def outcome(
+        self, *, seeds: Sequence[int] = (), unspoken: Sequence[int] = (), notes: Sequence[str] = ()
+    ) -> DynamicsOutcome:
+        """Return the outcome, once every row is known."""
+        told, n = list(notes), len(self._data.names)
+        barren = sum(len(step.parents) == 0 for step in self._steps)
+        if barren:
+            told.append(
+                f"{barren} of {n} series got no parents, as they are zero throughout or no "
+                "coefficient outweighed λ; what is predicted for them is constant."
+            )
+        if self._unsettled:
+            told.append(
+                f"{self._unsettled} of {n} regressions reached the largest number of "
+                "passes before their tolerance; their parents may be less certain."
+            )
+        return DynamicsOutcome(
+            system_of_steps(self._data.names, self._steps),
+            frozen(np.array(sorted(seeds), dtype=np.int64)),
+            frozen(np.array(sorted(unspoken), dtype=np.int64)),
+            self._work,
+            tuple(told),
+        )

@@ -1,0 +1,164 @@
+"""Time series, and the transitions from one time step to the next that systems are learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from graftviz.dynamics.system import frozen
+from graftviz.errors import InputError
+from graftviz.table.discrete import default_names
+
+
+class Transitions(NamedTuple):
+    """Pairs (or triples) of consecutive states, not necessarily of one long series.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The n series.
+    before : float array, shape (pairs, n), C-contiguous
+        X′, a row per transition.
+    after : float array, shape (pairs, n)
+        X″, one time step later.
+    later : float array, shape (triples, n)
+        X‴, two time steps after the first `triples` rows of `before`.
+    """
+
+    names: tuple[str, ...]
+    before: np.ndarray
+    after: np.ndarray
+    later: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TimeSeries:
+    """Series observed at equidistant times.
+
+    Attributes
+    ----------
+    values : float array, shape (rows, n), C-contiguous, read-only
+        A row per time.
+    names : tuple of str
+        Of the n series.
+    times : tuple of str
+        What the source called each row; empty when it had no times.
+    title : str
+        What messages call the source.
+    notes : tuple of str
+        Sentences worth showing: what was filled in or left out.
+    """
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    times: tuple[str, ...] = ()
+    title: str = "The series"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """The number of times."""
+        return len(self.values)
+
+    @property
+    def n_series(self) -> int:
+        """The number of series, n."""
+        return len(self.names)
+
+    def transitions(self) -> Transitions:
+        """Return X′ = all rows but the last, X″ = all but the first, X‴ = all but the first two."""
+        return Transitions(self.names, self.values[:-1], self.values[1:], self.values[2:])
+
+    def split(self, test_fraction: float) -> tuple[TimeSeries, TimeSeries]:
+        """Return the first rows, and the last `test_fraction` of them; time is never shuffled.
+
+        Raises
+        ------
+        InputError
+            When the fraction is not between 0 and 1, or leaves fewer than two rows to either part.
+        """
+        if not 0.0 < test_fraction < 1.0:
+            raise InputError(f"The test fraction must lie between 0 and 1; got {test_fraction}.")
+        cut = self.n_rows - round(self.n_rows * test_fraction)
+        if min(cut, self.n_rows - cut) < 2:
+            raise InputError(
+                f"{self.title}: a test fraction of {test_fraction} divides {self.n_rows} rows into "
+                f"{cut} and {self.n_rows - cut}; both parts need at least two."
+            )
+        first, last = self.values[:cut], self.values[cut:]
+        return (
+            replace(self, values=first, times=self.times[:cut]),
+            replace(self, values=last, times=self.times[cut:]),
+        )
+
+
+def series_of(values: np.ndarray, names: tuple[str, ...] = ()) -> TimeSeries:
+    """Return the time series of an array, shape (rows, n); columns are x0, x1, … unless named.
+
+    Raises
+    ------
+    InputError
+        For another shape, fewer than two rows, or entries that are not finite.
+    """
+    array = np.array(values, dtype=np.float64, order="C")
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
+        raise InputError(
+            f"Time series are an array of at least two times × one series, not of {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(
+            f"Row {row + 1} of series {column + 1} is not finite; fill the gap or leave it out."
+        )
+    known = names or default_names(array.shape[1])
+    if len(known) != array.shape[1]:
+        raise InputError(f"There are {array.shape[1]} series, but {len(known)} names.")
+    return TimeSeries(frozen(array), tuple(known))
+
+
+class Standardised(NamedTuple):
+    """Transitions in units of each series' own size; what solvers work on.
+
+    Attributes
+    ----------
+    names : tuple of str
+    before, after, later : float arrays, shape (pairs or triples, n), C-contiguous
+    shift : float array, shape (n,)
+        Mean of each series, subtracted when centring was asked for; otherwise zero.
+    scale : float array, shape (n,)
+        Root mean square of each shifted series, divided by; 1 for a series that is zero throughout.
+    columns, targets : float arrays, shape (n, pairs)
+        `before` and `after` once more, a series per row: to take a few series out of row-major
+        arrays costs more than to regress on them.
+    """
+
+    names: tuple[str, ...]
+    before: np.ndarray
+    after: np.ndarray
+    later: np.ndarray
+    shift: np.ndarray
+    scale: np.ndarray
+    columns: np.ndarray
+    targets: np.ndarray
+
+
+def standardised(data: TimeSeries | Transitions, *, centre: bool) -> Standardised:
+    """Divide every series by its root mean square over X′, after subtracting its mean if asked."""
+    n = len(data.names)
+    before = data.values[:-1] if isinstance(data, TimeSeries) else data.before
+    shift = before.mean(axis=0) if centre else np.zeros(n)
+    scale = np.sqrt(np.mean((before - shift) ** 2 if centre else before**2, axis=0))
+    scale[scale <= 1e-12 * (1.0 + np.abs(shift))] = 1.0
+    if isinstance(data, TimeSeries):
+        # One array in three views: consecutive rows are each other's before and after.
+        values = (data.values - shift) / scale
+        before, after, later = values[:-1], values[1:], values[2:]
+        turned = np.ascontiguousarray(values.T)
+        columns, targets = turned[:, :-1], turned[:, 1:]
+    else:
+        before, after, later = ((part - shift) / scale for part in data[1:])
+        columns, targets = np.ascontiguousarray(before.T), np.ascontiguousarray(after.T)
+    shift, scale = frozen(shift), frozen(scale)
+    return Standardised(data.names, before, after, later, shift, scale, columns, targets)

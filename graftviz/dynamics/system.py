@@ -1,0 +1,113 @@
+"""A linear dynamical system x(t + 1) = A x(t) + c: which series drives which, and how strongly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from graftviz.errors import InputError
+from graftviz.table.discrete import default_names
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSystem:
+    """The transition matrix of n series, kept sparse.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The n series.
+    coefficients : scipy.sparse.csr_array, shape (n, n)
+        A; row i holds what drives series i, so A[i, j] leads from j to i.
+    intercept : float array, shape (n,), read-only
+        c, in the units of the series; zero unless learning was asked to centre.
+    """
+
+    names: tuple[str, ...]
+    coefficients: csr_array
+    intercept: np.ndarray
+
+    @property
+    def n_series(self) -> int:
+        """The number of series, n."""
+        return len(self.names)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """A with its zeros, shape (n, n), read-only."""
+        return frozen(self.coefficients.toarray())
+
+    @cached_property
+    def spectral_radius(self) -> float:
+        """The largest absolute eigenvalue of A; above 1 predictions grow without bound.
+
+        All eigenvalues of A are computed, in O(n³).
+        """
+        return float(np.abs(np.linalg.eigvals(self.matrix)).max())
+
+    def parents(self, node: int) -> np.ndarray:
+        """Return the series that drive series `node`, in ascending order."""
+        start, end = self.coefficients.indptr[node : node + 2]
+        return frozen(self.coefficients.indices[start:end].astype(np.int64))
+
+    def predict(self, values: np.ndarray, steps: int = 1) -> np.ndarray:
+        """Return what is expected `steps` time steps after each row of `values`.
+
+        Parameters
+        ----------
+        values : float array, shape (rows, n)
+        steps : int
+            At least 1.
+
+        Returns
+        -------
+        float array, shape (rows, n)
+        """
+        if steps < 1:
+            raise InputError(f"A prediction needs at least one step; got {steps}.")
+        predicted = np.asarray(values, dtype=np.float64).T
+        for _ in range(steps):
+            predicted = self.coefficients @ predicted + self.intercept[:, None]
+        return predicted.T
+
+
+def system_of(matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
+    """Return the system of a dense matrix; the series are called x0, x1, … unless named.
+
+    Raises
+    ------
+    InputError
+        When the matrix is not square, not finite, or does not fit the names.
+    """
+    dense = np.asarray(matrix, dtype=np.float64)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
+        raise InputError(
+            f"A transition matrix is square and finite; got one of shape {dense.shape}."
+        )
+    known = tuple(names) or default_names(len(dense))
+    if len(known) != len(dense):
+        raise InputError(f"The matrix is of {len(dense)} series, but {len(known)} are named.")
+    return LinearSystem(known, csr_array(dense), frozen(np.zeros(len(dense))))
+
+
+def system_of_rows(
+    names: tuple[str, ...],
+    parents: Sequence[np.ndarray],
+    coefficients: Sequence[np.ndarray],
+    intercept: np.ndarray,
+) -> LinearSystem:
+    """Return the system whose row i has `coefficients[i]` at the ascending indices `parents[i]`."""
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in parents])])
+    n = len(names)
+    matrix = csr_array((np.concatenate(coefficients), np.concatenate(parents), starts), (n, n))
+    return LinearSystem(names, matrix, frozen(intercept))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the array itself, made read-only."""
+    array.flags.writeable = False
+    return array

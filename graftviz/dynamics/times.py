@@ -1,0 +1,107 @@
+"""Times as written in a source: understood, and checked to be equidistant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from graftviz.errors import InputError
+
+_ROUNDING = 1e-6  # of a step: what times written with few digits may be off
+
+
+class Clock(NamedTuple):
+    """Times as numbers.
+
+    Attributes
+    ----------
+    ticks : float array, shape (rows,)
+        Numbers as they are; dates as seconds, or as months where every date has the same day.
+    unit : str
+        "s", "months" or "" for plain numbers.
+    """
+
+    ticks: np.ndarray
+    unit: str
+
+
+def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) -> Clock:
+    """Understand times: numbers, or dates as ISO 8601 writes them.
+
+    Raises
+    ------
+    InputError
+        For the first text that is neither.
+    """
+    try:
+        return Clock(np.array([float(text) for text in texts]), "")
+    except ValueError:
+        pass
+    dates = pd.to_datetime(pd.Series(list(texts)), format="ISO8601", errors="coerce", utc=True)
+    if dates.isna().any():
+        row = int(np.argmax(dates.isna().to_numpy()))
+        raise InputError(
+            f"{title}: {place(row)} has the time {texts[row]!r}, which is neither a number nor a "
+            "date such as 2015-01-31 or 2015-01-31 17:30."
+        )
+    if len(dates) > 2 and dates.dt.day.nunique() == 1:
+        months = (dates.dt.year * 12 + dates.dt.month).to_numpy(dtype=np.float64)
+        if (np.diff(months) != 0).all():
+            return Clock(months, "months")
+    seconds = (dates - dates.iloc[0]).dt.total_seconds()
+    return Clock(seconds.to_numpy(dtype=np.float64), "s")
+
+
+def looks_like_times(name: str, texts: Sequence[str]) -> bool:
+    """Return whether a first column holds times: by its name, or because it holds dates."""
+    if name.lower() in ("time", "t", "date", "datetime", "timestamp"):
+        return True
+    try:
+        float(texts[0])
+    except ValueError:
+        date = pd.to_datetime(pd.Series([texts[0]]), format="ISO8601", errors="coerce", utc=True)
+        return bool(date.notna().all())
+    return False
+
+
+def positions(
+    clock: Clock, texts: Sequence[str], title: str, place: Callable[[int], str]
+) -> np.ndarray:
+    """Return the number of each row on a grid of equal time steps; gaps skip numbers.
+
+    The step is the smallest distance of two rows that follow each other.
+
+    Raises
+    ------
+    InputError
+        When times repeat or go back, or do not lie on one grid.
+    """
+    ticks = clock.ticks
+    if len(ticks) < 2:
+        return np.zeros(len(ticks), dtype=np.int64)
+    gaps = np.diff(ticks)
+    if (gaps <= 0.0).any():
+        row = int(np.argmax(gaps <= 0.0)) + 1
+        raise InputError(
+            f"{title}: {place(row)} has the time {texts[row]!r}, which does not come after "
+            f"{texts[row - 1]!r}; sort the rows by time, with each time once."
+        )
+    step = float(gaps.min())
+    counts = gaps / step
+    whole = np.rint(counts)
+    off = np.abs(counts - whole) > np.maximum(_ROUNDING * whole, _ROUNDING)
+    if off.any():
+        row = int(np.argmax(off)) + 1
+        raise InputError(
+            f"{title}: the time step is not regular: {place(row)} comes {_length(gaps[row - 1])} "
+            f"after {texts[row - 1]!r}, which is no multiple of {_length(step)}, the smallest step;"
+            " resample the series to equal steps."
+        )
+    return np.concatenate([[0], np.cumsum(whole.astype(np.int64))])
+
+
+def _length(gap: float) -> str:
+    return f"{gap:g}"

@@ -1,0 +1,62 @@
+"""The files of a learned linear dynamical system: result.json and matrix.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from graftviz._version import __version__
+from graftviz.dynamics import DynamicsResult, LinearSystem, ScalableStructure
+from graftviz.formats.result_json import json_value, peak_memory_mb
+from graftviz.options import option_specs
+
+
+def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None) -> dict[str, Any]:
+    """Return `result` as plain numbers, texts and None, ready for JSON.
+
+    ``rows`` were learned from, ``rows_test`` held out. ``seeds`` and ``unspoken`` name series, and
+    are None for learners that have no seeds.
+    """
+    learner, names = result.learner, result.system.names
+    has_seeds = isinstance(learner, ScalableStructure)
+    record = {
+        "learner": learner.name,
+        "options": {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)},
+        "seed": result.seed,
+        "series": len(names),
+        "rows": rows,
+        "rows_test": rows_test,
+        "pred_error_train": result.pred_error_train,
+        "pred_error_test": result.pred_error_test,
+        "spectral_radius": result.system.spectral_radius,
+        "seconds": result.seconds,
+        "seeds": [names[i] for i in result.seeds] if has_seeds else None,
+        "unspoken": [names[i] for i in result.unspoken] if has_seeds else None,
+        "entries": int(result.system.coefficients.nnz),
+        "intercept": result.system.intercept.tolist() if learner.centre else None,
+        "work": result.work._asdict(),
+        "notes": list(result.notes),
+        "complete": result.complete,
+        "peak_memory_mb": peak_memory_mb(),
+        "version": __version__,
+    }
+    return {key: json_value(value) for key, value in record.items()}
+
+
+def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -> str:
+    """Return :func:`dynamics_record` as text."""
+    record = dynamics_record(result, rows=rows, rows_test=rows_test)
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def matrix_csv(system: LinearSystem) -> str:
+    """Return A as CSV: the names, then a row for each target series, to the last bit."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(system.names)
+    writer.writerows(
+        ["0" if value == 0.0 else repr(value) for value in row] for row in system.matrix.tolist()
+    )
+    return text.getvalue()

@@ -1,0 +1,306 @@
+"""Linear dynamical systems: learners against least squares, the truth, and each other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import joblib
+import numpy as np
+import pytest
+
+import graftviz as gv
+from graftviz import dynamics
+from graftviz.dynamics.scalable import ScalableStructure
+from graftviz.dynamics.seeds import chosen_seeds, seed_count
+from graftviz.dynamics.series import standardised
+from graftviz.errors import InputError
+
+N = 24
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return dynamics.random_system(N, density=0.1, seed=3)
+
+
+@pytest.fixture(scope="module")
+def series(truth):
+    grown = dynamics.simulate(truth, 1500, process_noise=1.0, observation_noise=0.1, seed=4)
+    # Units of very different size, and means away from zero: learners must not mind.
+    scale, shift = 10.0 ** np.linspace(-3, 3, N), np.linspace(-2, 5, N)
+    return dynamics.series_of(grown.values * scale + shift * scale)
+
+
+def by_least_squares(series, node, parents, centre=False):
+    before, after = series.values[:-1, parents], series.values[1:, node]
+    if centre:
+        means = series.values[:-1].mean(axis=0)
+        before, after = before - means[parents], after - means[node]
+    return np.linalg.lstsq(before, after, rcond=None)[0]
+
+
+def same_rows(result, series, tolerance, centre=False):
+    """Check every row against lstsq, in units of what it predicts."""
+    for node in range(N):
+        parents = result.system.parents(node)
+        wanted = by_least_squares(series, node, parents, centre)
+        units = np.std(series.values[:, parents], axis=0) / np.std(series.values[:, node])
+        assert np.abs((result.system.matrix[node, parents] - wanted) * units).max() < tolerance
+
+
+def test_the_public_face_has_the_room():
+    assert gv.dynamics is dynamics
+    assert all(hasattr(dynamics, name) for name in dynamics.__all__)
+
+
+@pytest.mark.parametrize("rows", [1500, 15])
+def test_dense_is_least_squares_and_the_smallest_where_many_fit(truth, rows):
+    data = dynamics.simulate(truth, rows, seed=5)
+    result = dynamics.learn(data, dynamics.Dense())
+    wanted = np.linalg.lstsq(data.values[:-1], data.values[1:], rcond=None)[0].T
+    assert np.abs(result.system.matrix - wanted).max() < 1e-8
+    assert bool(result.notes) == (rows < N)
+
+
+@pytest.mark.parametrize("centre", [False, True])
+def test_enforcing_is_least_squares_of_every_row(truth, series, centre):
+    adjacency = [truth.parents(i) for i in range(N)]
+    learner = dynamics.SparsityEnforcing(adjacency=adjacency, centre=centre)
+    result = dynamics.learn(series, learner)
+    same_rows(result, series, 1e-8, centre)
+    assert [step.node for step in result.steps] == list(range(N))
+    for step in result.steps:
+        assert set(step.parents) == set(adjacency[step.node])
+        gap = series.values[1:, step.node] - series.values[:-1] @ result.system.matrix[step.node]
+        assert step.residual == pytest.approx(np.sqrt(np.mean((gap - step.intercept) ** 2)))
+    if centre:
+        fitted = result.system.predict(series.values[:-1]).mean(axis=0)
+        before = series.values[:-1].mean(axis=0)
+        assert np.allclose(fitted, before, rtol=1e-8, atol=1e-10)
+    else:
+        assert not result.system.intercept.any()
+
+
+def test_dependent_parents_get_the_smallest_coefficients():
+    random = np.random.default_rng(0)
+    values = random.standard_normal((60, 3))
+    values[:, 1] = 2.0 * values[:, 0]
+    data = dynamics.series_of(values)
+    result = dynamics.learn(data, dynamics.SparsityEnforcing(adjacency=[[0, 1], [0, 1, 2], [2]]))
+    for node, parents in enumerate([[0, 1], [0, 1, 2], [2]]):
+        wanted = by_least_squares(data, node, parents)
+        assert np.allclose(result.system.matrix[node, parents], wanted, atol=1e-10)
+
+
+def test_without_noise_the_truth_comes_back(truth):
+    data = dynamics.simulate_transitions(truth, 300, seed=1)
+    adjacency = [truth.parents(i) for i in range(N)]
+    given = dynamics.learn(data, dynamics.SparsityEnforcing(adjacency=adjacency))
+    assert np.abs(given.system.matrix - truth.matrix).max() < 1e-6
+    assert dynamics.coefficient_error(given.system, truth) < 1e-10
+    most = max(len(row) for row in adjacency)
+    found = dynamics.learn(data, dynamics.SparsityInducing(parents=most))
+    assert dynamics.structure_recall(found.system, truth) == 1.0
+    assert dynamics.coefficient_error(found.system, truth) < 1e-10
+
+
+@pytest.mark.parametrize("solver", ["sgd", "coordinate"])
+def test_inducing_keeps_the_strongest_and_fits_them_again(series, truth, solver):
+    result = dynamics.learn(
+        series, dynamics.SparsityInducing(parents=5, solver=solver, centre=True)
+    )
+    same_rows(result, series, 1e-8, centre=True)
+    assert max(len(step.parents) for step in result.steps) <= 5
+    assert dynamics.structure_recall(result.system, truth) > 0.9
+    assert all(step.converged and step.passes >= 1 for step in result.steps)
+
+
+def test_gradient_descent_selects_nearly_what_is_exact(series):
+    chosen = [
+        dynamics.learn(series, dynamics.SparsityInducing(parents=4, solver=solver, centre=True))
+        for solver in ("sgd", "coordinate")
+    ]
+    assert dynamics.structure_recall(chosen[0].system, chosen[1].system) > 0.85
+
+
+def test_units_of_the_series_do_not_matter(series):
+    learner = dynamics.SparsityInducing(parents=4)
+    scale = 2.0 ** np.arange(-12, 12)
+    one = dynamics.learn(series, learner)
+    other = dynamics.learn(dynamics.series_of(series.values * scale), learner)
+    back = other.system.matrix / scale[:, None] * scale
+    assert np.allclose(back, one.system.matrix, rtol=1e-9, atol=0.0)
+
+
+def test_when_all_are_seeds_scalable_is_inducing(series):
+    inducing = dynamics.learn(series, dynamics.SparsityInducing(parents=4), seed=2)
+    scalable = dynamics.learn(series, ScalableStructure(parents=4, seeds=N), seed=2)
+    assert np.array_equal(scalable.system.matrix, inducing.system.matrix)
+    assert len(scalable.unspoken) == 0
+    assert scalable.seeds.tolist() == list(range(N))
+
+
+@pytest.mark.parametrize("unspoken", ["graft", "regress", "common"])
+def test_every_series_is_a_seed_or_inferred_or_unspoken(series, truth, unspoken):
+    learner = ScalableStructure(parents=3, seeds=3, unspoken=unspoken)
+    result = dynamics.learn(series, learner, seed=1)
+    kinds = {step.node: step.kind for step in result.steps}
+    assert sorted(kinds) == list(range(N))
+    seeds = [step for step in result.steps if step.kind == "seed"]
+    assert [step.node for step in seeds] == result.seeds.tolist()
+    spoken = {int(j) for step in seeds for j in step.parents}
+    for node, kind in kinds.items():
+        wanted = "inferred" if node in spoken else "unspoken"
+        assert kind == ("seed" if node in result.seeds else wanted)
+    assert result.unspoken.tolist() == sorted(k for k in kinds if kinds[k] == "unspoken")
+    assert len(result.unspoken) > 0
+    same_rows(result, series, 1e-8)
+    for step in result.steps:
+        if step.kind != "unspoken":
+            continue
+        if unspoken == "regress":
+            alone = dynamics.learn(series, dynamics.SparsityInducing(parents=3), seed=1)
+            assert np.array_equal(step.parents, alone.system.parents(step.node))
+        if unspoken == "common":
+            assert step.node in step.parents
+
+
+def test_grafted_parents_are_true_ones(truth):
+    data = dynamics.simulate_transitions(truth, 2000, noise=0.2, seed=7)
+    most = max(len(truth.parents(i)) for i in range(N))
+    result = dynamics.learn(data, ScalableStructure(parents=most, seeds=1, centre=False), seed=0)
+    grafted = [step for step in result.steps if step.kind == "unspoken"]
+    assert len(grafted) > N / 2
+    for step in grafted:
+        assert set(truth.parents(step.node)) <= set(step.parents.tolist())
+
+
+def test_the_seed_decides_and_the_number_of_jobs_does_not(series):
+    learner = ScalableStructure(parents=3, seeds=18, unspoken="regress")
+    one = dynamics.learn(series, learner, seed=5)
+    with joblib.parallel_config(backend="threading"):
+        again = dynamics.learn(series, learner, seed=5, jobs=2)
+    assert np.array_equal(one.system.matrix, again.system.matrix)
+    assert [step.node for step in one.steps] == [step.node for step in again.steps]
+    assert one.work == again.work
+    assert dynamics.learn(series, learner, seed=6).seeds.tolist() != one.seeds.tolist()
+
+
+def test_with_a_fixed_number_of_seeds_work_is_linear_in_n():
+    work = []
+    for n in (40, 80, 160):
+        data = dynamics.simulate(dynamics.random_system(n, density=0.05, seed=1), 300, seed=1)
+        # As many passes for each n: how many are needed depends on the data.
+        learner = ScalableStructure(
+            parents=5,
+            seeds=8,
+            unspoken="common",
+            max_passes=3,
+            tolerance=1e-9,
+            two_hop_tolerance=1e-9,
+        )
+        result = dynamics.learn(data, learner)
+        work.append((result.work.structure, result.work.coefficients))
+        assert sum(step.passes for step in result.steps) == 8 * 6
+    (a, b), (c, d), (e, f) = work
+    assert e / c == pytest.approx(2.0, rel=0.01)
+    assert c / a == pytest.approx(2.0, rel=0.01)
+    assert f == pytest.approx(2 * d, rel=0.05)
+    assert d == pytest.approx(2 * b, rel=0.05)
+
+
+def test_seeds_are_a_share_or_a_number():
+    assert [seed_count(s, 50) for s in (0.2, 0.001, 1.0, 7.0, 50.0)] == [10, 1, 1, 7, 50]
+    for wrong in (2.5, 51.0):
+        with pytest.raises(InputError, match="a share below 1, or a whole number up to 50"):
+            seed_count(wrong, 50)
+
+
+def test_choices_of_seeds(series):
+    known = standardised(series, centre=False)
+    assert chosen_seeds(known, 4, "activity", 0).tolist() == list(range(N - 4, N))
+    # Six copies of the first series say what it says: spread seeds take one of all seven.
+    random = np.random.default_rng(0)
+    values = random.standard_normal((300, 10))
+    values[:, 1:7] = values[:, :1] * np.arange(2.0, 8.0)
+    copies = standardised(dynamics.series_of(values), centre=False)
+    assert chosen_seeds(copies, 4, "spread", 0).tolist() == [6, 7, 8, 9]
+    drawn = chosen_seeds(known, 5, "random", 3)
+    assert len(set(drawn.tolist())) == 5
+
+
+def test_an_unstable_system_is_told_of():
+    values = np.array([[1.02**t, (-0.5) ** t] for t in range(60)])
+    result = dynamics.learn(dynamics.series_of(values), dynamics.Dense())
+    assert result.system.spectral_radius == pytest.approx(1.02, abs=1e-6)
+    assert any("unstable" in note and "1.0200" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("learner", "rows", "least"),
+    [
+        (dynamics.SparsityInducing(parents=10), 11, 12),
+        (ScalableStructure(parents=10), 12, 13),
+        (dynamics.SparsityEnforcing(adjacency=[range(10)] * N), 11, 12),
+    ],
+)
+def test_too_few_rows_say_how_many_are_needed(truth, learner, rows, least):
+    with pytest.raises(InputError, match=f"at least {least} rows .* there are {rows} rows"):
+        dynamics.learn(dynamics.simulate(truth, rows), learner)
+    enough = dynamics.learn(dynamics.simulate(truth, least), learner)
+    assert np.isfinite(enough.system.matrix).all()
+
+
+@pytest.mark.parametrize(
+    ("learner", "sentence"),
+    [
+        (dynamics.SparsityEnforcing(), "needs the parents of every series"),
+        (dynamics.SparsityEnforcing(adjacency=[[0]]), "parents for 1 series; there are 24"),
+        (dynamics.SparsityEnforcing(adjacency=[[24]] * N), "numbered 0 to 23"),
+        (dynamics.SparsityInducing(parents=25), "only 24 series"),
+        (ScalableStructure(seeds=25.0), "up to 24"),
+    ],
+)
+def test_what_does_not_fit_is_refused(series, learner, sentence):
+    with pytest.raises(InputError, match=sentence):
+        next(learner.steps(series))
+
+
+def test_an_interrupted_run_keeps_its_rows(series):
+    def stop(step):
+        if step.index == 4:
+            seen.append(step)
+
+    class Breaking(dynamics.SparsityInducing):
+        def steps(self, data, *, seed=0, jobs=None):
+            for step in super().steps(data, seed=seed, jobs=jobs):
+                if seen:
+                    raise KeyboardInterrupt
+                yield step
+
+    seen: list[object] = []
+    result = dynamics.learn(series, Breaking(parents=3), on_step=stop)
+    assert not result.complete
+    assert len(result.steps) == 5
+    assert result.system.matrix[:5].any(axis=1).all()
+    assert not result.system.matrix[5:].any()
+    assert "5 of 24" in result.notes[0]
+
+
+def test_a_step_is_a_snapshot(series):
+    step = next(dynamics.SparsityInducing(parents=3).steps(series))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        step.node = 3
+    for array in (step.parents, step.coefficients):
+        with pytest.raises(ValueError):
+            array[0] = 0
+    keys = {line.key for line in dynamics.SparsityInducing.pseudocode}
+    assert set(step.lines) <= keys
+
+
+def test_the_learners_are_found_by_name():
+    for name, cls in dynamics.LEARNERS.items():
+        assert dynamics.dynamics_learner(name) is cls
+        assert all((cls.name == name, cls.title, cls.idea, cls.source, cls.pseudocode))
+    with pytest.raises(InputError, match="dense, enforcing, inducing, scalable"):
+        dynamics.dynamics_learner("sparse")

@@ -1,0 +1,151 @@
+"""``graftviz dynamics``: the files it promises, one sentence for what is wrong, and exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from graftviz import dynamics
+from graftviz.__main__ import main
+from graftviz.commands import dynamics as command
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return dynamics.random_system(12, density=0.2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def series(truth):
+    return dynamics.simulate(truth, 600, seed=1)
+
+
+@pytest.fixture(scope="module")
+def path(series, tmp_path_factory):
+    file = tmp_path_factory.mktemp("dynamics") / "series.csv"
+    with file.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(series.names)
+        writer.writerows(series.values.tolist())
+    return file
+
+
+def learned(capsys, path, out, *arguments):
+    assert main(["dynamics", str(path), "--out", str(out), *map(str, arguments)]) == 0
+    told = capsys.readouterr()
+    record = json.loads((out / "result.json").read_text(), parse_constant=pytest.fail)
+    with (out / "matrix.csv").open(newline="") as stream:
+        names, *rows = csv.reader(stream)
+    return record, names, np.array(rows, dtype=float), told
+
+
+def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys):
+    given = ("--learner", "scalable", "--set", "parents=4", "--set", "seeds=0.25", "--seed", 3)
+    record, names, matrix, told = learned(capsys, path, tmp_path / "out", *given)
+    train, test = series.split(0.2)
+    learner = dynamics.ScalableStructure(parents=4, seeds=0.25)
+    wanted = dynamics.learn(train, learner, seed=3, test=test)
+    assert tuple(names) == series.names
+    assert np.array_equal(matrix, wanted.system.matrix)
+    assert record["learner"] == "scalable"
+    assert record["options"]["parents"] == 4
+    assert record["options"]["lam"] is None
+    assert (record["seed"], record["series"]) == (3, 12)
+    assert (record["rows"], record["rows_test"]) == (480, 120)
+    assert record["pred_error_test"] == wanted.pred_error_test
+    assert record["spectral_radius"] == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max())
+    assert record["seconds"] > 0.0
+    assert record["unspoken"] == [series.names[i] for i in wanted.unspoken]
+    assert record["unspoken"]
+    assert "no seed speaks for" in told.out
+
+
+def test_dense_on_all_rows_is_least_squares(series, path, tmp_path, capsys):
+    given = ("--learner", "dense", "--test-fraction", 0)
+    record, _, matrix, _ = learned(capsys, path, tmp_path / "out", *given)
+    wanted = np.linalg.lstsq(series.values[:-1], series.values[1:], rcond=None)[0].T
+    assert np.abs(matrix - wanted).max() < 1e-8
+    assert record["pred_error_test"] is None
+    assert record["unspoken"] is None
+
+
+def test_parents_come_from_a_file_or_from_an_earlier_matrix(truth, path, tmp_path, capsys):
+    arrows = tmp_path / "parents.csv"
+    lines = [f"x{u},x{i}" for i in range(12) for u in truth.parents(i)]
+    arrows.write_text("\n".join(["source,target", *lines, ""]))
+    given = ("--learner", "enforcing", "--parents")
+    _, _, matrix, _ = learned(capsys, path, tmp_path / "one", *given, arrows)
+    assert np.array_equal(matrix != 0.0, truth.matrix != 0.0)
+    again = learned(capsys, path, tmp_path / "two", *given, tmp_path / "one" / "matrix.csv")[2]
+    assert np.array_equal(again, matrix)
+
+
+def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
+    given = ("--learner", "inducing", "--test", path)
+    record, _, _, told = learned(capsys, path, tmp_path / "out", *given)
+    assert record["rows"] == record["rows_test"] == 600
+    assert record["pred_error_test"] == pytest.approx(record["pred_error_train"])
+    assert told.err == ""
+
+
+def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
+    file = tmp_path / "grows.csv"
+    file.write_text("a,b\n" + "".join(f"{1.1**t},{0.5**t}\n" for t in range(30)))
+    record, _, _, told = learned(capsys, file, tmp_path / "out", "--learner", "dense")
+    assert record["spectral_radius"] == pytest.approx(1.1)
+    assert "1.1000, above 1" in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--learner", "sparse"), "the learners are dense, enforcing, inducing, scalable"),
+        (("--learner", "enforcing"), "give --parents FILE"),
+        (("--learner", "dense", "--parents", "x.csv"), "--parents is for --learner enforcing"),
+        (("--set", "parents=13"), "only 12 series"),
+        (("--set", "parents"), "--set needs OPTION=VALUE"),
+        (("--set", "seeds=0"), "seeds must be greater than 0"),
+        (("--learner", "dense", "--set", "parents=3"), "no option 'parents'"),
+        (("--test-fraction", "1.5"), "must lie between 0 and 1"),
+        (("--test-fraction", "0.99"), "at least 15 rows to learn from, and there are 6 rows"),
+        (("--seed", "-1"), "at least 0"),
+        (("--time", "when"), "no column 'when'"),
+    ],
+)
+def test_refusals_are_one_sentence_and_leave_nothing(path, tmp_path, capsys, arguments, sentence):
+    out = tmp_path / "out"
+    assert main(["dynamics", str(path), "--out", str(out), *arguments]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert not out.exists()
+
+
+def test_advice_is_in_flags(tmp_path, capsys):
+    file = tmp_path / "gaps.csv"
+    file.write_text("a,b\n1,2\n2,\n3,5\n4,4\n")
+    assert main(["dynamics", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert "(--missing interpolate)" in capsys.readouterr().err
+    file.write_text("a,b\n1,2\n2,2\n3,2\n4,2\n")
+    assert main(["dynamics", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert "(--constant drop)" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_writes_what_it_has(path, tmp_path, capsys, monkeypatch):
+    def broken_off(*arguments, on_step, **options):
+        def stop(step):
+            if step.index == 6:
+                raise KeyboardInterrupt
+
+        return dynamics.learn(*arguments, on_step=stop, **options)
+
+    monkeypatch.setattr(command, "learn", broken_off)
+    monkeypatch.setattr(command, "_load_engine", lambda learner: None)
+    out = tmp_path / "out"
+    assert main(["dynamics", str(path), "--learner", "inducing", "--out", str(out)]) == 130
+    record = json.loads((out / "result.json").read_text())
+    assert record["complete"] is False
+    assert "7 of 12" in capsys.readouterr().err

@@ -1,0 +1,196 @@
+"""Solvers against their plain twins and scikit-learn; simulation and metrics of linear systems."""
+
+from __future__ import annotations
+
+import naive_dynamics as naive
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso
+
+from graftviz import dynamics
+from graftviz.dynamics.coordinate import coordinate_descent
+from graftviz.dynamics.scores import spoken_scores
+from graftviz.dynamics.series import standardised
+from graftviz.dynamics.sgd import GradientDescent, descend
+from graftviz.dynamics.solving import Search, found_rows
+from graftviz.errors import InputError
+from graftviz.parallel import pack, unpack
+
+
+@pytest.fixture(scope="module")
+def problem():
+    random = np.random.default_rng(1)
+    # Correlated inputs, one of them zero throughout, and one row that is zero.
+    inputs = random.standard_normal((250, 18)) @ random.uniform(-0.3, 1.0, (18, 18))
+    inputs[:, 5] = 0.0
+    inputs[7] = 0.0
+    inputs /= np.sqrt(np.mean(inputs**2, axis=0)) + (np.arange(18) == 5)
+    true = np.where(random.random((18, 4)) < 0.3, random.standard_normal((18, 4)), 0.0)
+    return inputs, inputs @ true + 0.3 * random.standard_normal((250, 4))
+
+
+def test_a_pass_of_gradient_descent_is_that_of_the_twin(problem):
+    inputs, targets = problem
+    order = np.random.default_rng(2).permutation(len(inputs))
+    norms = np.sum(inputs**2, axis=1)
+    weights = np.zeros((4, 18))
+    first, decay = 0.5 / norms.mean(), 0.3
+    descend(inputs, targets, order, norms, weights, 0.05, first, first * decay, 40)
+    for i in range(4):
+        twin = naive.gradient_descent(inputs, targets[:, i], order, 0.05, first, decay, 40)
+        assert np.allclose(weights[i], twin, rtol=1e-9, atol=1e-12)
+        assert np.array_equal(weights[i] == 0.0, twin == 0.0)
+        assert weights[i, 5] == 0.0
+
+
+def test_targets_do_not_depend_on_who_goes_beside_them(problem):
+    inputs, targets = problem
+    solver = GradientDescent(inputs, 0.02, 0.5, 0.3, 0.05, 40, 3)
+    together = solver.solve(targets)
+    assert together.converged.all()
+    for i in range(4):
+        alone = solver.solve(targets[:, i : i + 1])
+        assert np.array_equal(alone.weights[0], together.weights[i])
+        assert alone.passes[0] == together.passes[i]
+
+
+@pytest.mark.parametrize("solver", ["sgd", "coordinate"])
+def test_a_search_travels_to_other_processes(solver):
+    series = dynamics.simulate(dynamics.random_system(8, density=0.3, seed=1), 120, seed=1)
+    known = standardised(series, centre=False)
+    options = dynamics.SparsityInducing(solver=solver)
+    one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
+    search = Search(known, one, two, 3)
+    there = unpack(*pack(search))
+    for here, sent in zip(
+        found_rows(search, range(8), None), found_rows(there, range(8), None), strict=True
+    ):
+        assert np.array_equal(here.coefficients, sent.coefficients)
+        assert np.array_equal(here.two_hop, sent.two_hop)
+
+
+def test_gradient_descent_comes_near_the_minimum(problem):
+    inputs, targets = problem
+
+    def objective(weights):
+        gaps = targets - inputs @ weights.T
+        return 0.5 * np.mean(gaps**2, axis=0) + 0.02 * np.abs(weights).sum(axis=1)
+
+    exact = coordinate_descent(inputs, 0.02, 1e-10, 10_000).solve(targets).weights
+    near = GradientDescent(inputs, 0.02, 0.5, 0.3, 1e-3, 2000, 0).solve(targets).weights
+    nothing = objective(np.zeros_like(exact)) - objective(exact)
+    assert (objective(near) >= objective(exact) - 1e-12).all()
+    assert (objective(near) - objective(exact) < 0.02 * nothing).all()
+
+
+@pytest.mark.parametrize("lam", [0.3, 0.02, 1e-4])
+def test_coordinate_descent_is_exact(problem, lam):
+    inputs, targets = problem
+    found = coordinate_descent(inputs, lam, 1e-10, 100_000).solve(targets)
+    assert found.converged.all()
+    for i in range(4):
+        other = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=1_000_000)
+        other.fit(inputs, targets[:, i])
+        assert np.abs(found.weights[i] - other.coef_).max() < 1e-6
+        # The certificate: gradient λ sign(w) where w is not zero, at most λ elsewhere.
+        gradient = inputs.T @ (targets[:, i] - inputs @ found.weights[i]) / len(inputs)
+        active = found.weights[i] != 0.0
+        assert np.allclose(gradient[active], lam * np.sign(found.weights[i, active]), atol=1e-9)
+        assert (np.abs(gradient[~active]) <= lam + 1e-9).all()
+
+
+def test_coordinate_descent_is_that_of_the_twin(problem):
+    inputs, targets = problem
+    found = coordinate_descent(inputs, 0.1, 1e-12, 100_000).solve(targets[:, :1])
+    assert np.allclose(found.weights[0], naive.lasso(inputs, targets[:, 0], 0.1, 600), atol=1e-9)
+
+
+def test_a_solver_that_is_cut_short_says_so(problem):
+    inputs, targets = problem
+    assert not coordinate_descent(inputs, 1e-4, 1e-10, 2).solve(targets).converged.any()
+    short = GradientDescent(inputs, 0.02, 0.5, 0.3, 1e-6, 2, 0).solve(targets)
+    assert not short.converged.any()
+    assert short.work == 4 * 2 * inputs.size
+
+
+def test_scores_of_the_spoken_are_those_of_the_twin():
+    random = np.random.default_rng(3)
+    parents = [random.choice(9, 3, replace=False) for _ in range(4)]
+    two_hop = random.dirichlet(np.ones(9), 4)
+    scores = spoken_scores(zip(parents, two_hop, strict=True), 9)
+    wanted = naive.two_hop_scores(parents, two_hop, 9)
+    for j in range(9):
+        if wanted[j].any():
+            assert np.allclose(scores[j], wanted[j])
+        else:
+            assert j not in scores
+
+
+def test_a_random_system_is_what_was_asked_for():
+    system = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
+    assert system.coefficients.nnz == 90
+    assert system.spectral_radius == pytest.approx(0.8)
+    again = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
+    assert np.array_equal(system.matrix, again.matrix)
+    assert not np.array_equal(
+        system.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"entries": 0}, {"entries": 10}, {"density": 0.5, "radius": 1.0}, {"entries": 1}]
+)
+def test_impossible_systems_are_refused(wrong):
+    with pytest.raises(InputError):
+        dynamics.random_system(3, **wrong)
+
+
+def test_a_simulation_follows_its_system():
+    system = dynamics.random_system(6, density=0.4, seed=1)
+    start = np.arange(6.0)
+    still = dynamics.simulate(system, 5, process_noise=0.0, start=start)
+    for t in range(5):
+        assert np.allclose(still.values[t], np.linalg.matrix_power(system.matrix, t) @ start)
+    # The stationary covariance Σ solves Σ = A Σ Aᵀ + I; observation noise adds its own variance.
+    noisy = dynamics.simulate(system, 40_000, observation_noise=0.5, seed=2)
+    cov = np.eye(6)
+    for _ in range(400):
+        cov = system.matrix @ cov @ system.matrix.T + np.eye(6)
+    seen = noisy.values.T @ noisy.values / noisy.n_rows
+    assert np.allclose(seen, cov + 0.25 * np.eye(6), atol=0.08 * cov.max())
+
+
+def test_metrics_by_hand():
+    truth = dynamics.system_of(np.array([[0.5, 0.0], [0.25, 0.0]]))
+    found = dynamics.system_of(np.array([[0.5, 0.25], [0.0, 0.1]]))
+    gap = np.sqrt(0.25**2 + 0.25**2 + 0.1**2)
+    assert dynamics.coefficient_error(found, truth) == pytest.approx(
+        gap / np.sqrt(0.5**2 + 0.25**2)
+    )
+    assert dynamics.structure_recall(found, truth) == 0.5  # all of row 0, nothing of row 1
+    assert dynamics.structure_precision(found, truth) == 0.25  # half of row 0, nothing of row 1
+    assert dynamics.structure_recall(truth, truth) == 1.0
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_prediction_error_goes_any_number_of_steps(steps):
+    random = np.random.default_rng(steps)
+    system = dynamics.system_of(random.standard_normal((3, 3)) / 3)
+    series = dynamics.series_of(random.standard_normal((20, 3)))
+    power = np.linalg.matrix_power(system.matrix, steps)
+    seen = series.values[steps:]
+    wanted = np.linalg.norm(series.values[:-steps] @ power.T - seen) / np.linalg.norm(seen)
+    assert dynamics.prediction_error(system, series, steps=steps) == pytest.approx(wanted)
+    if steps <= 2:
+        pairs = series.transitions()
+        assert dynamics.prediction_error(system, pairs, steps=steps) == pytest.approx(wanted)
+
+
+def test_predictions_that_data_do_not_reach_are_refused():
+    system = dynamics.system_of(np.eye(2) / 2)
+    series = dynamics.series_of(np.ones((4, 2)))
+    for data, steps in ((series, 0), (series, 4), (series.transitions(), 3)):
+        with pytest.raises(InputError, match="allow predictions of 1 to"):
+            dynamics.prediction_error(system, data, steps=steps)
+    with pytest.raises(InputError, match="of 2 series, the data of 3"):
+        dynamics.prediction_error(system, dynamics.series_of(np.ones((4, 3))))

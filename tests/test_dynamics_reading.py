@@ -1,0 +1,218 @@
+"""Time series as people bring them: what is understood, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from graftviz.dynamics import TimeSeries, quick, read_parents, read_series, series_of
+from graftviz.errors import InputError
+
+HOURS = ["2015-01-01 00:00", "2015-01-01 01:00", "2015-01-01 02:00", "2015-01-01 03:00"]
+
+
+def written(tmp_path, text, name="series.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def table(times, columns="a,b", time="time"):
+    lines = [f"{t},{k},{k * k}" for k, t in enumerate(times)]
+    return "\n".join([f"{time},{columns}", *lines, ""])
+
+
+@pytest.mark.parametrize(
+    ("times", "name"),
+    [
+        (HOURS, "time"),
+        (HOURS, "when"),  # dates are recognised under any name
+        (["2015-01-31T00:00:00Z", "2015-02-01T00:00:00Z", "2015-02-02T00:00:00Z"], "date"),
+        (["2015-01-01", "2015-02-01", "2015-03-01", "2015-04-01"], "date"),  # months
+        (["2012-02-29", "2016-02-29", "2020-02-29"], "date"),
+        (["0", "0.1", "0.2", "0.3"], "t"),
+        (["3", "5", "7"], "Time"),
+    ],
+)
+def test_a_wide_table_with_times(tmp_path, times, name):
+    series = read_series(written(tmp_path, table(times, time=name)))
+    assert series.names == ("a", "b")
+    assert series.times == tuple(times)
+    assert series.values.tolist() == [[k, k * k] for k in range(len(times))]
+    with pytest.raises(ValueError):
+        series.values[0, 0] = 1.0
+
+
+def test_a_wide_table_without_times(tmp_path):
+    path = written(tmp_path, "a,b\n1,2\n3,-4.5\n5,6e2\n")
+    assert read_series(path).values.tolist() == [[1, 2], [3, -4.5], [5, 600]]
+    assert read_series(path).times == ()
+    assert read_series(path, time="a").names == ("b",)
+    timed = written(tmp_path, "t,b\n1,2\n3,4\n5,7\n")
+    assert read_series(timed).names == ("b",)
+    assert read_series(timed, time="none").names == ("t", "b")
+
+
+def test_long_tables_are_turned(tmp_path):
+    rows = [(t, s, v) for v, (t, s) in enumerate((t, s) for t in HOURS for s in ("p", "q"))]
+    rows = [rows[k] for k in (5, 2, 7, 0, 1, 6, 3, 4)]
+    text = "value,time,series\n" + "".join(f"{v},{t},{s}\n" for t, s, v in rows)
+    series = read_series(written(tmp_path, text))
+    assert series.names == ("q", "p")  # in the order in which they come
+    assert series.times == tuple(HOURS)
+    assert series.values.tolist() == [[1, 0], [3, 2], [5, 4], [7, 6]]
+
+
+def test_frames_and_arrays():
+    values = np.random.default_rng(0).standard_normal((6, 3))
+    from_frame = read_series(pd.DataFrame(values, columns=["u", "v", "w"]))
+    assert np.array_equal(from_frame.values, values)
+    assert np.array_equal(read_series(values).values, values)
+    values[2, 1] = np.nan
+    filled = read_series(values, missing="interpolate")
+    assert filled.values[2, 1] == pytest.approx((values[1, 1] + values[3, 1]) / 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,a,b\n2015-01-01,1,0.1\n2015-01-02,NA,1e-3\n2015-01-03,4,5\n",
+        "a,b\n1,2.5\n3,-4\n5,6\n",
+        "a,b\n1,2.5\n\n3, -4\n5,6\n",  # not as simple as that: read the usual way
+        '"a, too",b\n1,2.5\n3,4\n',
+        "series,time,value\np,0,1\nq,0,2\np,1,3\nq,1,4\n",
+    ],
+)
+def test_large_files_are_read_as_small_ones_are(tmp_path, monkeypatch, text):
+    path = written(tmp_path, text)
+    usual = read_series(path, missing="interpolate")
+    monkeypatch.setattr(quick, "LEAST_BYTES", 0)
+    large = read_series(path, missing="interpolate")
+    assert np.array_equal(large.values, usual.values)
+    assert (large.names, large.times, large.title) == (usual.names, usual.times, usual.title)
+
+
+def test_what_is_wrong_with_a_large_file_is_told_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(quick, "LEAST_BYTES", 0)
+    assert quick.read_quickly(written(tmp_path, "time,a\n0,1\n1,2\n"), 10_000) is not None
+    path = written(tmp_path, "time,a\n0,1\n1,2\n2.5,4\n")
+    with pytest.raises(InputError, match=r"series\.csv: .* line 4 comes 1\.5 after"):
+        read_series(path)
+
+
+def test_short_gaps_are_filled_along_lines(tmp_path):
+    text = "time,a,b\n0,0,1\n1,,2\n2,NA,3\n3,6,4\n5,10,6\n"
+    path = written(tmp_path, text)
+    series = read_series(path, missing="interpolate")
+    assert series.values.tolist() == [[0, 1], [2, 2], [4, 3], [6, 4], [8, 5], [10, 6]]
+    assert "4 missing values" in series.notes[-1]
+    with pytest.raises(
+        InputError, match="series 'a' lacks more than 1 values in a row from '1' on"
+    ):
+        read_series(path, missing="interpolate", longest_gap=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("time,a\n0,1\n1,\n2,3\n", "series 'a' has no value at '1'"),
+        ("a,b\n1,2\n3,\n5,6\n", "series 'b' has no value in row 2"),
+        ("time,a\n0,1\n1,2\n3,4\n", "no value in the time steps after '1', which are absent"),
+        ("time,a\n0,1\n1,2\n2.5,4\n", "line 4 comes 1.5 after '1', .* no multiple of 1"),
+        ("time,a\n0,1\n2,2\n1,4\n", "line 4 has the time '1', which does not come after '2'"),
+        ("time,a\n0,1\n0,2\n", "does not come after '0'"),
+        ("time,a\nJan,1\nFeb,2\n", "line 2 has the time 'Jan', which is neither a number nor"),
+        ("time,a\n,1\n1,2\n", "line 2 has no time"),
+        ("a,b\n1,2\n3,x\n", "line 3 has the value 'x' in series 'b', which is no finite number"),
+        ("a,b\n1,2\n3,inf\n", "line 3 has the value 'inf'"),
+        ("a,b\n1,NA\n3,NA\n", "series 'b' has no values at all"),
+        ("a,b\n1,2\n3,2\n", "series 'b' is 2 at all times .1 of 2 series never change"),
+        ("a,b\n1,2\n", "at least two rows"),
+        ("time\n1\n2\n", "times but no series"),
+        ("a,a\n1,2\n2,3\n", "the name 'a' is given to columns 1 and 2"),
+        ("time,series,value\n0,a,1\n0,a,2\n1,a,2\n", "line 3 gives series 'a' a second value"),
+        ("time,series,value\n0,a,1\n1,a,2\n1,b,2\n", "series 'b' has no value at '0'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_sentence(tmp_path, text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_series(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"layout": "long"}, "a long table has the columns time, series and value"),
+        ({"time": "when"}, "no column 'when'"),
+        ({"longest_gap": 0}, "at least 1; got 0"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_series(written(tmp_path, "a,b\n1,2\n2,3\n"), **options)
+
+
+def test_gaps_at_the_ends_are_refused(tmp_path):
+    path = written(tmp_path, "time,a\n0,\n1,2\n2,3\n")
+    with pytest.raises(InputError, match="nothing to draw a line to, from '0' on"):
+        read_series(path, missing="interpolate")
+
+
+def test_series_that_never_change_can_be_left_out(tmp_path):
+    path = written(tmp_path, "a,b,c\n1,2,0\n3,2,1\n")
+    series = read_series(path, constant="drop")
+    assert series.names == ("a", "c")
+    assert "1 of 3" in series.notes[0]
+    with pytest.raises(InputError, match="none of the 2 series ever changes"):
+        read_series(written(tmp_path, "a,b\n1,2\n1,2\n"), constant="drop")
+
+
+def test_time_is_divided_and_never_shuffled():
+    series = series_of(np.arange(20.0).reshape(10, 2))
+    train, test = series.split(0.2)
+    assert np.array_equal(np.vstack([train.values, test.values]), series.values)
+    assert test.n_rows == 2
+    for wrong in (0.0, 1.0, 0.1, 0.95):
+        with pytest.raises(InputError):
+            series.split(wrong)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((1, 2)), np.array([[1.0], [np.inf]])])
+def test_arrays_that_are_no_series_are_refused(wrong):
+    with pytest.raises(InputError):
+        series_of(wrong)
+
+
+def test_transitions_are_three_views_of_the_rows():
+    series = TimeSeries(np.arange(8.0).reshape(4, 2), ("a", "b"))
+    pairs = series.transitions()
+    assert np.array_equal(pairs.before[1:], pairs.after[:-1])
+    assert np.array_equal(pairs.later, series.values[2:])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target\na,a\nb,a\nc,b\n",
+        "0,0\n1,0\n2,1\n2,1\n",
+        "a,b,c\n0.5,-1,0\n0,0,2\n0,0,0\n",
+    ],
+)
+def test_parents_are_arrows_or_a_matrix(tmp_path, text):
+    path = written(tmp_path, text, "parents.csv")
+    assert read_parents(path, ("a", "b", "c")) == ((0, 1), (2,), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("source,target\na,d\n", "Row 2 of parents.csv names the variable 'd'"),
+        ("source,target\n", "holds no arrows"),
+        ("a,b,c\n1,0,0\n", "needs 3 rows"),
+        ("a,b,c\n1,0,0\n0,x,0\n0,0,0\n", "Row 2 of parents.csv has 'x' for series 'b'"),
+    ],
+)
+def test_wrong_parents_are_refused(tmp_path, text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read_parents(written(tmp_path, text, "parents.csv"), ("a", "b", "c"))
