@@ -280,7 +280,9 @@ class BoundedRun:
         pairs = "the one pair that was" if refused == 1 else f"all {refused:,} pairs that were"
         if edges == 0:
             return f"No edge keeps the {measure} at or below {bound}: {pairs} tried would pass it."
+        idle = len(known) - edges - refused
+        others = "" if idle == 0 else f" The other {idle:,} would gain nothing: no gradient is left."
         return (
             f"No further edge keeps the {measure} at or below {bound}: {pairs} left with a "
-            "gradient would pass it."
+            f"gradient would pass it.{others}"
         )

@@ -426,7 +426,8 @@ class ExchangeRun:
         if self._starts > 1:
             ended = f"{self._starts:,} starts were made. In the last one: {ended}"
         kept = "The result is the best model seen"
-        return f"{ended} {kept}, with a training PLL of {best.value:.6g} nats per row."
+        value = f"{best.value:.6g}".replace("-", "−")
+        return f"{ended} {kept}, with a training PLL of {value} nats per row."
 
 
 def _count(number: int, noun: str) -> str:

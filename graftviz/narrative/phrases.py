@@ -19,7 +19,7 @@ FORMULAS = {
 
 def score(value: float) -> str:
     """Write a score with three significant digits, the zeros at the end included: 0.0110."""
-    return f"{value:#.3g}"
+    return f"{'−' if value < 0 else ''}{abs(value):#.3g}"
 
 
 def score_line(text: str, test: ActivationTest | None) -> str:

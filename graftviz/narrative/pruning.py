@@ -116,5 +116,7 @@ def _rise(exchange: Exchange) -> str:
         f"{value:.5g}".replace("-", "−")
         for value in (exchange.before, exchange.after, exchange.best)
     )
-    best = ", the best so far" if exchange.after >= exchange.best else f"; the best so far is {top}"
+    best = f"; the best so far is {top}"
+    if exchange.after >= exchange.best:
+        best = "" if exchange.kind == "best" else ", the best so far"
     return f"takes the PLL from {before} to {after} nats per row{best}"

@@ -185,7 +185,7 @@ class BudgetGauge {
     const left = log.pairs - shown;
     const fact = (term, value, title) => h("div", { title }, h("dt", {}, term), h("dd", {}, value));
     replaceChildren(this.facts,
-      fact("out of reach", `${integer(step.infeasible)} of ${integer(left)}`, "Pairs without an edge that would pass τ, of all that are left"),
+      fact("known out of reach", `${integer(step.infeasible)} of ${integer(left)}`, "Pairs without an edge that were found to pass τ, of all that are left; others were not asked about, fit, or have no gradient"),
       fact("‖∇ₑℓ‖", step.norm === null ? "–" : format(step.norm), "Of the newest edge: how steeply the likelihood rises along it"),
       fact("NLL held out", step.nll === null ? "–" : step.nll.toFixed(3), "Negative log-likelihood of rows not learned from, nats per row"));
     this.ghostLine.hidden = !ghost;

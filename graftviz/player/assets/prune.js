@@ -145,7 +145,7 @@ class PrunePlayer extends StepView {
     if (record.kind === "start") return `Start: the tree and ${plural(record.edges - record.tree, "random edge")}`;
     if (record.kind === "restart") return "A fresh start from the tree";
     if (record.kind === "best") return "Back to the best model";
-    return `Exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
+    return `Step ${record.t}, exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
   }
 
   changed() {

@@ -117,7 +117,7 @@ class PruneRanking {
     const list = (pairs, worth) => pairs.slice(0, PRUNE_LISTED).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
       + (pairs.length > PRUNE_LISTED ? ` · and ${pairs.length - PRUNE_LISTED} more` : "");
     const hover = app.pointed ? `${all.pair(...app.pointed)}: ${format(app.pointedWorth)}` : "";
-    this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row, after the fit of the start" : "nats per row");
+    this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row (square-root scale), after the fit of the start" : "nats per row, square-root scale");
     this.out.textContent = isExchange ? `× out: ${list(record.removed, record.contributions) || "none"}` : "";
     this.into.textContent = isExchange ? `+ in: ${list(record.added, record.gains) || "none"}` : "";
     this.surface.canvas.setAttribute("aria-label", isExchange

@@ -108,7 +108,7 @@ class PruneStrip {
     const record = log.at(shown);
     const isTied = record && record.centres.length < record.parameters;
     this.count.textContent = !record ? "" : isTied
-      ? `${plural(record.parameters, "parameter")} → K = ${integer(record.centres.length)} values`
+      ? `${plural(record.parameters, "parameter")} → K = ${plural(record.centres.length, "value")}`
       : `${plural(record.parameters, "parameter")}, not tied`;
     this.surface.canvas.setAttribute("aria-label", !record ? "No parameters yet."
       : isTied ? `${this.count.textContent}: ${record.centres.map((centre, k) => `${format(centre)} (${record.sizes[k]})`).join(", ")}` : this.count.textContent);
