@@ -115,6 +115,15 @@ def test_inducing_keeps_the_strongest_and_fits_them_again(series, truth, solver)
     assert all(step.converged and step.passes >= 1 for step in result.steps)
 
 
+def test_along_a_path_those_that_enter_first_are_parents(series, truth):
+    learner = dynamics.SparsityInducing(parents=5, solver="coordinate", centre=True, path=30)
+    result = dynamics.learn(series, learner)
+    same_rows(result, series, 1e-8, centre=True)
+    assert dynamics.structure_recall(result.system, truth) > 0.9
+    with pytest.raises(InputError, match="choose solver=coordinate"):
+        dynamics.SparsityInducing(path=2)
+
+
 def test_gradient_descent_selects_nearly_what_is_exact(series):
     chosen = [
         dynamics.learn(series, dynamics.SparsityInducing(parents=4, solver=solver, centre=True))

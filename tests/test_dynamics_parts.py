@@ -9,6 +9,7 @@ from sklearn.linear_model import Lasso
 
 from graftviz import dynamics
 from graftviz.dynamics.coordinate import coordinate_descent
+from graftviz.dynamics.path import along_path
 from graftviz.dynamics.scores import spoken_scores
 from graftviz.dynamics.series import standardised
 from graftviz.dynamics.sgd import GradientDescent, descend
@@ -111,6 +112,28 @@ def test_a_solver_that_is_cut_short_says_so(problem):
     short = GradientDescent(inputs, 0.02, 0.5, 0.3, 1e-6, 2, 0).solve(targets)
     assert not short.converged.any()
     assert short.work == 4 * 2 * inputs.size
+
+
+def test_a_path_ends_where_its_last_lam_does(problem):
+    inputs, targets = problem
+    solver = coordinate_descent(inputs, 0.05, 1e-10, 100_000)
+    alone, sizes = along_path(solver, targets, 1)
+    last, counted = along_path(solver, targets, 12)
+    assert np.allclose(last.weights, alone.weights, atol=1e-8)
+    assert np.array_equal(counted > 0.0, last.weights != 0.0)
+    for i in range(4):
+        assert np.array_equal(np.argsort(sizes[i]), np.argsort(np.abs(alone.weights[i])))
+        # Who counts more was there earlier: at the λ at which three had entered, these are they.
+        lams = np.geomspace(1.0, 0.05, 12)
+        for lam in lams:
+            there = solver._replace(lam=float(lam)).solve(targets[:, i : i + 1]).weights[0] != 0.0
+            there &= last.weights[i] != 0.0
+            if there.any() and not there.all():
+                assert counted[i, there].min() > counted[i, ~there].max()
+                break
+    unpenalised = along_path(solver._replace(lam=0.0), targets, 5)[0]
+    wanted = np.linalg.lstsq(inputs, targets, rcond=None)[0].T
+    assert np.allclose(unpenalised.weights, wanted, atol=1e-6)
 
 
 def test_scores_of_the_spoken_are_those_of_the_twin():

@@ -104,7 +104,7 @@ class ScalableStructure(SolverOptions):
         two_hop = self.solver_of(first, seed, self.two_hop_tolerance)
         ledger = Ledger(known)
         asked = []
-        for row in found_rows(Search(known, one_hop, two_hop, k), seeds.tolist(), jobs):
+        for row in found_rows(Search(known, one_hop, two_hop, k, self.path), seeds.tolist(), jobs):
             asked.append(row)
             yield ledger.step(row, "seed", ("seeds", "descend", "select", "score", "fit"))
         told = [(row.parents, row.two_hop) for row in asked if row.two_hop is not None]
@@ -117,7 +117,7 @@ class ScalableStructure(SolverOptions):
             yield ledger.step(row, "inferred", ("infer", "fit"))
         unspoken = [j for j in others if j not in scores]
         common = common_scores([two for _, two in told], n)
-        search = Search(known, one_hop, None, k)
+        search = Search(known, one_hop, None, k, self.path)
         for row in self._unspoken_rows(known, unspoken, common, search, jobs):
             yield ledger.step(row, "unspoken", ("unspoken", "fit"))
         return ledger.outcome(seeds=seeds.tolist(), unspoken=unspoken)
