@@ -275,6 +275,12 @@ def test_what_does_not_fit_is_refused(series, learner, sentence):
         next(learner.steps(series))
 
 
+def test_seeds_need_later_states(truth):
+    pairs = dynamics.simulate_transitions(truth, 50)._replace(later=np.zeros((3, N)))
+    with pytest.raises(InputError, match="at least 6 transitions need a later state too, and 3"):
+        dynamics.learn(pairs, ScalableStructure(parents=5))
+
+
 def test_an_interrupted_run_keeps_its_rows(series):
     def stop(step):
         if step.index == 4:

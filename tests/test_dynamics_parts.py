@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from graftviz import dynamics
+from graftviz.dynamics import system as system_module
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import along_path
 from graftviz.dynamics.scores import spoken_scores
@@ -150,14 +151,22 @@ def test_scores_of_the_spoken_are_those_of_the_twin():
 
 
 def test_a_random_system_is_what_was_asked_for():
-    system = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
-    assert system.coefficients.nnz == 90
-    assert system.spectral_radius == pytest.approx(0.8)
+    made = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
+    assert made.coefficients.nnz == 90
+    assert made.spectral_radius == pytest.approx(0.8)
     again = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
-    assert np.array_equal(system.matrix, again.matrix)
+    assert np.array_equal(made.matrix, again.matrix)
     assert not np.array_equal(
-        system.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
+        made.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
     )
+
+
+def test_the_spectral_radius_of_large_systems_needs_no_factorisation(monkeypatch):
+    one, other = (dynamics.random_system(80, density=0.1, seed=2) for _ in range(2))
+    monkeypatch.setattr(system_module, "_LARGEST_FACTORISED", 10)
+    assert one.spectral_radius == pytest.approx(np.abs(np.linalg.eigvals(other.matrix)).max())
+    assert dynamics.system_of(np.eye(80) * 0.5).spectral_radius == pytest.approx(0.5)
+    assert dynamics.system_of(np.zeros((80, 80))).spectral_radius == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(

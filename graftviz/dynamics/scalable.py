@@ -15,6 +15,7 @@ from graftviz.dynamics.scores import GRAFT_ROUNDS, common_scores, grafted_parent
 from graftviz.dynamics.seeds import CHOICES, chosen_seeds, seed_count
 from graftviz.dynamics.series import Standardised, TimeSeries, Transitions, standardised
 from graftviz.dynamics.solving import Search, SolverOptions, found_rows
+from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, checked_seed
 from graftviz.options import option
 
@@ -87,7 +88,13 @@ class ScalableStructure(SolverOptions):
         """Raise :class:`InputError` for too few series or rows, or too many seeds."""
         n = len(data.names)
         seed_count(self.seeds, n)
-        check_enough(data, self.parent_count(n), steps=2)
+        k = self.parent_count(n)
+        check_enough(data, k, steps=2)
+        if isinstance(data, Transitions) and len(data.later) <= k:
+            raise InputError(
+                f"Seeds look two time steps ahead: at least {k + 1} transitions need a later state "
+                f"too, and {len(data.later)} have one."
+            )
 
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None
