@@ -115,6 +115,15 @@ def test_inducing_keeps_the_strongest_and_fits_them_again(series, truth, solver)
     assert all(step.converged and step.passes >= 1 for step in result.steps)
 
 
+def test_along_a_path_those_that_enter_first_are_parents(series, truth):
+    learner = dynamics.SparsityInducing(parents=5, solver="coordinate", centre=True, path=30)
+    result = dynamics.learn(series, learner)
+    same_rows(result, series, 1e-8, centre=True)
+    assert dynamics.structure_recall(result.system, truth) > 0.9
+    with pytest.raises(InputError, match="choose solver=coordinate"):
+        dynamics.SparsityInducing(path=2)
+
+
 def test_gradient_descent_selects_nearly_what_is_exact(series):
     chosen = [
         dynamics.learn(series, dynamics.SparsityInducing(parents=4, solver=solver, centre=True))
@@ -264,6 +273,12 @@ def test_too_few_rows_say_how_many_are_needed(truth, learner, rows, least):
 def test_what_does_not_fit_is_refused(series, learner, sentence):
     with pytest.raises(InputError, match=sentence):
         next(learner.steps(series))
+
+
+def test_seeds_need_later_states(truth):
+    pairs = dynamics.simulate_transitions(truth, 50)._replace(later=np.zeros((3, N)))
+    with pytest.raises(InputError, match="at least 6 transitions need a later state too, and 3"):
+        dynamics.learn(pairs, ScalableStructure(parents=5))
 
 
 def test_an_interrupted_run_keeps_its_rows(series):

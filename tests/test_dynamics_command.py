@@ -91,6 +91,19 @@ def test_held_out_rows_may_have_a_file_of_their_own(path, tmp_path, capsys):
     assert told.err == ""
 
 
+def test_held_out_rows_may_hold_still_and_come_in_another_order(series, path, tmp_path, capsys):
+    file = tmp_path / "test.csv"
+    rows = np.tile(series.values[0], (5, 1))[:, ::-1]
+    lines = [",".join(map(str, row)) for row in [series.names[::-1], *rows.tolist()]]
+    file.write_text("\n".join([*lines, ""]))
+    record, _, matrix, _ = learned(
+        capsys, path, tmp_path / "out", "--learner", "dense", "--test", file
+    )
+    x = series.values[0]
+    error = np.linalg.norm(matrix @ x - x) / np.linalg.norm(x)
+    assert record["pred_error_test"] == pytest.approx(error)
+
+
 def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
     file = tmp_path / "grows.csv"
     file.write_text("a,b\n" + "".join(f"{1.1**t},{0.5**t}\n" for t in range(30)))

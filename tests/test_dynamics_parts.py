@@ -8,7 +8,9 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from graftviz import dynamics
+from graftviz.dynamics import system as system_module
 from graftviz.dynamics.coordinate import coordinate_descent
+from graftviz.dynamics.path import along_path
 from graftviz.dynamics.scores import spoken_scores
 from graftviz.dynamics.series import standardised
 from graftviz.dynamics.sgd import GradientDescent, descend
@@ -113,6 +115,28 @@ def test_a_solver_that_is_cut_short_says_so(problem):
     assert short.work == 4 * 2 * inputs.size
 
 
+def test_a_path_ends_where_its_last_lam_does(problem):
+    inputs, targets = problem
+    solver = coordinate_descent(inputs, 0.05, 1e-10, 100_000)
+    alone, sizes = along_path(solver, targets, 1)
+    last, counted = along_path(solver, targets, 12)
+    assert np.allclose(last.weights, alone.weights, atol=1e-8)
+    assert np.array_equal(counted > 0.0, last.weights != 0.0)
+    for i in range(4):
+        assert np.array_equal(np.argsort(sizes[i]), np.argsort(np.abs(alone.weights[i])))
+        # Who counts more was there earlier: at the λ at which three had entered, these are they.
+        lams = np.geomspace(1.0, 0.05, 12)
+        for lam in lams:
+            there = solver._replace(lam=float(lam)).solve(targets[:, i : i + 1]).weights[0] != 0.0
+            there &= last.weights[i] != 0.0
+            if there.any() and not there.all():
+                assert counted[i, there].min() > counted[i, ~there].max()
+                break
+    unpenalised = along_path(solver._replace(lam=0.0), targets, 5)[0]
+    wanted = np.linalg.lstsq(inputs, targets, rcond=None)[0].T
+    assert np.allclose(unpenalised.weights, wanted, atol=1e-6)
+
+
 def test_scores_of_the_spoken_are_those_of_the_twin():
     random = np.random.default_rng(3)
     parents = [random.choice(9, 3, replace=False) for _ in range(4)]
@@ -127,14 +151,22 @@ def test_scores_of_the_spoken_are_those_of_the_twin():
 
 
 def test_a_random_system_is_what_was_asked_for():
-    system = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
-    assert system.coefficients.nnz == 90
-    assert system.spectral_radius == pytest.approx(0.8)
+    made = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
+    assert made.coefficients.nnz == 90
+    assert made.spectral_radius == pytest.approx(0.8)
     again = dynamics.random_system(30, entries=90, radius=0.8, seed=5)
-    assert np.array_equal(system.matrix, again.matrix)
+    assert np.array_equal(made.matrix, again.matrix)
     assert not np.array_equal(
-        system.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
+        made.matrix, dynamics.random_system(30, entries=90, radius=0.8, seed=6).matrix
     )
+
+
+def test_the_spectral_radius_of_large_systems_needs_no_factorisation(monkeypatch):
+    one, other = (dynamics.random_system(80, density=0.1, seed=2) for _ in range(2))
+    monkeypatch.setattr(system_module, "_LARGEST_FACTORISED", 10)
+    assert one.spectral_radius == pytest.approx(np.abs(np.linalg.eigvals(other.matrix)).max())
+    assert dynamics.system_of(np.eye(80) * 0.5).spectral_radius == pytest.approx(0.5)
+    assert dynamics.system_of(np.zeros((80, 80))).spectral_radius == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,13 @@ def test_series_that_never_change_can_be_left_out(tmp_path):
         read_series(written(tmp_path, "a,b\n1,2\n1,2\n"), constant="drop")
 
 
+def test_series_that_never_change_can_be_kept_and_any_be_selected(tmp_path):
+    series = read_series(written(tmp_path, "a,b,c\n1,2,0\n3,2,1\n"), constant="keep")
+    assert series.selected(("c", "b")).values.tolist() == [[0, 2], [1, 2]]
+    with pytest.raises(InputError, match="no series 'd'"):
+        series.selected(("a", "d"))
+
+
 def test_time_is_divided_and_never_shuffled():
     series = series_of(np.arange(20.0).reshape(10, 2))
     train, test = series.split(0.2)

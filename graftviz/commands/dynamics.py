@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Literal
 
 from graftviz.commands import public
 from graftviz.commands.folder import made_folder
@@ -106,9 +107,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     reading.add_argument(
         "--constant",
-        choices=("reject", "drop"),
+        choices=("reject", "drop", "keep"),
         default="reject",
-        help="series that never change: refuse, or leave out (default: reject)",
+        help="series that never change: refuse, leave out, or keep (default: reject)",
     )
 
 
@@ -118,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = parse_options(cls, public.settings(arguments.set, "--set", "parents=15"))
     learner = _learner(cls(**options), arguments, names=None)
     checked_seed(arguments.seed)
-    series = _read(arguments, arguments.series)
+    series = _read(arguments, arguments.series, arguments.constant)
     train, test = _divided(arguments, series)
     learner = _learner(learner, arguments, names=train.names)
     learner.check(train)
@@ -168,14 +169,16 @@ def _learner(
     )
 
 
-def _read(arguments: argparse.Namespace, path: Path) -> TimeSeries:
+def _read(
+    arguments: argparse.Namespace, path: Path, constant: Literal["reject", "drop", "keep"]
+) -> TimeSeries:
     return read_series(
         path,
         layout=arguments.layout,
         time=arguments.time,
         missing=arguments.missing,
         longest_gap=arguments.longest_gap,
-        constant=arguments.constant,
+        constant=constant,
     )
 
 
@@ -183,12 +186,8 @@ def _divided(
     arguments: argparse.Namespace, series: TimeSeries
 ) -> tuple[TimeSeries, TimeSeries | None]:
     if arguments.test is not None:
-        test = _read(arguments, arguments.test)
-        if test.names != series.names:
-            raise InputError(
-                f"{test.title} has other series than {series.title}, or in another order."
-            )
-        return series, test
+        # What changes is for the training rows to say; a short test may well hold still.
+        return series, _read(arguments, arguments.test, "keep").selected(series.names)
     if arguments.test_fraction == 0.0:
         return series, None
     return series.split(arguments.test_fraction)

@@ -37,12 +37,16 @@ class CoordinateDescent(NamedTuple):
     tolerance: float
     max_passes: int
 
-    def solve(self, targets: np.ndarray) -> Regressions:
-        """Regress each column of `targets`, shape (rows, b), on the inputs."""
+    def solve(self, targets: np.ndarray, start: np.ndarray | None = None) -> Regressions:
+        """Regress each column of `targets`, shape (rows, b), on the inputs.
+
+        Coefficients begin at `start`, shape (b, n), or at zero.
+        """
         rows, n = self.inputs.shape
         products = np.ascontiguousarray((self.inputs.T @ targets).T) / rows
         b = products.shape[0]
-        weights, passes = np.zeros((b, n)), np.zeros(b, dtype=np.int64)
+        weights = np.zeros((b, n)) if start is None else start.copy()
+        passes = np.zeros(b, dtype=np.int64)
         converged = np.zeros(b, dtype=np.bool_)
         work = rows * n * b
         for i in range(b):

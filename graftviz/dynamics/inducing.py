@@ -44,7 +44,8 @@ class SparsityInducing(SolverOptions):
         seed = checked_seed(seed)
         known = standardised(data, centre=self.centre)
         n = len(known.names)
-        search = Search(known, self.solver_of(known.before, seed), None, self.parent_count(n))
+        solver = self.solver_of(known.before, seed)
+        search = Search(known, solver, None, self.parent_count(n), self.path)
         ledger = Ledger(known)
         for row in found_rows(search, range(n), jobs):
             yield ledger.step(row, "induced", ("descend", "select", "fit"))

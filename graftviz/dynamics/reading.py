@@ -37,7 +37,7 @@ def read_series(
     time: str | None = None,
     missing: Literal["reject", "interpolate"] = "reject",
     longest_gap: int = LONGEST_GAP,
-    constant: Literal["reject", "drop"] = "reject",
+    constant: Literal["reject", "drop", "keep"] = "reject",
     max_bytes: int = MAX_BYTES,
     name: str | None = None,
 ) -> TimeSeries:
@@ -58,8 +58,8 @@ def read_series(
         Refuse missing values and missing time steps, or fill short gaps by straight lines.
     longest_gap : int
         How many values in a row may be filled in.
-    constant : {"reject", "drop"}
-        Refuse series that never change, or leave them out.
+    constant : {"reject", "drop", "keep"}
+        Refuse series that never change, leave them out, or take them as they are.
     max_bytes : int
         Larger files are refused.
     name : str, optional
@@ -250,7 +250,7 @@ def _finished(series: TimeSeries, missing: str, longest_gap: int, constant: str)
         notes.append(f"{int(holes.sum()):,} missing values were filled in along straight lines.")
     still = values.max(axis=0) == values.min(axis=0)
     names = series.names
-    if still.any():
+    if still.any() and constant != "keep":
         which = int(np.argmax(still))
         if constant != "drop":
             raise InputError(

@@ -15,6 +15,7 @@ from graftviz.dynamics.scores import GRAFT_ROUNDS, common_scores, grafted_parent
 from graftviz.dynamics.seeds import CHOICES, chosen_seeds, seed_count
 from graftviz.dynamics.series import Standardised, TimeSeries, Transitions, standardised
 from graftviz.dynamics.solving import Search, SolverOptions, found_rows
+from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, checked_seed
 from graftviz.options import option
 
@@ -87,7 +88,13 @@ class ScalableStructure(SolverOptions):
         """Raise :class:`InputError` for too few series or rows, or too many seeds."""
         n = len(data.names)
         seed_count(self.seeds, n)
-        check_enough(data, self.parent_count(n), steps=2)
+        k = self.parent_count(n)
+        check_enough(data, k, steps=2)
+        if isinstance(data, Transitions) and len(data.later) <= k:
+            raise InputError(
+                f"Seeds look two time steps ahead: at least {k + 1} transitions need a later state "
+                f"too, and {len(data.later)} have one."
+            )
 
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None
@@ -104,7 +111,7 @@ class ScalableStructure(SolverOptions):
         two_hop = self.solver_of(first, seed, self.two_hop_tolerance)
         ledger = Ledger(known)
         asked = []
-        for row in found_rows(Search(known, one_hop, two_hop, k), seeds.tolist(), jobs):
+        for row in found_rows(Search(known, one_hop, two_hop, k, self.path), seeds.tolist(), jobs):
             asked.append(row)
             yield ledger.step(row, "seed", ("seeds", "descend", "select", "score", "fit"))
         told = [(row.parents, row.two_hop) for row in asked if row.two_hop is not None]
@@ -117,7 +124,7 @@ class ScalableStructure(SolverOptions):
             yield ledger.step(row, "inferred", ("infer", "fit"))
         unspoken = [j for j in others if j not in scores]
         common = common_scores([two for _, two in told], n)
-        search = Search(known, one_hop, None, k)
+        search = Search(known, one_hop, None, k, self.path)
         for row in self._unspoken_rows(known, unspoken, common, search, jobs):
             yield ledger.step(row, "unspoken", ("unspoken", "fit"))
         return ledger.outcome(seeds=seeds.tolist(), unspoken=unspoken)

@@ -71,6 +71,21 @@ class TimeSeries:
         """Return X′ = all rows but the last, X″ = all but the first, X‴ = all but the first two."""
         return Transitions(self.names, self.values[:-1], self.values[1:], self.values[2:])
 
+    def selected(self, names: tuple[str, ...]) -> TimeSeries:
+        """Return the series of these names, in this order.
+
+        Raises
+        ------
+        InputError
+            When one is not there.
+        """
+        places = {name: i for i, name in enumerate(self.names)}
+        absent = [name for name in names if name not in places]
+        if absent:
+            raise InputError(f"{self.title}: there is no series {absent[0]!r}.")
+        values = np.ascontiguousarray(self.values[:, [places[name] for name in names]])
+        return replace(self, values=frozen(values), names=names)
+
     def split(self, test_fraction: float) -> tuple[TimeSeries, TimeSeries]:
         """Return the first rows, and the last `test_fraction` of them; time is never shuffled.
 

@@ -67,15 +67,18 @@ class GradientDescent(NamedTuple):
     max_passes: int
     seed: int
 
-    def solve(self, targets: np.ndarray) -> Regressions:
-        """Regress each column of `targets`, shape (rows, b), on the inputs."""
+    def solve(self, targets: np.ndarray, start: np.ndarray | None = None) -> Regressions:
+        """Regress each column of `targets`, shape (rows, b), on the inputs.
+
+        Coefficients begin at `start`, shape (b, n), or at zero.
+        """
         rows, n = self.inputs.shape
         targets = np.ascontiguousarray(targets)
         b = targets.shape[1]
         norms = np.einsum("ij,ij->i", self.inputs, self.inputs)
         first = self.step / max(float(norms.mean()), np.finfo(np.float64).tiny)
         random = np.random.default_rng(self.seed)
-        weights = np.zeros((b, n))
+        weights = np.zeros((b, n)) if start is None else start.copy()
         passes = np.zeros(b, dtype=np.int64)
         going = np.arange(b)
         for number in range(self.max_passes):

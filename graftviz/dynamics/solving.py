@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.dynamics.base import DynamicsLearner, Work, check_enough
-from graftviz.dynamics.coordinate import CoordinateDescent, coordinate_descent
+from graftviz.dynamics.coordinate import coordinate_descent
+from graftviz.dynamics.path import Solver, along_path
 from graftviz.dynamics.rows import Row, fitted_row, strongest
 from graftviz.dynamics.series import Standardised, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
@@ -19,8 +20,6 @@ from graftviz.dynamics.system import frozen
 from graftviz.errors import InputError
 from graftviz.options import option
 from graftviz.parallel import parallel_map
-
-Solver = GradientDescent | CoordinateDescent
 
 _BLOCK = 16  # regressions side by side: their coefficients should fit into a core's own cache
 _USUAL_PARENTS = 15  # of the thesis's experiments
@@ -47,6 +46,15 @@ class SolverOptions(DynamicsLearner, ABC):
         maximum=1.0,
         scale="log",
         none_means="1/√N, what a coefficient of unrelated series is by chance",
+    )
+    path: int = option(
+        1,
+        "how many values of λ lead down from 1 to λ: above 1, which needs the coordinate solver, "
+        "those become parents that enter first, not those of the largest coefficients",
+        label="Path length",
+        minimum=1,
+        maximum=1000,
+        advanced=True,
     )
     solver: str = option(
         "sgd",
@@ -104,6 +112,13 @@ class SolverOptions(DynamicsLearner, ABC):
             )
         return self.parents
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.path > 1 and self.solver != "coordinate":
+            raise InputError(
+                "A path of λ needs exact regressions: choose solver=coordinate with it, or path=1."
+            )
+
     def check(self, data: TimeSeries | Transitions) -> None:
         """Raise :class:`InputError` for too few series or rows."""
         check_enough(data, self.parent_count(len(data.names)))
@@ -131,12 +146,15 @@ class Search(NamedTuple):
     two_hop : solver or None
         For X(t + 2) from X(t); of seeds only.
     k : int
+    path : int
+        How many values of λ the one-hop regressions go through.
     """
 
     data: Standardised
     one_hop: Solver
     two_hop: Solver | None
     k: int
+    path: int = 1
 
 
 def found_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
@@ -151,12 +169,12 @@ def found_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterat
 
 
 def _search_block(search: Search, nodes: np.ndarray) -> list[Row]:
-    found = search.one_hop.solve(search.data.targets[nodes].T)
+    found, counted = along_path(search.one_hop, search.data.targets[nodes].T, search.path)
     reached = search.two_hop and search.two_hop.solve(search.data.later[:, nodes])
     spent = found.work + (reached.work if reached else 0)
     rows = []
     for at, node in enumerate(nodes):
-        row = fitted_row(search.data, int(node), strongest(np.abs(found.weights[at]), search.k))
+        row = fitted_row(search.data, int(node), strongest(counted[at], search.k))
         two_hop, passes, converged = None, int(found.passes[at]), bool(found.converged[at])
         if reached:
             sizes = np.abs(reached.weights[at])

@@ -8,9 +8,13 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import ArpackError, eigs
 
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
+
+_LARGEST_FACTORISED = 1000  # series; beyond, only the largest eigenvalues are looked for
+_WANTED = 6  # eigenvalues, as several may be of nearly the same size
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +49,15 @@ class LinearSystem:
     def spectral_radius(self) -> float:
         """The largest absolute eigenvalue of A; above 1 predictions grow without bound.
 
-        All eigenvalues of A are computed, in O(n³).
+        Up to 1,000 series all eigenvalues are computed, in O(n³); beyond that, the largest by
+        Arnoldi's iteration, which only multiplies by A, or all if that does not converge.
         """
+        if self.n_series > _LARGEST_FACTORISED:
+            try:
+                start = np.random.default_rng(0).standard_normal(self.n_series)
+                return float(np.abs(eigs(self.coefficients, k=_WANTED, v0=start)[0]).max())
+            except ArpackError:  # also when it has not converged
+                pass
         return float(np.abs(np.linalg.eigvals(self.matrix)).max())
 
     def parents(self, node: int) -> np.ndarray:
