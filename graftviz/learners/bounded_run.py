@@ -281,7 +281,9 @@ class BoundedRun:
         if edges == 0:
             return f"No edge keeps the {measure} at or below {bound}: {pairs} tried would pass it."
         idle = len(known) - edges - refused
-        others = "" if idle == 0 else f" The other {idle:,} would gain nothing: no gradient is left."
+        others = (
+            "" if idle == 0 else f" The other {idle:,} would gain nothing: no gradient is left."
+        )
         return (
             f"No further edge keeps the {measure} at or below {bound}: {pairs} left with a "
             f"gradient would pass it.{others}"
