@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 try:
     from playwright.sync_api import sync_playwright
@@ -23,6 +24,26 @@ settings.load_profile("certain")
 
 BROWSER_COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRE_BROWSER = "GRAFTVIZ_REQUIRE_BROWSER"
+
+
+BROWSER_TESTS = "tests/browser/"
+
+
+class FilesAndBrowser(LoadFileScheduling):
+    """Every file to one process, and all files that drive a browser to the same one.
+
+    Two browsers at a time would only wait for each other, and what waits fails on slow machines.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return BROWSER_TESTS if nodeid.startswith(BROWSER_TESTS) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndBrowser:
+    """Say what goes to which process of ``-n 2``, in the order of collection."""
+    config.option.loadscopereorder = False
+    return FilesAndBrowser(config, log)
 
 
 def _no_browser(reason: str) -> None:

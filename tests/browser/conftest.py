@@ -88,24 +88,36 @@ class PageFactory:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put last what needs all of the engine: by then it has been compiled beside the others."""
+    """Put last what needs all of the engine: by then it has been compiled beside the others.
+
+    Of two processes, one begins with the browser: it waits while the engine is compiled.
+    """
 
     def lateness(item: pytest.Item) -> int:
         if FOLDER in item.path.parents:
-            return 2
+            return -1 if _is_one_of_several(item.config) else 2
         return int(item.path.name.startswith(LATE))
 
     items.sort(key=lateness)
 
 
+def _is_one_of_several(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def _begin_to_compile(config: pytest.Config) -> subprocess.Popen[bytes]:
+    compiler = subprocess.Popen([sys.executable, "-c", COMPILE_ALL], cwd=ROOT)
+    config.stash[COMPILER] = compiler
+    return compiler
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to compile the engine, if a test of this folder will be run."""
-    if not session.config.option.collectonly and any(
-        FOLDER in item.path.parents for item in session.items
-    ):
-        session.config.stash[COMPILER] = subprocess.Popen(
-            [sys.executable, "-c", COMPILE_ALL], cwd=ROOT
-        )
+    """Begin to compile the engine, if a test of this folder will be run by this process."""
+    config = session.config
+    if config.option.collectonly or _is_one_of_several(config):
+        return
+    if any(FOLDER in item.path.parents for item in session.items):
+        _begin_to_compile(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -119,7 +131,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def compiled_engine(pytestconfig: pytest.Config) -> None:
     """Wait until the engine is in its cache on disk, so that no page waits for a compiler."""
-    assert pytestconfig.stash[COMPILER].wait(timeout=1200) == 0
+    compiler = pytestconfig.stash.get(COMPILER, None) or _begin_to_compile(pytestconfig)
+    assert compiler.wait(timeout=1200) == 0
 
 
 @pytest.fixture

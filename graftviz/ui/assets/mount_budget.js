@@ -8,7 +8,7 @@ class BudgetHost extends Host {
     return {
       need: ({ from }) => this.send("need", { token: this.token, from }),
       moved: (place) => {
-        writeAddress(place);
+        this.writeAddress(place);
         this.send("moved", { token: this.token, ...place });
       },
     };

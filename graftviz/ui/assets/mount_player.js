@@ -15,7 +15,7 @@ class PlayerHost extends Host {
       beside: (run, from) => this.trigger("beside", { run, from }),
       branch: (t) => this.trigger("branch", { t }),
       moved: (t) => {
-        writeAddress({ step: t > 0 ? t : null });
+        this.writeAddress({ step: t > 0 ? t : null });
         this.trigger("moved", { t });
       },
     };

@@ -13,7 +13,7 @@ class PruneHost extends Host {
       need: (wants) => this.trigger("need", { wants }),
       heuristic: (key) => this.trigger("heuristic", { key }),
       moved: (step) => {
-        writeAddress({ step: step === 0 ? null : step });
+        this.writeAddress({ step: step === 0 ? null : step });
         this.trigger("moved", { step });
       },
     };

@@ -12,7 +12,7 @@ class RaceHost extends Host {
     return {
       need: (wants) => this.trigger("need", { wants }),
       moved: ({ axis, at }) => {
-        writeAddress({ axis: axis === "seconds" ? null : axis, at: at === 0 ? null : at });
+        this.writeAddress({ axis: axis === "seconds" ? null : axis, at: at === 0 ? null : at });
         this.trigger("moved", { axis, at });
       },
     };

@@ -15,7 +15,7 @@ class RegionHost extends Host {
       rule: (key) => this.trigger("rule", { key }),
       strengths: (point) => this.trigger("strengths", point),
       moved: (place) => {
-        writeAddress(place);
+        this.writeAddress(place);
         this.trigger("moved", place);
       },
     };

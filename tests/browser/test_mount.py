@@ -1,0 +1,92 @@
+"""The glue between Streamlit and a view: a view outlives the places it is given in the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import graftviz.ui.mounted
+
+pytestmark = pytest.mark.browser
+
+GLUE = Path(graftviz.ui.mounted.__file__).parent / "assets" / "mount.js"
+PAGE = """<!DOCTYPE html><meta charset="utf-8"><div id="first"></div><div id="second"></div>
+<script>
+globalThis.views = [];
+globalThis.sent = [];
+globalThis.Library = {
+  style: "",
+  mount: (place, callbacks) => {
+    const view = { callbacks, shown: [], gone: false, refresh() {} };
+    view.destroy = () => { view.gone = true; };
+    place.textContent = "view " + views.push(view);
+    return view;
+  },
+};
+</script>
+<script type="module">
+GLUE
+class KindHost extends Host {
+  library = "Library";
+  moved = (step) => {
+    this.writeAddress({ step });
+    this.send("moved", step);
+  };
+  callbacks() { return { moved: this.moved }; }
+  show(message) { this.view.shown.push(message); }
+}
+const render = mountedBy(KindHost);
+globalThis.patience = PATIENCE;
+globalThis.at = (place, message) => render({
+  parentElement: document.getElementById(place),
+  data: new TextEncoder().encode(JSON.stringify(message)),
+  setTriggerValue: (name, value) => sent.push([place, name, value]),
+});
+</script>"""
+
+
+@pytest.fixture
+def glued(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -> Any:
+    show_html(browser_page, PAGE.replace("GLUE", GLUE.read_text(encoding="utf-8")))
+    until(browser_page, "globalThis.at !== undefined")
+    return browser_page
+
+
+def test_a_view_goes_on_in_another_place_and_loses_nothing_it_said(glued: Any, until: Any) -> None:
+    glued.evaluate("void (globalThis.leave = at('first', 1))")
+    glued.evaluate("views[0].callbacks.moved(3)")
+    glued.evaluate("leave()")
+    glued.evaluate("views[0].callbacks.moved(4)")
+    assert glued.evaluate("sent") == [["first", "moved", 3]]
+    glued.evaluate("void at('second', 2)")
+    until(glued, "sent.length === 2")
+    assert glued.evaluate("sent[1]") == ["second", "moved", 4]
+    assert glued.evaluate("location.search") == "?step=4"
+    glued.wait_for_timeout(glued.evaluate("patience") + 200)
+    assert json.loads(glued.evaluate("JSON.stringify(views.map((v) => [v.shown, v.gone]))")) == [
+        [[1, 2], False]
+    ]
+    assert glued.evaluate("second.textContent") == "view 1"
+    assert glued.evaluate("first.textContent") == ""
+
+
+def test_a_newer_render_keeps_the_place(glued: Any) -> None:
+    glued.evaluate("void (globalThis.leave = at('first', 1))")
+    glued.evaluate("void at('first', 2)")
+    glued.evaluate("leave()")
+    glued.evaluate("views[0].callbacks.moved(5)")
+    assert glued.evaluate("sent") == [["first", "moved", 5]]
+    assert glued.evaluate("views[0].shown") == [1, 2]
+
+
+def test_a_view_without_a_place_is_given_up_after_a_while(glued: Any, until: Any) -> None:
+    glued.evaluate("void (globalThis.leave = at('first', 1))")
+    glued.evaluate("leave()")
+    until(glued, "views[0].gone")
+    glued.evaluate("void at('second', 2)")
+    assert glued.evaluate("views.length") == 2
+    assert glued.evaluate("second.textContent") == "view 2"
