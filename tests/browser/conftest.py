@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from sample_records import sample_run
 from served_player import served_page
+from waiting import PATIENCE, eventually
 
 FOLDER = Path(__file__).resolve().parent
 LATE = tuple(
@@ -62,6 +62,7 @@ class PageFactory:
             has_touch=touch,
         )
         self.contexts.append(context)
+        context.set_default_timeout(PATIENCE * 1000)
         page = context.new_page()
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.troubles.append(f"uncaught: {error}"))
@@ -154,14 +155,8 @@ def browser_page(open_page: PageFactory) -> Any:
 def until() -> Callable[..., Any]:
     """Wait for an expression to become true in a page: works under any content policy."""
 
-    def wait(page: Any, expression: str, seconds: float = 8) -> Any:
-        deadline = time.monotonic() + seconds
-        while True:
-            value = page.evaluate(expression)
-            if value:
-                return value
-            assert time.monotonic() < deadline, f"still not so after {seconds} s: {expression}"
-            page.wait_for_timeout(30)
+    def wait(page: Any, expression: str, seconds: float = PATIENCE) -> Any:
+        return eventually(page, lambda: page.evaluate(expression), seconds)
 
     return wait
 

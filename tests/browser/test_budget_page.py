@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from grow_server import served_app
+from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -38,14 +38,6 @@ def budget(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     yield open_budget
     open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
-
-
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 20) -> Any:
-    give_up = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < give_up, page.locator(".gv-budget-view").inner_text()
-        page.wait_for_timeout(40)
-    return value
 
 
 def position(page: Any) -> tuple[int, int | None]:
@@ -102,7 +94,7 @@ def test_a_pasted_link_shows_the_same_step(budget: Any) -> None:
     eventually(page, lambda: position(page)[0] == 4)
     page.wait_for_timeout(800)
     assert position(page)[0] == 4
-    assert "step=4" in search(page)
+    eventually(page, lambda: "step=4" in search(page))
     assert "4 edges of 55 pairs" in page.locator(".gv-budget-graph").inner_text()
 
 
@@ -127,6 +119,6 @@ def test_pointing_to_a_clique_tells_its_variables(budget: Any) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_phone_shows_it_all_and_reduced_motion_shows_the_end(budget: Any, dark: bool) -> None:
     page = budget(width=390, height=844, dark=dark, reduced_motion=True)
-    eventually(page, lambda: position(page) == (10, 10), 5)
+    eventually(page, lambda: position(page) == (10, 10))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".gv-budget-view .gv-transport").is_visible()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from grow_server import served_app
+from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -53,14 +53,6 @@ def step(page: Any) -> int:
 
 def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
-
-
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 10) -> Any:
-    give_up = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < give_up, page.locator(".gv-player").inner_text()
-        page.wait_for_timeout(40)
-    return value
 
 
 def step_in_address(page: Any) -> int:
@@ -136,8 +128,8 @@ def test_alpha_learns_the_run_again_beside_a_ghost(grow: Any) -> None:
     assert "α 0.75" in heading(page)
     assert "previous run" not in page.locator(".gv-player").inner_text()
     change_alpha(page)
-    eventually(page, lambda: "α 0.7 " in heading(page) + " ", seconds=5)
-    assert "alpha=0.7" in page.evaluate("location.search")
+    eventually(page, lambda: "α 0.7 " in heading(page) + " ")
+    eventually(page, lambda: "alpha=0.7" in page.evaluate("location.search"))
     eventually(page, lambda: "previous run" in page.locator(".gv-player").inner_text())
     eventually(page, lambda: re.search(r"converged|finished", position(page)))
 
@@ -148,7 +140,7 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     assert "preset paper" in heading(page)
     page.get_by_role("button", name="What does best do differently?").click()
     eventually(page, lambda: "preset best" in heading(page))
-    assert "compare=best" in page.evaluate("location.search")
+    eventually(page, lambda: "compare=best" in page.evaluate("location.search"))
     table = page.locator("table", has_text="Recall").first
     table.wait_for()
     text = " ".join(table.inner_text().split())
@@ -164,8 +156,8 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     eventually(page, lambda: "preset best" in heading(page))
     page.get_by_role("button", name="Back to the paper's method").click()
     eventually(page, lambda: "preset paper" in heading(page))
-    assert "compare" not in page.evaluate("location.search")
-    assert page.locator("table", has_text="Recall").count() == 0
+    eventually(page, lambda: "compare" not in page.evaluate("location.search"))
+    eventually(page, lambda: page.locator("table", has_text="Recall").count() == 0)
 
 
 def test_stability_fades_the_edges_that_few_halves_find(grow: Any) -> None:
@@ -180,7 +172,6 @@ def test_stability_fades_the_edges_that_few_halves_find(grow: Any) -> None:
             "found in 0 … 50 subsamples"
             in " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
         ),
-        seconds=60,
     )
     names = page.locator(".gv-inspector input")
     options = page.locator(".gv-inspector datalist option")
@@ -211,9 +202,9 @@ def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
     clicked.wait_for(timeout=20_000)
     lam = re.search(r"λ = ([\d.e-]+)", clicked.inner_text()).group(1)
     clicked.click()
-    eventually(page, lambda: f"λ {float(lam):g}" in heading(page), seconds=20)
-    assert f"lam={lam}" in page.evaluate("location.search")
-    assert dialog.count() == 0
+    eventually(page, lambda: f"λ {float(lam):g}" in heading(page))
+    eventually(page, lambda: f"lam={lam}" in page.evaluate("location.search"))
+    eventually(page, lambda: dialog.count() == 0)
 
 
 def test_alpha_can_be_changed_while_playing(grow: Any) -> None:
@@ -277,7 +268,7 @@ def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     page.get_by_text("Branching from step 4").wait_for()
     change_alpha(page, "Home")
     eventually(page, lambda: "from step 4" in heading(page))
-    assert "branch=4" in page.evaluate("location.search")
+    eventually(page, lambda: "branch=4" in page.evaluate("location.search"))
     assert step(page) == 4
     assert player.evaluate("player => player.marked"), "the player was made anew"
     page.reload()
@@ -332,7 +323,7 @@ def test_uploads_are_refused_or_learned(grow: Any, tmp_path: Path) -> None:
     eventually(page, lambda: step(page) > at)
     table.set_input_files(good)
     eventually(page, lambda: "good.csv" in heading(page))
-    assert "fingerprint=" in page.evaluate("location.search")
+    eventually(page, lambda: "fingerprint=" in page.evaluate("location.search"))
     eventually(page, lambda: re.search(r"1 edge · (converged|finished)", position(page)))
 
 

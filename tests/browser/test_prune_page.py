@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from grow_server import served_app
+from waiting import eventually
 
 from graftviz.datasets import load_dataset
 from graftviz.learners.forced_pruning import ForcedPruning
@@ -55,14 +55,6 @@ def steps() -> list[Any]:
     return list(run.steps)
 
 
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 30) -> Any:
-    give_up = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < give_up, page.locator(".gv-prune").inner_text()
-        page.wait_for_timeout(40)
-    return value
-
-
 def position(page: Any) -> str:
     return str(page.locator(".gv-position").inner_text())
 
@@ -87,7 +79,7 @@ def pairs(edges: Any) -> set[tuple[int, ...]]:
 
 def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any]) -> None:
     page = prune()
-    eventually(page, lambda: f"step {len(steps)} of {len(steps)}" in position(page), 60)
+    eventually(page, lambda: f"step {len(steps)} of {len(steps)}" in position(page))
     eventually(page, lambda: "finished" in position(page))
     told = page.locator(".gv-prune-words").inner_text()
     assert "All 4 exchanges that were allowed have been made." in told

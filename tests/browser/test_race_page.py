@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 import pytest
 from grow_server import served_app
+from waiting import eventually
 
 from graftviz.datasets import load_dataset
 from graftviz.learners.registry import learner_class, learner_names
@@ -49,7 +49,7 @@ def race(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
         page = open_page(**page_options)
         page.goto(address + query)
         page.locator(".gv-race-body:not([hidden])").wait_for(timeout=COMPILING)
-        eventually(page, lambda: "…" not in position(page), 60)
+        eventually(page, lambda: "…" not in position(page))
         return page
 
     yield open_race
@@ -74,14 +74,6 @@ def same_race_in_python() -> Race:
     found = state.race()
     assert found is not None
     return found
-
-
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 30) -> Any:
-    give_up = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < give_up, page.locator(".gv-race").inner_text()
-        page.wait_for_timeout(40)
-    return value
 
 
 def position(page: Any) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from grow_server import served_app
+from waiting import eventually
 
 from graftviz.narrative.regions import bound_text
 from graftviz.player.assets import region_javascript
@@ -44,14 +44,6 @@ def regions(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     yield open_regions
     open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
-
-
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 20) -> Any:
-    give_up = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < give_up, page.locator(".gv-region").inner_text()
-        page.wait_for_timeout(40)
-    return value
 
 
 def headline(page: Any) -> str:
@@ -92,7 +84,7 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
     last = len(wanted.history)
     eventually(page, lambda: size(page) == last)
     assert headline(page).startswith(f"Certified to ±{bound_text(wanted.bound)} after {last} of 64")
-    assert search(page) == "?side=8"
+    eventually(page, lambda: search(page) == "?side=8")
     page.keyboard.press("Home")
     eventually(page, lambda: size(page) == 1)
     page.keyboard.press("ArrowRight")
@@ -107,7 +99,7 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
     page.keyboard.press("Space")
     eventually(page, lambda: size(page) == last)
     rules = page.locator(".gv-region-rules button")
-    eventually(page, lambda: rules.count() == 4, 60)
+    eventually(page, lambda: rules.count() == 4)
     rules.get_by_text("random").click()
     eventually(page, lambda: "expansion=random" in search(page))
     eventually(page, lambda: "drawn at random" in page.locator(".gv-region-words").inner_text())
@@ -115,12 +107,13 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
 
 def test_a_click_asks_about_another_node_and_it_stands_beside_the_truth(regions: Any) -> None:
     page = regions()
-    eventually(page, lambda: "True error" in answer(page), 60)
+    eventually(page, lambda: "True error" in answer(page))
     page.mouse.click(*place(page, 1, 6))
     eventually(page, lambda: "r1c6" in answer(page))
     eventually(page, lambda: "query=14" in search(page))
-    assert page.get_by_role("textbox", name="Query: name or number").input_value() == "r1c6"
-    eventually(page, lambda: "True error" in answer(page), 60)
+    asked = page.get_by_role("textbox", name="Query: name or number")
+    eventually(page, lambda: asked.input_value() == "r1c6")
+    eventually(page, lambda: "True error" in answer(page))
     text = answer(page)
     assert "the bound of" in text
     assert "BP, whole graph" in text
@@ -132,8 +125,9 @@ def test_a_pasted_link_shows_the_same_step(regions: Any) -> None:
     eventually(page, lambda: size(page) == 5)
     page.wait_for_timeout(800)
     assert size(page) == 5
-    assert page.locator(".gv-region-rules [aria-pressed=true]").inner_text() == "strongest edge"
-    assert "step=4" in search(page)
+    rule = page.locator(".gv-region-rules [aria-pressed=true]")
+    eventually(page, lambda: rule.inner_text() == "strongest edge")
+    eventually(page, lambda: "step=4" in search(page))
 
 
 def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
@@ -151,7 +145,7 @@ def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
     page.mouse.up()
     found = eventually(page, lambda: re.search(r"t2=([\d.]+)", search(page)))
     page.wait_for_timeout(1500)
-    assert f"t2={found.group(1)}" in search(page)
+    eventually(page, lambda: f"t2={found.group(1)}" in search(page))
     slider = page.get_by_role("slider", name=re.compile("^Couplings"))
     assert float(slider.get_attribute("aria-valuenow") or slider.input_value()) == float(
         found.group(1)
@@ -164,7 +158,7 @@ def test_a_phone_shows_it_all_and_reduced_motion_shows_the_end(regions: Any, dar
     page = regions(width=390, height=844, dark=dark, reduced_motion=True)
     model = grid_model(8, 1.0, 0.2, 0)
     last = len(local_marginal(model.model, model.usual_query, tolerance=0.01).history)
-    eventually(page, lambda: size(page) == last, 3)
+    eventually(page, lambda: size(page) == last)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".gv-region .gv-transport").is_visible()
 

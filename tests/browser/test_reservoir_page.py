@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from grow_server import served_app
+from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +45,7 @@ def test_the_first_link_of_a_server_leads_into_the_app(browser: Any, address: st
     wait_for_figures(page)
     assert page.get_by_role("link", name="Grow").is_visible()
     assert page.title() == "graftviz"
-    assert alpha(page).input_value() == "0.2"
+    eventually(page, lambda: alpha(page).input_value() == "0.2")
     assert page.evaluate("location.search") == "?data=karate&alpha=0.2&step=10"
     page.close()
 
@@ -66,4 +67,4 @@ def test_alpha_moves_the_threshold(open_page: Any, address: str, until: Any, wid
     alpha(page).press("Home")
     page.get_by_text("takes all above the mean").wait_for()
     until(page, "location.search === '?alpha=0'")
-    assert page.locator(".js-plotly-plot").nth(2).inner_text() != before
+    eventually(page, lambda: page.locator(".js-plotly-plot").nth(2).inner_text() != before)
