@@ -19,6 +19,11 @@ _ASSETS = Path(__file__).parent / "assets"
 Trigger = Callable[[Mapping[str, Any]], None]
 
 
+def mounting(script: str) -> str:
+    """Return the JavaScript of a component: ``mount.js``, then `script`."""
+    return "\n".join((_ASSETS / part).read_text(encoding="utf-8") for part in ("mount.js", script))
+
+
 class MountedView:
     """A view of ``graftviz/player``: one component that loads it, one that shows it.
 
@@ -49,13 +54,11 @@ class MountedView:
             f"globalThis.{self.library}.style = {json.dumps(self._style())};\n"
             "export default () => {};\n"
         )
-        glue = "\n".join(
-            (_ASSETS / part).read_text(encoding="utf-8")
-            for part in ("mount.js", f"mount_{self.name}.js")
-        )
         return (
             st.components.v2.component(f"graftviz_{self.name}_library", js=library),
-            st.components.v2.component(f"graftviz_{self.name}", js=glue),
+            st.components.v2.component(
+                f"graftviz_{self.name}", js=mounting(f"mount_{self.name}.js")
+            ),
         )
 
     def load(self) -> None:

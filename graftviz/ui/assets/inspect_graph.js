@@ -1,8 +1,7 @@
 // The graph of a finished model on a canvas: look around, and click a node or an edge. What is drawn
 // is decided by the server (GraphPicture); here it is only shown, and what was clicked is told.
+// mount.js comes before it.
 
-const HOSTS = new WeakMap();
-const SUPERSEDED = 100; // ms in which the successor of a cleaned-up render may appear
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 const STYLES = {
   common: { dash: [] },
@@ -27,9 +26,9 @@ const viridis = (share) => {
   return `rgb(${mixed.join(",")})`;
 };
 
-class GraphHost {
-  constructor(root) {
-    this.generation = 0;
+class GraphView {
+  constructor(onPick) {
+    this.onPick = onPick;
     this.camera = { zoom: 1, x: 0, y: 0 };
     this.canvas = make("canvas", { tabindex: "0", role: "img" });
     this.tip = make("div", { class: "gi-tip" });
@@ -42,7 +41,6 @@ class GraphHost {
       this.button("Show the whole picture", "⤢", () => this.resetCamera()),
       this.button("Save the picture as PNG", "PNG", () => this.save()));
     this.element = make("div", { class: "gi" }, this.stage, make("footer", {}, this.keys, tools));
-    root.append(this.element);
     this.abort = new AbortController();
     this.watcher = new ResizeObserver(() => this.wake());
     this.watcher.observe(this.stage);
@@ -78,6 +76,11 @@ class GraphHost {
     const [[x0, x1], [y0, y1]] = [span(xs), span(ys)];
     this.box = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
     this.canvas.setAttribute("aria-label", data.alt);
+  }
+
+  /** Read the theme again, e.g. after it was switched. */
+  refresh() {
+    if (!this.data) return;
     this.readTheme();
     this.keys.replaceChildren(...this.legend());
     this.wake();
@@ -112,7 +115,7 @@ class GraphHost {
   }
 
   pick(value) {
-    this.latest.setTriggerValue("picked", { token: this.data.token, ...value });
+    this.onPick({ token: this.data.token, ...value });
   }
 
   // -------------------------------------------------------------------------------------- camera
@@ -418,22 +421,16 @@ class GraphHost {
   }
 }
 
-export default function (component) {
-  const { parentElement, data } = component;
-  let host = HOSTS.get(parentElement);
-  if (!host) {
-    host = new GraphHost(parentElement);
-    HOSTS.set(parentElement, host);
+class GraphHost extends Host {
+  mount() {
+    this.view = new GraphView((picked) => this.send("picked", picked));
+    this.add(this.view.element);
+    return true;
   }
-  const generation = ++host.generation;
-  host.latest = component;
-  if (data) host.show(JSON.parse(new TextDecoder().decode(data)));
-  return () => {
-    // Also called for a render that has been superseded: only the latest one tears down.
-    setTimeout(() => {
-      if (host.generation !== generation) return;
-      HOSTS.delete(parentElement);
-      host.destroy();
-    }, SUPERSEDED);
-  };
+
+  show(message) {
+    this.view.show(message);
+  }
 }
+
+export default mountedBy(GraphHost);

@@ -18,6 +18,7 @@ class Host {
     this.path = location.pathname;
     this.generation = 0;
     this.view = null;
+    this.parts = []; // what it puts into the page
     this.waiting = []; // messages for the view
     this.unsent = []; // what it said while it had no place
     this.latest = null;
@@ -27,7 +28,7 @@ class Host {
   moveTo(root) {
     if (root === this.root) return this;
     this.root = root;
-    if (this.view) root.append(this.style, this.place);
+    root.append(...this.parts);
     return this;
   }
 
@@ -66,12 +67,17 @@ class Host {
       }, LIBRARY_RETRY);
       return false;
     }
-    this.style = document.createElement("style");
-    this.style.textContent = library.style;
-    this.place = document.createElement("div");
-    this.root.append(this.style, this.place);
-    this.view = library.mount(this.place, this.callbacks());
+    const style = document.createElement("style");
+    style.textContent = library.style;
+    const place = document.createElement("div");
+    this.add(style, place);
+    this.view = library.mount(place, this.callbacks());
     return true;
+  }
+
+  add(...parts) {
+    this.parts.push(...parts);
+    this.root.append(...parts);
   }
 
   receive(message) {
@@ -86,8 +92,7 @@ class Host {
     this.gone = true;
     clearTimeout(this.timer);
     this.view?.destroy();
-    this.place?.remove();
-    this.style?.remove();
+    for (const part of this.parts) part.remove();
   }
 }
 
