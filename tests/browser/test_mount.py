@@ -90,3 +90,30 @@ def test_a_view_without_a_place_is_given_up_after_a_while(glued: Any, until: Any
     glued.evaluate("void at('second', 2)")
     assert glued.evaluate("views.length") == 2
     assert glued.evaluate("second.textContent") == "view 2"
+
+
+def test_nothing_is_said_while_the_page_runs(glued: Any, until: Any) -> None:
+    glued.evaluate("void at('first', 1)")
+    glued.evaluate("document.body.dataset.testid = 'stApp'")
+    for state in ("rerunRequested", "running"):
+        glued.evaluate("(state) => { document.body.dataset.testScriptState = state; }", state)
+        glued.evaluate("views[0].callbacks.moved(1)")
+        glued.evaluate("views[0].callbacks.moved(2)")
+        glued.wait_for_timeout(200)
+        assert glued.evaluate("sent") == []
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    until(glued, "sent.length > 0")
+    glued.wait_for_timeout(200)
+    assert glued.evaluate("sent") == [["first", "moved", 2]], "only the latest place counts"
+
+
+def test_nothing_is_said_just_after_a_click_on_a_control(glued: Any, until: Any) -> None:
+    glued.evaluate("void at('first', 1)")
+    glued.evaluate("first.querySelector('div').click()")
+    glued.evaluate("views[0].callbacks.moved(1)")
+    assert glued.evaluate("sent.length") == 1, "what is clicked in the view starts no run"
+    glued.evaluate("second.click()")
+    glued.evaluate("views[0].callbacks.moved(2)")
+    glued.wait_for_timeout(300)
+    assert glued.evaluate("sent.length") == 1
+    until(glued, "sent.length === 2")

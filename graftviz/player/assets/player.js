@@ -71,8 +71,10 @@ class Player {
     if (parent && parent.n === log.n) log.inherit(parent, branch.t);
     this.demand.reset();
     this.next = { log, step, playing, at: performance.now() };
-    if (!this.log) this.adopt();
-    else this.considerNext();
+    if (!this.log) {
+      this.told = step ?? 0;
+      this.adopt();
+    } else this.considerNext();
     this.wake();
   }
 

@@ -8,7 +8,40 @@
 const HOSTS = new WeakMap(); // by mount point
 const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
 const LIBRARY_RETRY = 25; // ms
+const SEND_RETRY = 30; // ms
 const PATIENCE = 1500; // ms a view waits for a new place, before it is believed that the page was left
+
+/**
+ * Whether the page rests. A message makes Streamlit run the fragment of its view. What the page is
+ * about to show is dropped if that comes before it was sent, and where the page leads to another one,
+ * nothing of that is shown: so messages wait until the page has come to rest, and a little longer,
+ * since one run may follow another, and a click on a control starts a run only when it was heard.
+ */
+const rest = (globalThis.graftvizRest ??= (() => {
+  const [AFTER_GESTURE, AFTER_RUN] = [700, 200]; // ms
+  let until = 0;
+  let isOurs = false; // the run that goes on, or is about to
+  const runs = () => ["running", "rerunRequested"].includes(document.querySelector("[data-testid=stApp]")?.dataset.testScriptState);
+  const later = (ms) => { until = Math.max(until, performance.now() + ms); };
+  const onState = () => {
+    if (runs()) return;
+    if (!isOurs) later(AFTER_RUN);
+    isOurs = false;
+  };
+  new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-script-state"] });
+  const onGesture = (event) => {
+    const path = event.composedPath();
+    // The page itself listens to nothing; what is pressed there is meant for a view.
+    const isForView = path.some((part) => part.classList?.contains("gv-place"))
+      || [document.body, document.documentElement].includes(path[0]) || path[0].classList?.contains("stMain");
+    if (!isForView) later(AFTER_GESTURE);
+  };
+  for (const type of ["pointerdown", "click", "keydown", "input", "change"]) window.addEventListener(type, onGesture, true);
+  return {
+    get isThere() { return !runs() && performance.now() >= until; },
+    end() { isOurs = true; },
+  };
+})());
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
@@ -20,7 +53,7 @@ class Host {
     this.view = null;
     this.parts = []; // what it puts into the page
     this.waiting = []; // messages for the view
-    this.unsent = []; // what it said while it had no place
+    this.unsent = []; // what it said while it could not be heard
     this.latest = null;
   }
 
@@ -32,15 +65,30 @@ class Host {
     return this;
   }
 
-  /** Callbacks must go through the latest render, whatever render the view was made in. */
+  /** Say something to the server; it is heard once the page rests. */
   send(name, value) {
-    if (this.isWithoutPlace) this.unsent.push([name, value]);
-    else this.latest.setTriggerValue(name, value);
+    // What was said before of the same thing is out of date, but a missing header stays missing.
+    const old = this.unsent.findIndex(([other, said]) => other === name && !said?.header);
+    if (old >= 0) this.unsent.splice(old, 1);
+    this.unsent.push([name, value]);
+    this.deliver();
   }
 
   /** The same from within a render, which Streamlit would not hear. */
   sendLater(name, value) {
     setTimeout(() => this.send(name, value));
+  }
+
+  /** Send what was said, one thing after the other. */
+  deliver() {
+    if (this.gone || this.unsent.length === 0) return;
+    if (!this.isWithoutPlace && rest.isThere) {
+      rest.end();
+      // Through the latest render, whatever render the view was made in.
+      this.latest.setTriggerValue(...this.unsent.shift());
+    }
+    clearTimeout(this.delivery);
+    if (this.unsent.length > 0) this.delivery = setTimeout(() => this.deliver(), SEND_RETRY);
   }
 
   get isWithoutPlace() {
@@ -76,6 +124,7 @@ class Host {
   }
 
   add(...parts) {
+    for (const part of parts) part.classList.add("gv-place");
     this.parts.push(...parts);
     this.root.append(...parts);
   }
@@ -84,13 +133,13 @@ class Host {
     if (message) this.waiting.push(message);
     if (!this.view && !this.mount()) return;
     for (const next of this.waiting.splice(0)) this.show(next);
-    for (const [name, value] of this.unsent.splice(0)) this.sendLater(name, value);
     this.view.refresh();
   }
 
   destroy() {
     this.gone = true;
     clearTimeout(this.timer);
+    clearTimeout(this.delivery);
     this.view?.destroy();
     for (const part of this.parts) part.remove();
   }

@@ -1,0 +1,18 @@
+"""Waiting for what a page will show: pages follow a moment after what was done to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+PATIENCE = 60.0  # s a page may take on a machine that is busy with other tests
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """Wait until `what` returns something true, and return that."""
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator("body").inner_text()
+        page.wait_for_timeout(40)
+    return value
