@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from graftviz.dynamics.adjacency import read_parents
 from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
+from graftviz.dynamics.city import simulate_city
 from graftviz.dynamics.dense import Dense
 from graftviz.dynamics.enforcing import SparsityEnforcing
 from graftviz.dynamics.forecast import one_step, residual_deviation, several_steps
@@ -57,6 +58,7 @@ __all__ = [
     "series_of",
     "several_steps",
     "simulate",
+    "simulate_city",
     "simulate_transitions",
     "structure_precision",
     "structure_recall",
