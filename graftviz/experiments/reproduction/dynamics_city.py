@@ -14,7 +14,7 @@ from graftviz.dynamics import DynamicsLearner, DynamicsResult, ScalableStructure
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.dynamics_methods import finite, options_of
+from graftviz.experiments.reproduction.dynamics_methods import finite, learned, options_of
 from graftviz.experiments.reproduction.experiment import Part
 
 SOURCE = "series"
@@ -165,7 +165,7 @@ class CityPart(Part):
         city = city_of(data, self.size, self.seed)
         train, test = city.train, city.test
         learner = fitting(self.learner, train.n_series, train.n_rows)
-        result = dynamics.learn(train, learner, seed=self.draw, test=test)
+        result = learned(train, learner, self.draw)
         found = {
             "data": city.title,
             "n": train.n_series,

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from graftviz import dynamics
 from graftviz.dynamics import (
     Dense,
     DynamicsLearner,
+    DynamicsResult,
     LinearSystem,
     ScalableStructure,
     SparsityEnforcing,
@@ -87,11 +89,21 @@ def told_truth(learner: DynamicsLearner, truth: LinearSystem) -> DynamicsLearner
     return replace(learner, adjacency=parents)
 
 
+def learned(data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int) -> DynamicsResult:
+    """Learn with one thread for linear algebra.
+
+    All methods then have the same core, and least squares on a few parents, of which a system needs
+    thousands, do not wait for threads whose core is taken.
+    """
+    with threadpool_limits(limits=1):
+        return dynamics.learn(data, learner, seed=seed)
+
+
 def rehearse_all() -> None:
     """Learn tiny systems by all learners, so that nothing is compiled while time counts."""
     tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
     for learner in (Dense(), SparsityInducing(parents=2), ScalableStructure(parents=2)):
-        dynamics.learn(tiny, learner)
+        learned(tiny, learner, 0)
 
 
 STRUCTURE, PRECISION, COEFFICIENTS = "structure_recall", "structure_precision", "coefficient_error"

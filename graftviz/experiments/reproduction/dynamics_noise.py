@@ -23,6 +23,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     dense,
     enforcing,
     inducing,
+    learned,
     mean_line,
     measured,
     options_of,
@@ -139,7 +140,7 @@ class NoisePart(Part):
         )
         found: dict[str, list[float]] = {name: [] for name in MEASURES}
         for k, level in enumerate(setup.levels, start=1):
-            result = dynamics.learn(self._noisy(truth, level, seed), learner, seed=seed)
+            result = learned(self._noisy(truth, level, seed), learner, seed)
             for name, value in measured(result.system, truth, test).items():
                 found[name].append(value)
             tell(k)

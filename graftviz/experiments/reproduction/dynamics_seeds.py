@@ -21,6 +21,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     MEASURES,
     PREDICTION,
     STRUCTURE,
+    learned,
     mean_line,
     measured,
 )
@@ -129,7 +130,7 @@ class SeedsPart(Part):
         ] or [SparsityInducing(parents=sizes.parents)]
         found: dict[str, list[float]] = {name: [] for name in MEASURES}
         for k, learner in enumerate(learners, start=1):
-            result = dynamics.learn(train, learner, seed=seed)
+            result = learned(train, learner, seed)
             for name, value in measured(result.system, truth, test).items():
                 found[name].append(value)
             tell(k)

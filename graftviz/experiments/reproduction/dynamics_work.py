@@ -16,6 +16,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     DENSE_LOOK,
     INDUCING,
     INDUCING_LOOK,
+    learned,
     power,
 )
 from graftviz.experiments.reproduction.experiment import (
@@ -128,8 +129,8 @@ class WorkPart(Part):
         """Learn, and return the multiplications of both phases."""
         at = self.amounts
         truth = dynamics.random_system(at.n, density=0.1, seed=self.seed)
-        learned_from = dynamics.simulate_transitions(truth, at.rows, noise=0.1, seed=self.seed)
-        result = dynamics.learn(learned_from, self._learner(), seed=self.seed)
+        seen = dynamics.simulate_transitions(truth, at.rows, noise=0.1, seed=self.seed)
+        result = learned(seen, self._learner(), self.seed)
         return dict(result.work._asdict())
 
     def _learner(self) -> DynamicsLearner:
