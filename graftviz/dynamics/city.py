@@ -54,8 +54,8 @@ def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
     surplus, weather = np.zeros(n), 0.0
     counts = np.empty((hours, n))
     for t in range(hours):
-        weather = 0.9 * weather + 0.05 * random.standard_normal()
-        shock = usual[:, t] * (weather + 0.15 * random.standard_normal(n))
+        weather = 0.9 * weather + 0.03 * random.standard_normal()
+        shock = usual[:, t] * (weather + 0.1 * random.standard_normal(n))
         surplus = flows @ surplus + shock
         counts[t] = random.poisson(np.maximum(usual[:, t] + surplus, 0.0))
     names = tuple(f"{row}-{column}" for row, column in zip(rows, columns, strict=True))

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 from graftviz.figures.reproduction import Look
 from graftviz.figures.style import BLACK, BLUE, VERMILION, finish
 
-_HEIGHT = 620
+_HEIGHT = 600
 _PANEL_HEIGHT = 330
 _BAND = "rgba(0, 114, 178, 0.18)"
 _LEAST_SHOWN = 1e-12  # what is smaller has no place on a logarithmic axis
@@ -70,7 +70,7 @@ def spread_figure(title: str, panels: Sequence[SpreadPanel]) -> go.Figure:
             figure.update_xaxes(type="log", tickvals=places, ticktext=words, row=1, col=column)
         if panel.log_y:
             figure.update_yaxes(type="log", exponentformat="power", row=1, col=column)
-    return _with_legend_below(finish(figure, title, _HEIGHT), 190)
+    return _with_legend_below(finish(figure, title, _HEIGHT), 160)
 
 
 def _line(line: SpreadLine, *, logarithmic: bool, shown: bool) -> go.Scatter:
@@ -162,7 +162,8 @@ def week_figure(
                 ),
                 **at,
             )
-    figure.update_xaxes(title_text=x_title, row=rows, dtick=24)
+    figure.update_xaxes(dtick=24)
+    figure.update_xaxes(title_text=x_title, row=rows)
     return _with_legend_below(finish(figure, title, 190 + _PANEL_HEIGHT * rows), 120)
 
 

@@ -60,14 +60,6 @@ class NoisySystems(NamedTuple):
     systems: int
 
     @property
-    def title(self) -> str:
-        """Sizes, for people."""
-        return (
-            f"{self.systems} systems of {self.n} series with {self.entries:,} non-zeros, "
-            f"{self.rows:,} transitions"
-        )
-
-    @property
     def methods(self) -> tuple[DynamicsMethod, ...]:
         """What is compared."""
         k = self.parents
@@ -161,6 +153,15 @@ class Noisy(NamedTuple):
     of: Mapping[str, Mapping[str, np.ndarray]]
 
     @property
+    def title(self) -> str:
+        """How many systems were learned, and their sizes, for people."""
+        count = len(next(iter(self.of.values()))[STRUCTURE])
+        return (
+            f"{count} systems of {self.setup.n} series with {self.setup.entries:,} non-zeros, "
+            f"{self.setup.rows:,} transitions"
+        )
+
+    @property
     def methods(self) -> list[DynamicsMethod]:
         """Those that were measured, in the order of the figures."""
         return [method for method in self.setup.methods if method.name in self.of]
@@ -248,7 +249,7 @@ class NoiseStudy(Study):
                 lines.append(mean_line(method.name, runs, method.look))
             panels.append(
                 SpreadPanel(
-                    found.setup.title if key == self.shown[0] else "",
+                    found.title if key == self.shown[0] else "",
                     "noise (1: as strong as the signal)",
                     MEASURES[key],
                     lines,

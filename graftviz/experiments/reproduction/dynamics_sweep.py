@@ -28,7 +28,7 @@ from graftviz.experiments.reproduction.experiment import (
 )
 from graftviz.experiments.reproduction.verdicts import verdict
 from graftviz.figures.reproduction import Look, scale_look
-from graftviz.figures.reproduction_dynamics import SpreadPanel, spread_figure
+from graftviz.figures.reproduction_dynamics import SpreadLine, SpreadPanel, spread_figure
 
 SHARE = 0.15  # of seeds, in the caption of figure 2.6
 CITY_PARENTS = 50
@@ -41,6 +41,7 @@ _LOOKS: Mapping[str, Look] = {
 }
 _CLOSE, _SAME = 0.05, 0.02  # how much larger an error may be
 _NEAR_BEST = 0.02
+_FAR_APART = 10.0  # times as large
 _ABOUT = 0.8  # share of a number that is about that number
 
 
@@ -135,7 +136,7 @@ class SweepStudy(Study):
                     f"PredError {ahead}",
                     lines,
                     log_x=self.axis == "parents",
-                    log_y=steps > 1,
+                    log_y=_far_apart(lines),
                 )
             )
         return spread_figure(title, panels)
@@ -169,6 +170,12 @@ class SweepStudy(Study):
                     }
                 )
         return told
+
+
+def _far_apart(lines: Sequence[SpreadLine]) -> bool:
+    """Return whether errors differ so much that only logarithms show all: a system is unstable."""
+    known = [value for line in lines for value in line.y if value is not None]
+    return bool(known) and max(known) > _FAR_APART * min(known)
 
 
 def _city_results(results: Results) -> Iterator[tuple[CityPart, dict[str, Any]]]:

@@ -218,13 +218,13 @@ class WorkStudy(Study):
                 for phase in PHASES:
                     points = _points(results, method, factor, phase)
                     if points and points[0][1] > 0:
-                        x = [float(amount) for amount, _ in points]
+                        x = [amount / points[0][0] for amount, _ in points]
                         y = [count / points[0][1] for _, count in points]
                         look = _LOOKS[method]
                         if phase == "structure":
                             look = look._replace(dash="dash", symbol=f"{look.symbol}-open")
                         lines.append(SpreadLine(f"{method}: {phase}", x, y, (), look))
-            panels.append(SpreadPanel(words, words, "times the work", lines, True, True))
+            panels.append(SpreadPanel(words, "times as much", "times the work", lines, True, True))
         return spread_figure(title, panels)
 
     def rows(self, results: Results) -> Iterator[Cells]:
@@ -267,7 +267,7 @@ def as_stated(*methods: str) -> Callable[[Results], Verdict]:
             for phase, factors in STATED[method].items():
                 here = found[method].get(phase, {})
                 met += [abs(here[key] - wanted) <= _NEAR for key, wanted in factors.items()]
-                words = " ".join(f"{FACTORS[key]}^{here[key]:.2f}" for key in factors)
+                words = " ".join(f"{FACTORS[key]}^{_rounded(here[key])}" for key in factors)
                 told.append(f"{method}, {phase}: {words}")
                 numbers[f"{method}, {phase}"] = here
         return verdict(
@@ -275,6 +275,11 @@ def as_stated(*methods: str) -> Callable[[Results], Verdict]:
         )
 
     return judge
+
+
+def _rounded(value: float) -> str:
+    """Return two digits, and no sign before zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def dense_looks_for_no_structure(results: Results) -> Verdict:
