@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,7 @@ def enforcing() -> DynamicsMethod:
     return DynamicsMethod(ENFORCING, SparsityEnforcing(), _ENFORCING_LOOK)
 
 
+@cache
 def scalable(parents: int, share: float, *, common: bool = False) -> DynamicsMethod:
     """Return scalable structure learning with a share of the series as seeds.
 

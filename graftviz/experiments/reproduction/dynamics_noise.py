@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,14 +62,18 @@ class NoisySystems(NamedTuple):
     @property
     def methods(self) -> tuple[DynamicsMethod, ...]:
         """What is compared."""
-        k = self.parents
-        return (
-            dense(),
-            inducing(k),
-            enforcing(),
-            *(scalable(k, share) for share in FRACTIONS),
-            *(scalable(k, share, common=True) for share in FRACTIONS),
-        )
+        return _methods(self.parents)
+
+
+@cache
+def _methods(parents: int) -> tuple[DynamicsMethod, ...]:
+    return (
+        dense(),
+        inducing(parents),
+        enforcing(),
+        *(scalable(parents, share) for share in FRACTIONS),
+        *(scalable(parents, share, common=True) for share in FRACTIONS),
+    )
 
 
 @lru_cache(maxsize=1)
