@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graftviz.experiments.reproduction import dynamics_growth as growth
+from graftviz.experiments.reproduction import dynamics_growth_verdicts as growth_judged
 from graftviz.experiments.reproduction import dynamics_noise_verdicts as judged
 from graftviz.experiments.reproduction import dynamics_seeds as seeds
 from graftviz.experiments.reproduction import dynamics_sweep as sweep
@@ -112,7 +113,7 @@ EXPERIMENTS = (
                 REHEARSAL: growth.Sizes((16, 32), 32, 200, 4, 1),
             }
         ),
-        claims=growth.CLAIMS,
+        claims=growth_judged.CLAIMS,
         notes=(
             "Density 0.1 and 12,500 rows as in the thesis; its numbers of series are lost in the "
             "text we have. Methods that look at every series are measured up to 1,000 (paper).",
