@@ -7,6 +7,7 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.dynamics import Dense, ScalableStructure, SparsityInducing
+from graftviz.errors import InputError
 from graftviz.experiments.reproduction import dynamics_seeds as seeds
 from graftviz.experiments.reproduction import dynamics_sweep as sweep
 from graftviz.experiments.reproduction import dynamics_week as week
@@ -65,6 +66,14 @@ def test_forecasts_of_the_busiest_are_those_of_the_system():
         assert one["deviation"] == pytest.approx(np.sqrt(np.mean(residuals[:, i] ** 2)))
     error = dynamics.prediction_error(system, city.test, steps=6)
     assert found["test"]["6"] == pytest.approx(error)
+
+
+def test_too_little_activity_is_refused(tmp_path):
+    for values in (np.eye(50)[:, :4], np.arange(60.0).reshape(20, 3)):
+        path = tmp_path / f"{len(values)}.npz"
+        np.savez(path, X=values)
+        with pytest.raises(InputError, match="at least 30 rows and 2 series are needed"):
+            city_of(Data({"series": path}), CITY, 0)
 
 
 def test_no_more_parents_are_asked_for_than_there_are():
