@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graftviz import dynamics
+from graftviz.dynamics import Dense
 from graftviz.experiments.reproduction import dynamics_growth as growth
 from graftviz.experiments.reproduction import dynamics_growth_verdicts as growth_judged
 from graftviz.experiments.reproduction import dynamics_noise_verdicts as judged
@@ -20,6 +21,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     MEASURES,
     PREDICTION,
     STRUCTURE,
+    learned,
     mean_line,
     measured,
     scalable,
@@ -233,6 +235,20 @@ def test_work_is_counted_as_the_table_states():
 
 
 # --- what all share -----------------------------------------------------------------------------
+
+
+def test_an_interrupted_system_is_not_measured(monkeypatch):
+    train = dynamics.simulate(dynamics.random_system(6, density=0.4, seed=1), 50, seed=1)
+    steps = Dense.steps
+
+    def interrupted(learner, data, **more):
+        yield next(steps(learner, data, **more))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Dense, "steps", interrupted)
+    assert not dynamics.learn(train, Dense()).complete
+    with pytest.raises(KeyboardInterrupt):
+        learned(train, Dense(), 0)
 
 
 def test_all_measures_of_the_truth_are_perfect():

@@ -96,9 +96,17 @@ def learned(data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int)
 
     All methods then have the same core, and least squares on a few parents, of which a system needs
     thousands, do not wait for threads whose core is taken.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When learning was interrupted: a system of some of its rows must not be measured.
     """
     with threadpool_limits(limits=1):
-        return dynamics.learn(data, learner, seed=seed)
+        result = dynamics.learn(data, learner, seed=seed)
+    if not result.complete:
+        raise KeyboardInterrupt
+    return result
 
 
 def rehearse_all() -> None:
