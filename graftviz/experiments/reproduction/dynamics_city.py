@@ -143,14 +143,17 @@ class CityPart(Part):
 
     def settings(self, data: Data) -> dict[str, Any]:
         """Return learner, seeds, and which series: their digest where they are given."""
-        digest = None
+        size: dict[str, Any] = {"side": self.size.side, "weeks": self.size.weeks}
         if data.has(SOURCE):
-            given = data.time_series(SOURCE)
-            digest = hashlib.sha256(given.values.tobytes()).hexdigest()
+            values = data.time_series(SOURCE).values
+            size = {
+                "given": hashlib.sha256(values.tobytes()).hexdigest(),
+                "most_series": self.size.most_series,
+                "most_rows": self.size.most_rows,
+            }
         return {
             "part": "city",
-            **self.size._asdict(),
-            "given": digest,
+            **size,
             **options_of(self.learner),
             "draw": self.draw,
             "busiest": self.busiest,

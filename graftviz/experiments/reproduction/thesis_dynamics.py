@@ -29,7 +29,7 @@ _NOISE = {
     REHEARSAL: NoisySystems(12, 36, 4, 80, (0.0, 1.0), 2),
 }
 _CITY = {
-    PAPER: CitySize(32, 5, 5_000, 10_000),
+    PAPER: CitySize(24, 4, 5_000, 10_000),
     SMALL: CitySize(14, 3, 200, 1_000),
     REHEARSAL: CitySize(4, 1, 12, 168),
 }
@@ -66,7 +66,7 @@ _NO_GRID = (
 )
 _CITY_SIZES = (
     "The small scale has 196 blocks for three weeks, or the 200 most active series and the first "
-    "1,000 rows of what is given; the paper's scale 1,024 blocks for five weeks, more blocks than "
+    "1,000 rows of what is given; the paper's scale 576 blocks for four weeks, more blocks than "
     "hours to learn from as in the thesis, or all that is given."
 )
 _CACHED = "Figures of the same runs share them: in one folder the second costs nothing."
