@@ -125,6 +125,7 @@ def test_seeds_on_the_city_are_judged():
     drawn = study.figure("title", good)
     levels = {trace.name: trace.y for trace in drawn.data[:4]}
     assert set(levels[DENSE]) == {0.9}
+    assert {trace.x for trace in drawn.data[:4]} == {(0.1, 0.2)}
     assert all(value is None for trace in drawn.data[8:] for value in trace.y)  # no forecast there
 
 

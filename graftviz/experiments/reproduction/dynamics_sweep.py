@@ -41,7 +41,7 @@ _LOOKS: Mapping[str, Look] = {
 }
 _CLOSE, _SAME = 0.05, 0.02  # how much larger an error may be
 _NEAR_BEST = 0.02
-_FAR_APART = 10.0  # times as large
+_FAR_APART = 2.0  # times as large
 _ABOUT = 0.8  # share of a number that is about that number
 
 
@@ -120,7 +120,8 @@ class SweepStudy(Study):
         panels = []
         for steps in HORIZONS:
             lines = []
-            places = sorted({x for name in (SCALABLE, INDUCING) for x in self._by_x(results, name)})
+            along = (SCALABLE, INDUCING) if self.axis == "parents" else (SCALABLE,)
+            places = sorted({x for name in along for x in self._by_x(results, name)})
             for name, look in _LOOKS.items():
                 by_x = self._by_x(results, name, steps)
                 level = [value for values in by_x.values() for value in values]
@@ -173,7 +174,7 @@ class SweepStudy(Study):
 
 
 def _far_apart(lines: Sequence[SpreadLine]) -> bool:
-    """Return whether errors differ so much that only logarithms show all: a system is unstable."""
+    """Return whether errors differ so much that only logarithms show all of them."""
     known = [value for line in lines for value in line.y if value is not None]
     return bool(known) and max(known) > _FAR_APART * min(known)
 
