@@ -339,8 +339,8 @@ CLAIMS = (
         better_than_random(ACTIVITY),
     ),
     Claim(
-        "Not in the thesis, but its outlook: seeds that are spread out give a better structure with "
-        "fewer seeds than random ones.",
+        "Not in the thesis, but its outlook: seeds that are spread out give a better structure "
+        "with fewer seeds than random ones.",
         better_than_random(SPREAD),
     ),
     Claim("Not in the thesis: on a city both choices predict better.", on_the_city),
