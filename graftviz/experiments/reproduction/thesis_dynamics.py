@@ -199,7 +199,7 @@ EXPERIMENTS = (
             _CITY_SIZES,
             "The text speaks of sparsity inducing learning, the caption of 15 % seeds: both.",
         ),
-        cost={SMALL: "10 s", PAPER: "3 min"},
+        cost={SMALL: "10 s", PAPER: "2 min"},
     ),
     Experiment(
         name="thesis-fig2.7",
@@ -216,7 +216,7 @@ EXPERIMENTS = (
             _SILENT,
             "k = 50 as in the thesis, or as many as there are series.",
         ),
-        cost={SMALL: "10 s", PAPER: "3 min"},
+        cost={SMALL: "10 s", PAPER: "2 min"},
     ),
     Experiment(
         name="thesis-fig2.8",
