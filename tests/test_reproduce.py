@@ -214,10 +214,12 @@ def test_the_list_holds_all_figures_of_papers_and_chapter():
     wanted = {f"best-choice-fig{k}" for k in range(1, 8)}
     wanted |= {"best-choice-table1", "best-choice-tuning"}
     wanted |= {f"thesis-fig3.{k}" for k in range(3, 11)}
+    wanted |= {f"thesis-fig2.{k}" for k in range(2, 9)}
+    wanted |= {"thesis-table2.1", "thesis-table3.1", "thesis-seeds"}
     wanted |= {f"localized-fig{k}" for k in range(3, 8)}
     assert wanted <= set(NAMES)
     for item in EXPERIMENTS:
-        assert set(item.study.needs()) <= set(SOURCES)
+        assert {*item.study.needs(), *item.study.accepts()} <= set(SOURCES)
         works = [sum(part.work for part in item.study.parts(scale, 0)) for scale in SCALES]
         assert works == sorted(works)
 
@@ -253,6 +255,22 @@ def test_with_one_of_two_data_sets_half_is_measured(tmp_path, given, capsys):
     assert found["claims"][-1]["held"] is None
 
 
+def test_given_series_take_the_place_of_made_up_ones(tmp_path, capsys):
+    values = np.random.default_rng(2).poisson(40.0 + 30.0 * np.sin(np.arange(200) / 4.0), (8, 200))
+    np.savez(tmp_path / "hourly_counts.npz", hourly=values.T)
+    name, folder = "thesis-fig2.8", tmp_path / "results"
+    assert run(name, folder, "--data", str(tmp_path / "hourly_counts.npz")) == 0
+    check_results(name, folder)
+    assert {run["data"] for run in measured(folder)["measured"]} == {
+        "hourly_counts.npz: 8 series, 134 + 34 rows"
+    }
+    assert "hourly_counts.npz" in (folder / f"{name}.html").read_text(encoding="utf-8")
+    assert run(name, folder) == 0  # the parts that are kept are those of other data
+    assert "made-up city" in measured(folder)["measured"][0]["data"]
+    assert main(["reproduce", "list"]) == 0
+    assert "needs nothing, takes --data: series" in capsys.readouterr().out
+
+
 def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", QUICK, "--scale", REHEARSAL]) == 0
@@ -266,6 +284,9 @@ def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):
         (["best-choice-fig99"], "There is no experiment 'best-choice-fig99'; did you mean"),
         (["thesis-fig3.8", "--data", "nowhere.csv"], "There is no file or folder nowhere.csv."),
         ([QUICK, "--data", "."], "it needs no data"),
+        (["thesis-fig2.2", "--data", "."], "it needs no data"),
+        (["thesis-fig2.7", "--data", ".", "."], "one path too many"),
+        (["thesis-fig2.7", "--data", "."], "There are no time series"),
         (["thesis-fig3.8", "--data", "jester=."], "does not use jester"),
         (["thesis-fig3.8", "--data", ".", "."], "one path too many"),
         (["localized-fig6", "--data", "cora=."], "is not Cora, which is read from"),

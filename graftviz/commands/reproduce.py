@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="PATH",
-        help="real data, where the experiment needs some: a table, packed arrays (.npz) or a "
-        "folder with one; NAME=PATH says which data set it is",
+        help="real data, where the experiment needs or takes some: a table, packed arrays (.npz) "
+        "or a folder with one; NAME=PATH says which data set it is",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="of generated data and learners (default: 0)"
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     chosen = experiment(arguments.name)
     needs = chosen.study.needs()
-    given = assigned(arguments.data, needs)
+    given = assigned(arguments.data, (*needs, *chosen.study.accepts()))
     data = Data(given)
     reproduction = Reproduction(chosen, arguments.scale, checked_seed(arguments.seed))
     missing = missing_words([name for name in needs if name not in given])
@@ -105,7 +105,10 @@ def listed() -> str:
     lines = []
     for item in EXPERIMENTS:
         needs = item.study.needs()
+        may_have = item.study.accepts()
         wanted = f"needs --data: {', '.join(needs)}" if needs else "needs nothing"
+        if may_have:
+            wanted += f", takes --data: {', '.join(may_have)}"
         cost = ", ".join(f"{scale} about {item.cost[scale]}" for scale in (SMALL, PAPER))
         lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {wanted}; {cost}")
     lines.append("The first run on a machine compiles the engine, which takes a minute more.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graftviz.dynamics.forecast import several_steps
 from graftviz.dynamics.series import TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
@@ -32,16 +33,15 @@ def prediction_error(
         raise InputError(
             f"The system is of {system.n_series} series, the data of {len(data.names)}."
         )
-    if isinstance(data, TimeSeries):
-        reach = data.n_rows - 1
-        seen, known = data.values[steps:], data.values[: max(data.n_rows - steps, 0)]
-    else:
-        reach = 2
-        seen = data.after if steps == 1 else data.later
-        known = data.before[: len(seen)]
+    reach = data.n_rows - 1 if isinstance(data, TimeSeries) else 2
     if not 1 <= steps <= reach:
         raise InputError(f"These data allow predictions of 1 to {reach} steps; asked were {steps}.")
-    return _ratio(system.predict(known, steps) - seen, seen)
+    if isinstance(data, TimeSeries):
+        seen, expected = data.values[steps:], several_steps(system, data.values, steps)
+    else:
+        seen = data.after if steps == 1 else data.later
+        expected = system.predict(data.before[: len(seen)], steps)
+    return _ratio(expected - seen, seen)
 
 
 def structure_recall(learned: LinearSystem, truth: LinearSystem) -> float:

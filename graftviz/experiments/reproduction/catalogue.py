@@ -11,12 +11,14 @@ from graftviz.experiments.reproduction import (
     localized,
     pruning,
     thesis,
+    thesis_dynamics,
 )
 from graftviz.experiments.reproduction.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *best_choice.EXPERIMENTS,
     *pruning.EXPERIMENTS,
+    *thesis_dynamics.EXPERIMENTS,
     *thesis.EXPERIMENTS,
     *localized.EXPERIMENTS,
     *bounded.EXPERIMENTS,

@@ -12,8 +12,10 @@ import numpy as np
 from graftviz.datasets import read_public
 from graftviz.datasets.labelled_graph import LabelledGraph
 from graftviz.datasets.public_cora import read_cora
+from graftviz.dynamics import TimeSeries
 from graftviz.errors import InputError
 from graftviz.experiments.bench import GivenProblem, Problem, Size
+from graftviz.experiments.reproduction.given_series import read_given_series
 from graftviz.table import DiscreteTable, read_table
 
 GENERATED = "generated"
@@ -30,7 +32,7 @@ class Source(NamedTuple):
         Parts of file names by which it is known.
     reader : str
         What reads its own files, see :func:`graftviz.read_public`; empty for a graph with classes,
-        which is no table.
+        which is no table, and for time series.
     suffixes : tuple of str
         Of its own files; all others are read as tables.
     """
@@ -91,6 +93,14 @@ SOURCES: Mapping[str, Source] = {
         "",
         (),
     ),
+    "series": Source(
+        "Time series",
+        "any CSV or parquet file that `graftviz dynamics` reads, or an array of times × series "
+        "(.npz)",
+        ("series", "taxi"),
+        "",
+        (),
+    ),
 }
 
 
@@ -108,6 +118,7 @@ class Data:
         self._read: dict[str, tuple[DiscreteTable, DiscreteTable | None]] = {}
         self._problems: dict[Size, Problem] = {}
         self._graphs: dict[str, LabelledGraph] = {}
+        self._series: dict[str, TimeSeries] = {}
 
     def has(self, source: str) -> bool:
         """Return whether data from there can be had."""
@@ -131,6 +142,12 @@ class Data:
         if source not in self._graphs:
             self._graphs[source] = read_cora(self._given[source])
         return self._graphs[source]
+
+    def time_series(self, source: str) -> TimeSeries:
+        """Return given time series."""
+        if source not in self._series:
+            self._series[source] = read_given_series(self._given[source])
+        return self._series[source]
 
     def _cut(self, size: Size) -> tuple[DiscreteTable, DiscreteTable]:
         """Return rows to learn from and held-out rows of a given data set, cut to its size."""

@@ -111,6 +111,10 @@ class Study(ABC):
     def needs(self) -> tuple[str, ...]:
         """Return the names of the data sets that have to be given."""
 
+    def accepts(self) -> tuple[str, ...]:
+        """Return the names of the data sets that, where given, replace generated data."""
+        return ()
+
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """Return the settings that all parts share, and why they are what they are."""

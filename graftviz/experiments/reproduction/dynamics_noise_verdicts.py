@@ -1,0 +1,198 @@
+"""What the thesis says about learning from noisy transitions, judged by what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from graftviz.experiments.reproduction.dynamics_methods import (
+    COEFFICIENTS,
+    DENSE,
+    FRACTIONS,
+    INDUCING,
+    MEASURES,
+    PREDICTION,
+    STRUCTURE,
+    TWO_STEPS,
+    scalable,
+)
+from graftviz.experiments.reproduction.dynamics_noise import Noisy, noisy
+from graftviz.experiments.reproduction.experiment import Results, Verdict
+from graftviz.experiments.reproduction.verdicts import verdict
+
+Judge = Callable[[Results], Verdict]
+_MONOTONE = 0.9  # rank correlation
+_CLOSE = 1.1  # times as large an error
+_AS_WELL = 0.01  # difference of errors that are taken for equal
+
+
+def _families(setup_parents: int) -> dict[str, list[str]]:
+    """Return the names of scalable learning by how unspoken series are learned, few seeds first."""
+    return {
+        words: [scalable(setup_parents, share, common=common).name for share in FRACTIONS]
+        for words, common in (("unspoken series grafted", False), ("unspoken in common", True))
+    }
+
+
+def _scalables(found: Noisy) -> list[str]:
+    return [name for names in _families(found.setup.parents).values() for name in names]
+
+
+def _ends(found: Noisy, name: str, key: str) -> str:
+    means = found.measure(name, key).mean(axis=0)
+    return f"{name} {means[0]:.3f} to {means[-1]:.3f}"
+
+
+def _told(found: Noisy, names: Sequence[str], key: str) -> str:
+    levels = found.setup.levels
+    listed = "; ".join(_ends(found, name, key) for name in names)
+    return f"Mean {MEASURES[key]} at noise {levels[0]:g} to {levels[-1]:g}: {listed}"
+
+
+def _numbers(found: Noisy, names: Sequence[str], key: str) -> dict[str, list[float]]:
+    return {name: found.measure(name, key).mean(axis=0).tolist() for name in names}
+
+
+def inducing_recovers_best(results: Results) -> Verdict:
+    """Judge that inducing finds more true parents than scalable, at every level."""
+    found = noisy(results)
+    best = found.measure(INDUCING, STRUCTURE).mean(axis=0)
+    others = _scalables(found)
+    met = [
+        bool(better)
+        for name in others
+        for better in best > found.measure(name, STRUCTURE).mean(axis=0)
+    ]
+    chance = found.setup.parents / found.setup.n
+    return verdict(
+        met,
+        f"{_told(found, [INDUCING, *others], STRUCTURE)}; parents at random would give "
+        f"{chance:.2f}.",
+        structure_recall=_numbers(found, [INDUCING, *others], STRUCTURE),
+        at_random=chance,
+    )
+
+
+def inducing_errs_least(results: Results) -> Verdict:
+    """Judge that inducing has a smaller error of the coefficients than dense and scalable."""
+    found = noisy(results)
+    best = found.measure(INDUCING, COEFFICIENTS).mean(axis=0)
+    others = [DENSE, *_scalables(found)]
+    # Without noise all who have the right parents are exact, but for rounding.
+    met = [
+        bool(better)
+        for name in others
+        for better in best <= found.measure(name, COEFFICIENTS).mean(axis=0) + 1e-9
+    ]
+    return verdict(
+        met,
+        f"{_told(found, [INDUCING, *others], COEFFICIENTS)}. Inducing errs least in {sum(met)} of "
+        f"{len(met)} comparisons.",
+        coefficient_error=_numbers(found, [INDUCING, *others], COEFFICIENTS),
+    )
+
+
+def more_seeds_are_better(key: str) -> Judge:
+    """Judge that scalable learning gets better with every larger share of seeds, on average."""
+
+    def judge(results: Results) -> Verdict:
+        found = noisy(results)
+        sign = 1.0 if key == STRUCTURE else -1.0
+        met, told = [], []
+        for words, names in _families(found.setup.parents).items():
+            means = np.array([found.measure(name, key).mean() for name in names])
+            rising = sign * np.diff(means) > 0.0
+            met += rising.tolist()
+            shares = ", ".join(
+                f"{mean:.3f} with {share:.0%}" for mean, share in zip(means, FRACTIONS, strict=True)
+            )
+            told.append(f"{words}: {shares}")
+        beside = found.measure(INDUCING, key).mean()
+        return verdict(
+            met,
+            f"Mean {MEASURES[key]} over all levels of noise, {'; '.join(told)}; {INDUCING}: "
+            f"{beside:.3f}.",
+            means=_numbers(found, [INDUCING, *_scalables(found)], key),
+        )
+
+    return judge
+
+
+def errors_grow_with_noise(results: Results) -> Verdict:
+    """Judge that the error of the coefficients grows with noise, for every method."""
+    found = noisy(results)
+    names = list(found.of)
+    ranks = {
+        name: float(
+            spearmanr(found.setup.levels, found.measure(name, COEFFICIENTS).mean(axis=0)).statistic
+        )
+        for name in names
+    }
+    least = min(ranks, key=lambda name: ranks[name])
+    return verdict(
+        [rank >= _MONOTONE for rank in ranks.values()],
+        f"Rank correlation of noise and mean CoeffRecError is at least {ranks[least]:.2f} "
+        f"({least}). {_told(found, names, COEFFICIENTS)}.",
+        rank_correlation=ranks,
+    )
+
+
+def dense_is_as_good_without_noise(results: Results) -> Verdict:
+    """Judge that without noise dense learning predicts about as well as the best."""
+    found = noisy(results)
+    at = {name: float(found.measure(name, PREDICTION)[:, 0].mean()) for name in found.of}
+    best = min(at, key=lambda name: at[name])
+    return verdict(
+        [at[DENSE] <= at[best] + _AS_WELL],
+        f"Without noise the mean PredError of dense learning is {at[DENSE]:.2g}, that of inducing "
+        f"{at[INDUCING]:.2g}, the least {at[best]:.2g} ({best}).",
+        prediction_error=at,
+    )
+
+
+def dense_overfits(key: str = PREDICTION) -> Judge:
+    """Judge that with noise dense learning predicts worse than inducing and scalable learning."""
+
+    def judge(results: Results) -> Verdict:
+        found = noisy(results)
+        dense_mean = found.measure(DENSE, key).mean(axis=0)[1:]
+        others = [INDUCING, *_scalables(found)]
+        worse = {
+            name: (dense_mean > found.measure(name, key).mean(axis=0)[1:]).tolist()
+            for name in others
+        }
+        told = ", ".join(f"{name} at {sum(met)} of {len(met)}" for name, met in worse.items())
+        return verdict(
+            [one for met in worse.values() for one in met],
+            f"Levels of noise at which dense learning has the larger {MEASURES[key]}: than {told}. "
+            f"{_told(found, [DENSE, *others], key)}.",
+            means=_numbers(found, [DENSE, *others], key),
+        )
+
+    return judge
+
+
+def scalable_reaches_inducing(results: Results) -> Verdict:
+    """Judge that with growing noise scalable learning predicts as well as inducing."""
+    found = noisy(results)
+    best = found.measure(INDUCING, PREDICTION).mean(axis=0)
+    met, told, ratios = [], [], {}
+    for name in _scalables(found):
+        gaps = found.measure(name, PREDICTION).mean(axis=0) - best
+        ratio = float((gaps[-1] + best[-1]) / best[-1])
+        met += [bool(gaps[-1] < gaps[0]), ratio <= _CLOSE]
+        ratios[name] = ratio
+        told.append(f"{name} is {gaps[0]:.3f} above without noise, {gaps[-1]:.3f} with the most")
+    return verdict(
+        met,
+        f"Mean PredError against inducing ({best[0]:.3f} to {best[-1]:.3f}): {'; '.join(told)}. "
+        f"At the end within {_CLOSE - 1:.0%} counts as reached.",
+        ratio_at_most_noise=ratios,
+    )
+
+
+def two_steps_alike(results: Results) -> Verdict:
+    """Judge that dense learning over-fits two steps ahead as it does one step ahead."""
+    return dense_overfits(TWO_STEPS)(results)

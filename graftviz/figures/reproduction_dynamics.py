@@ -1,0 +1,175 @@
+"""Figures of learned dynamical systems: curves with the spread of several runs, and a week."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from graftviz.figures.reproduction import Look
+from graftviz.figures.style import BLACK, BLUE, VERMILION, finish
+
+_HEIGHT = 600
+_PANEL_HEIGHT = 330
+_BAND = "rgba(0, 114, 178, 0.18)"
+_LEAST_SHOWN = 1e-12  # what is smaller has no place on a logarithmic axis
+
+
+class SpreadLine(NamedTuple):
+    """A line of means with the standard deviation of the runs at every place.
+
+    Attributes
+    ----------
+    name : str
+    x, y : sequences of float
+        Where `y` is None nothing is drawn.
+    spread : sequence of float
+        Half the height of the bar at each place; empty for none.
+    look : Look
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+    spread: Sequence[float]
+    look: Look
+
+
+class SpreadPanel(NamedTuple):
+    """One panel: its title, the titles of its axes, its lines, and which axes are in logs."""
+
+    title: str
+    x_title: str
+    y_title: str
+    lines: Sequence[SpreadLine]
+    log_x: bool = False
+    log_y: bool = False
+
+
+def spread_figure(title: str, panels: Sequence[SpreadPanel]) -> go.Figure:
+    """Draw panels side by side, each with a vertical axis of its own and bars for the spread."""
+    figure = make_subplots(
+        rows=1,
+        cols=max(len(panels), 1),
+        subplot_titles=[panel.title for panel in panels] or None,
+        horizontal_spacing=0.08,
+    )
+    named: set[str] = set()
+    for column, panel in enumerate(panels, start=1):
+        for line in panel.lines:
+            trace = _line(line, logarithmic=panel.log_y, shown=line.name not in named)
+            figure.add_trace(trace, row=1, col=column)
+            named.add(line.name)
+        figure.update_xaxes(title_text=panel.x_title, row=1, col=column)
+        figure.update_yaxes(title_text=panel.y_title, row=1, col=column)
+        if panel.log_x:
+            places = sorted({x for line in panel.lines for x in line.x})
+            words = [f"{x:,g}" for x in places]
+            figure.update_xaxes(type="log", tickvals=places, ticktext=words, row=1, col=column)
+        if panel.log_y:
+            figure.update_yaxes(type="log", exponentformat="power", row=1, col=column)
+    return _with_legend_below(finish(figure, title, _HEIGHT), 160)
+
+
+def _line(line: SpreadLine, *, logarithmic: bool, shown: bool) -> go.Scatter:
+    values = [
+        None if value is None or (logarithmic and value < _LEAST_SHOWN) else value
+        for value in line.y
+    ]
+    bars = {"type": "data", "array": list(line.spread), "thickness": 1.2, "width": 3}
+    return go.Scatter(
+        x=list(line.x),
+        y=values,
+        error_y=bars if line.spread else None,
+        name=line.name,
+        legendgroup=line.name,
+        showlegend=shown,
+        mode="lines+markers",
+        line={"color": line.look.color, "dash": line.look.dash, "width": 2},
+        marker={"symbol": line.look.symbol, "size": 9, "color": line.look.color},
+        hovertemplate=f"{line.name}<br>%{{x:.4g}}: %{{y:.4g}}<extra></extra>",
+    )
+
+
+class Forecasts(NamedTuple):
+    """One series over some time, and what was forecast for it.
+
+    Attributes
+    ----------
+    title : str
+    actual : sequence of float
+    predicted : sequence of float
+    deviation : float
+        Half the width of the band around `predicted` is twice this.
+    baseline : sequence of float
+        What the method it is compared with has forecast.
+    """
+
+    title: str
+    actual: Sequence[float]
+    predicted: Sequence[float]
+    deviation: float
+    baseline: Sequence[float]
+
+
+def week_figure(
+    title: str, forecasts: Sequence[Forecasts], *, name: str, baseline: str, x_title: str
+) -> go.Figure:
+    """Draw two panels a row: what happened, the forecast in its band, and the other forecast."""
+    rows = max((len(forecasts) + 1) // 2, 1)
+    figure = make_subplots(
+        rows=rows,
+        cols=2,
+        subplot_titles=[one.title for one in forecasts] or None,
+        horizontal_spacing=0.07,
+        vertical_spacing=0.13,
+    )
+    for k, one in enumerate(forecasts):
+        x = list(range(len(one.actual)))
+        at = {"row": k // 2 + 1, "col": k % 2 + 1}
+        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "x": x}
+        upper, lower = ([p + s * 2.0 * one.deviation for p in one.predicted] for s in (1, -1))
+        figure.add_trace(go.Scatter(y=upper, showlegend=False, **band), **at)
+        figure.add_trace(
+            go.Scatter(
+                y=lower,
+                name="± 2 deviations in training",
+                legendgroup="band",
+                showlegend=k == 0,
+                fill="tonexty",
+                fillcolor=_BAND,
+                **band,
+            ),
+            **at,
+        )
+        for words, values, color, dash in (
+            (baseline, one.baseline, VERMILION, "dot"),
+            (name, one.predicted, BLUE, "solid"),
+            ("what happened", one.actual, BLACK, "dash"),
+        ):
+            figure.add_trace(
+                go.Scatter(
+                    x=x,
+                    y=list(values),
+                    name=words,
+                    legendgroup=words,
+                    showlegend=k == 0,
+                    mode="lines",
+                    line={"color": color, "dash": dash, "width": 1.8},
+                    hovertemplate=f"{words}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
+                ),
+                **at,
+            )
+    figure.update_xaxes(dtick=24)
+    figure.update_xaxes(title_text=x_title, row=rows)
+    return _with_legend_below(finish(figure, title, 190 + _PANEL_HEIGHT * rows), 120)
+
+
+def _with_legend_below(figure: go.Figure, room: int) -> go.Figure:
+    """Put the legend under the panels: above them are their titles."""
+    return figure.update_layout(
+        legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
+        margin={"b": room, "t": 110},
+    )
