@@ -14,6 +14,7 @@ from graftviz.dynamics.adjacency import read_parents
 from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
 from graftviz.dynamics.dense import Dense
 from graftviz.dynamics.enforcing import SparsityEnforcing
+from graftviz.dynamics.forecast import one_step, several_steps
 from graftviz.dynamics.inducing import SparsityInducing
 from graftviz.dynamics.learning import DynamicsResult
 from graftviz.dynamics.learning import learn_dynamics as learn
@@ -47,11 +48,13 @@ __all__ = [
     "coefficient_error",
     "dynamics_learner",
     "learn",
+    "one_step",
     "prediction_error",
     "random_system",
     "read_parents",
     "read_series",
     "series_of",
+    "several_steps",
     "simulate",
     "simulate_transitions",
     "structure_precision",
