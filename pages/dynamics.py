@@ -24,13 +24,14 @@ engine = dynamics_warm_up()
 state = dynamics_state()
 follow_address(state, "dynamics")
 
-words, idea, files = st.columns([5, 1, 1], vertical_alignment="center", gap="small")
+words, buttons = st.columns([4, 1], vertical_alignment="center", gap="small")
 words.markdown(
-    "**Which series drives which?** Every series follows from a few others one step before: its "
-    "**parents**, a row of the matrix A."
+    "**Which series drives which?** Each follows from a few **parents** one step before: "
+    "a row of A."
 )
-with idea:
+with buttons, st.container(horizontal=True, gap="small"):
     show_idea()
+    files = st.container(width="content")
 # Places first: what appears above the picture must not move it, or the browser starts it anew.
 above = st.container()
 if engine_is_ready(engine):

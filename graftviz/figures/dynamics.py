@@ -11,8 +11,8 @@ from graftviz.figures.style import BLUE, GREEN, GREY, VERMILION, finish
 
 _HEIGHT = 360
 _LOOKS = {
-    "scalable": ("Scalable structure", BLUE, "solid", "circle"),
-    "inducing": ("Sparsity inducing", VERMILION, "dash", "diamond"),
+    "scalable": ("Scalable", BLUE, "solid", "circle"),
+    "inducing": ("Inducing", VERMILION, "dash", "diamond"),
 }
 _RECALL = ("StructRec", GREEN, "dot", "square")
 
@@ -61,7 +61,7 @@ def prediction_figure(
         mine = sorted((p for p in points if p.learner == learner), key=lambda point: point.x)
         if not mine:
             continue
-        label = name if levels == () else f"{name}: PredError"
+        label = f"{name}: PredError"
         errors = [point.pred_error for point in mine]
         _line(figure, mine, errors, label, (colour, dash, symbol), chosen)
         if mine[0].recall is not None:
@@ -89,7 +89,7 @@ def prediction_figure(
     finish(figure, title, _HEIGHT)
     figure.update_layout(
         margin={"l": 66, "r": 20, "t": 104, "b": 54},
-        legend={"x": 0.0, "xanchor": "left", "y": 0.88, "font": {"size": 13}},
+        legend={"x": 0.0, "xanchor": "left", "y": 0.89, "font": {"size": 13}, "entrywidth": 150},
         title={"font": {"size": 18}},
         showlegend=True,
         hovermode="closest",

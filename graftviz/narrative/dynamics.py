@@ -17,7 +17,7 @@ _OPENINGS = {
     "ahead. Whom they speak for gets its parents from them, without a regression of its own.",
 }
 _UNSPOKEN = {
-    "graft": "it takes the series along which its own error falls fastest",
+    "graft": "it takes those along which its own error falls fastest",
     "regress": "it is regressed itself, as seeds are",
     "common": "it takes itself and what drives the seeds in general",
 }

@@ -60,6 +60,7 @@ def row_record(
         "weights": numbers(step.coefficients),
         "residual": number(step.residual),
         "twoHop": None if step.two_hop is None else numbers(step.two_hop),
+        "lines": list(step.lines),
         "words": row_words(step, names, spoken_by, unspoken),
     }
 

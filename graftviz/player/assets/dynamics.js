@@ -125,7 +125,7 @@ class DynamicsPlayer extends StepView {
     const { run } = log;
     this.headline.textContent = run.title;
     this.words.textContent = shown === 0 ? run.opening : log.rows[shown - 1].words;
-    this.stop.textContent = shown === log.last ? [run.closing, ...run.notes].join(" ") : "";
+    this.stop.textContent = shown === log.last ? run.closing : "";
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
     if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);

@@ -12,14 +12,16 @@ class DynamicsEvidence {
     this.foot = h("p", { class: "gv-muted", dir: "auto" });
     this.close = button("Choose none", icon("close"), () => app.choose(null));
     this.close.classList.add("gv-dynamics-close");
+    this.code = h("ol", { class: "gv-code gv-dynamics-code", "aria-label": "Pseudo-code" });
     this.element = h("section", { class: "gv-card gv-dynamics-evidence", "aria-label": "Parents of a series" },
-      h("header", {}, this.title, this.count, this.close), this.lead, this.list, this.foot);
+      h("header", {}, this.title, this.count, this.close), this.lead, this.list, this.foot, this.code);
     this.summary = "";
   }
 
   describe() {
     const { log, shown, chosen } = this.app;
     this.close.hidden = chosen === null;
+    this.describeCode(log, shown, chosen);
     if (chosen === null) {
       this.title.textContent = "Why these parents?";
       this.count.textContent = "";
@@ -40,10 +42,21 @@ class DynamicsEvidence {
     this.summary = `${log.name(chosen)}: ${this.lead.textContent} ${this.foot.textContent}`;
   }
 
+  /** While no series is chosen, the lines that ran for the shown row. */
+  describeCode(log, shown, chosen) {
+    this.code.hidden = chosen !== null;
+    const ran = new Set(shown > 0 ? log.rows[shown - 1].lines : []);
+    if (this.told !== log.run.token) {
+      this.told = log.run.token;
+      this.code.replaceChildren(...log.run.code.map(({ indent, text }) => h("li", { style: `--gv-indent: ${indent}` }, text)));
+    }
+    log.run.code.forEach(({ key }, k) => this.code.children[k].classList.toggle("gv-ran", ran.has(key)));
+  }
+
   tellVotes(log, { j, voters, ranked, row }) {
     const names = voters.slice(0, 4).map((i) => shorten(log.name(i), 22)).join(", ") + (voters.length > 4 ? ` and ${voters.length - 4} more` : "");
     this.lead.textContent = `${plural(voters.length, "seed")} ${voters.length === 1 ? "has" : "have"} it as a parent: ${names}. `
-      + "Who reaches them in two steps scores, E = Σ |B| / ‖B‖₁:";
+      + `Whoever reaches ${voters.length === 1 ? "it" : "them"} in two steps scores:`;
     const top = ranked.length ? ranked[0].score : 1;
     const last = ranked.findLastIndex(({ taken }) => taken);
     const shownOnes = ranked.slice(0, Math.min(EVIDENCE_MOST, Math.max(last + 4, 8)));
@@ -55,7 +68,7 @@ class DynamicsEvidence {
     })));
     const missed = log.truth && row ? [...log.truth[j].keys()].filter((u) => !row.parents.includes(u)) : [];
     this.foot.textContent = !row ? "Its parents are chosen once all seeds have spoken."
-      : `A piece of a bar for each seed.${this.missedWords(log, missed)}`;
+      : `E = Σ |B| / ‖B‖₁, a piece of a bar for each seed.${this.missedWords(log, missed)}`;
   }
 
   tellRow(log, { j, row }) {
@@ -91,11 +104,14 @@ class DynamicsEvidence {
   }
 
   line(log, u, { taken, isTrue, text, title, bars }) {
-    const told = [taken === null ? "" : taken ? "taken" : "not taken", isTrue === null ? "" : isTrue ? "true" : "not true"].filter(Boolean).join(", ");
+    // Of what was not taken it needs saying only where that was wrong.
+    const choice = taken === null ? "" : taken ? "taken" : "not taken";
+    const told = [choice, isTrue === null || (taken === false && !isTrue) ? "" : isTrue ? "true" : "not true"].filter(Boolean).join(", ");
+    const sign = isTrue ? "✓ " : isTrue === false && taken !== false ? "✗ " : "";
     return h("li", { class: taken === false ? "gv-dynamics-left" : "", title },
       h("button", { type: "button", class: "gv-label gv-link", click: () => this.app.choose(u) }, isolated(log.name(u))),
       h("span", { class: "gv-dynamics-meter", "aria-hidden": "true" }, bars),
       h("span", { class: "gv-number" }, text),
-      h("span", { class: `gv-dynamics-told ${isTrue ? "gv-dynamics-yes" : ""}` }, isTrue === null ? told : `${isTrue ? "✓" : "✗"} ${told}`));
+      h("span", { class: `gv-dynamics-told ${isTrue ? "gv-dynamics-yes" : ""}` }, sign + told));
   }
 }

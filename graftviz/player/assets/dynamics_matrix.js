@@ -7,12 +7,13 @@ class DynamicsMatrix {
   constructor(app) {
     this.app = app;
     this.read = h("p", { class: "gv-muted gv-dynamics-read", dir: "auto" });
+    this.notes = h("p", { class: "gv-muted gv-dynamics-read", dir: "auto", hidden: true });
     this.holder = h("div", { class: "gv-chart gv-dynamics-matrix-stage" });
     this.low = h("span");
     this.high = h("span");
     const ramp = h("span", { class: "gv-key", title: "In units of the usual swings of both series" }, this.low, h("i", { class: "gv-dynamics-ramp", "aria-hidden": "true" }), this.high);
     this.element = h("section", { class: "gv-card gv-dynamics-matrix", "aria-label": "Matrix A" },
-      h("header", {}, h("h3", {}, "Matrix A"), ramp), this.holder, this.read);
+      h("header", {}, h("h3", {}, "Matrix A"), ramp), this.holder, this.read, this.notes);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     canvas.setAttribute("role", "img");
@@ -68,9 +69,9 @@ class DynamicsMatrix {
   frames() {
     const { width, height } = this.surface;
     const two = this.app.log.truth !== null;
-    const space = two ? (width - MATRIX_GAP) / 2 : width;
+    const space = two ? (width - 8 - MATRIX_GAP) / 2 : width - 8;
     const edge = MATRIX_EDGE * this.app.type;
-    const side = Math.max(20, Math.min(space - edge, height - edge));
+    const side = Math.max(20, Math.min(space - edge, height - edge - 3));
     const left = (k) => (width - (two ? 2 * (side + edge) + MATRIX_GAP : side + edge)) / 2 + edge + k * (side + edge + MATRIX_GAP);
     return [[left(0), edge, side, "learned"], ...(two ? [[left(1), edge, side, "true"]] : [])];
   }
@@ -179,6 +180,9 @@ class DynamicsMatrix {
     this.low.textContent = `−${brief(log.full)}`;
     this.high.textContent = `+${brief(log.full)}`;
     this.tell();
+    this.notes.textContent = shown === log.last ? log.run.notes.join(" ") : "";
+    this.notes.hidden = this.notes.textContent === "";
+    this.holder.classList.toggle("gv-dynamics-two", log.truth !== null);
     this.surface.canvas.setAttribute("aria-label",
       `Matrix of ${integer(log.n)} targets by ${integer(log.n)} sources, ${plural(Math.min(shown, log.ready), "row")} known with ${plural(log.edgesAt(shown), "entry", "entries")}`
       + `${log.truth ? "; the true matrix beside it" : ""}.`);

@@ -236,11 +236,11 @@ class DynamicsNetwork {
         for (const [a, b] of [[1.25, 0], [0, 1.25], [-1.25, 0]]) context.lineTo(x + a * size, y + b * size);
         context.closePath();
       } else context.arc(x, y, size, 0, 7);
-      const colour = kind === "seed" ? palette.region : kind === "unspoken" ? palette.precision : palette.plain;
+      const colour = kind === "seed" ? palette.text : kind === "unspoken" ? palette.precision : palette.plain;
       context.fillStyle = css(known ? (i === hover ? palette.primary : colour) : palette.background);
       context.fill();
       context.lineWidth = known ? 1.5 : 1.6;
-      context.strokeStyle = css(known ? palette.background : kind === "seed" ? palette.region : palette.faint);
+      context.strokeStyle = css(known ? palette.background : kind === "seed" ? palette.text : palette.faint);
       context.stroke();
     }
   }

@@ -106,9 +106,12 @@ def _best_words(measured: Sequence[Measured], field: str, symbol: str) -> str:
 def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
     assert state.shown is not None
     chosen = state.shown.options.learner
-    rows = {title_of(one): _cells(one) for one in race}
+    known = {one.learner: one for one in race}
+    rows = {}
     for name in RACE:
-        if name not in {one.learner for one in race}:
+        if name in known:
+            rows[title_of(known[name])] = _cells(known[name])
+        else:
             rows[LEARNERS[name].title] = dict.fromkeys(_columns(state), "…")
     best = min(race, key=lambda one: one.pred_error_test, default=None)
     if best is not None and len(race) > 1:

@@ -69,6 +69,7 @@ def dynamics_message(
             "token": token,
             "title": f"{material.title}: {shown.plan.learner.title.lower()}",
             "seeded": isinstance(shown.plan.learner, ScalableStructure),
+            "code": [line._asdict() for line in shown.plan.learner.pseudocode],
             "opening": found.opening,
             "closing": work.failure or found.closing,
             "notes": list(found.notes),

@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from graftviz.dynamics import LEARNERS
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
-from graftviz.ui.dynamics.jobs import Measured, Plan, Told, measured, plan_of
+from graftviz.ui.dynamics.jobs import Measured, Plan, Told, plan_of
 from graftviz.ui.dynamics.limits import judge_system
 from graftviz.ui.dynamics.material import BroughtSeries, DynamicsMaterial
 from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, seeds_of
@@ -30,7 +29,7 @@ _ANOTHER_PICTURE = ("data", "size", "density", "rows", "noise", "seed")
 
 SourceOf = Callable[[DynamicsOptions, BroughtSeries | None], DynamicsMaterial | None]
 RunOf = Callable[[DynamicsMaterial, Plan], Background[Told]]
-MeasureOf = Callable[[DynamicsMaterial, Plan], Background[Measured | None]]
+MeasureOf = Callable[[DynamicsMaterial, Plan, bool], Background[Measured | None]]
 
 
 class Shown(NamedTuple):
@@ -49,7 +48,7 @@ class Compared(NamedTuple):
     by_parents, by_seeds : list of Measured
         Of scalable and inducing learning, by k; of scalable learning, by |S|.
     race : list of Measured
-        One of each method, in the order in which they finished.
+        One of each method, of those that have finished.
     is_complete : bool
     """
 
@@ -67,7 +66,8 @@ class DynamicsState:
     source_of : callable
         Returns the series that settings lead to; None while a file is awaited.
     run_of, measure_of : callable
-        Return the run of a plan, for the picture and for a number; the same ones when asked again.
+        Return the run of a plan, for the picture and for numbers, among them a fair time if the
+        last argument says so; the same ones when asked again.
 
     Attributes
     ----------
@@ -89,7 +89,6 @@ class DynamicsState:
         self._source_of, self._run_of, self._measure_of = source_of, run_of, measure_of
         self._agreed: list[tuple[str, Plan]] = []
         self._asked: tuple[str, Plan] | None = None
-        self._finished: list[tuple[str, Plan]] = []
 
     @property
     def options(self) -> DynamicsOptions:
@@ -231,22 +230,37 @@ class DynamicsState:
         if self.shown is None or work is None:
             return Compared([], [], [], False)
         by_k, by_s, race = self._plans()
-        known = self._measured([*race, *by_s, *by_k], work.ended)
-        for plan in race:
-            if plan in known and (self._key(plan) not in self._finished):
-                self._finished.append(self._key(plan))
-        order = [plan for plan in race if plan in known]
-        order.sort(key=lambda plan: self._finished.index(self._key(plan)))
+        timed = {plan: self._measure_of(self.shown.material, plan, True) for plan in race}
+        curves = dict.fromkeys([*by_s, *by_k])
+        others = {
+            plan: self._measure_of(self.shown.material, plan, False)
+            for plan in curves
+            if plan not in timed
+        }
+        if work.ended:
+            self._go_on(list(timed.values()), list(others.values()))
+        known = {plan: one.latest for plan, one in {**timed, **others}.items() if one.finished}
         return Compared(
-            [known[plan] for plan in by_k if plan in known],
-            [known[plan] for plan in by_s if plan in known],
-            [known[plan] for plan in order],
-            all(plan in known or self._failure(plan) for plan in {*by_k, *by_s, *race}),
+            _of(known, by_k),
+            _of(known, by_s),
+            _of(known, race),
+            all(one.ended for one in (*timed.values(), *others.values())),
         )
+
+    @staticmethod
+    def _go_on(timed: list[Background[Any]], others: list[Background[Any]]) -> None:
+        """Begin what is missing: methods that are timed one by one, then two at a time."""
+        for group, at_once in ((timed, 1), (others, AT_ONCE)):
+            if missing := [one for one in group if not one.ended]:
+                for one in missing[:at_once]:
+                    one.start()
+                return
 
     def failures(self) -> list[str]:
         """Return why methods of the race could not be measured."""
-        return [text for plan in self._plans()[2] if (text := self._failure(plan))]
+        assert self.shown is not None
+        race = {p.learner: self._measure_of(self.shown.material, p, True) for p in self._plans()[2]}
+        return [f"{learner.title}: {one.failure}" for learner, one in race.items() if one.failure]
 
     def revoke(self) -> None:
         """Let nothing more be computed for this session; what was computed stays."""
@@ -254,7 +268,8 @@ class DynamicsState:
             return
         self._run_of(self.shown.material, self.shown.plan).revoke()
         for plan in {plan for group in self._plans() for plan in group}:
-            self._measure_of(self.shown.material, plan).revoke()
+            for is_timed in (True, False):
+                self._measure_of(self.shown.material, plan, is_timed).revoke()
 
     def _plans(self) -> tuple[list[Plan], list[Plan], list[Plan]]:
         """Return what the curves by k and by |S| and the race are made of."""
@@ -285,35 +300,6 @@ class DynamicsState:
         verdict = judge_system(material.n, material.train.n_rows, plan.source or plan.learner)
         return plan if verdict == Verdict() or (is_own and name == options.learner) else None
 
-    def _measured(self, plans: list[Plan], may_begin: bool) -> dict[Plan, Measured]:
-        assert self.shown is not None
-        material, shown_plan = self.shown.material, self.shown.plan
-        told = self._run_of(material, shown_plan).latest
-        known: dict[Plan, Measured] = {}
-        if told is not None and told.result is not None:
-            known[shown_plan] = measured(material, shown_plan, told.result)
-        waiting = []
-        for plan in dict.fromkeys(plans):
-            if plan in known:
-                continue
-            work = self._measure_of(material, plan)
-            if work.latest is not None and work.finished:
-                known[plan] = work.latest
-            elif not work.ended:
-                waiting.append(work)
-        if may_begin:
-            for work in waiting[:AT_ONCE]:
-                work.start()
-        return known
 
-    def _failure(self, plan: Plan) -> str:
-        assert self.shown is not None
-        if plan == self.shown.plan:
-            return self._run_of(self.shown.material, plan).failure
-        work = self._measure_of(self.shown.material, plan)
-        title = LEARNERS[plan.learner.name].title
-        return f"{title}: {work.failure}" if work.failure else ""
-
-    def _key(self, plan: Plan) -> tuple[str, Plan]:
-        assert self.shown is not None
-        return self.shown.material.identity, plan
+def _of(known: dict[Plan, Measured | None], plans: list[Plan]) -> list[Measured]:
+    return [one for plan in plans if (one := known.get(plan)) is not None]

@@ -60,6 +60,6 @@ def told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=600, hash_funcs=_BY_IDENTITY)
-def measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
+def measure(material: DynamicsMaterial, plan: Plan, is_timed: bool) -> Background[Measured | None]:
     """Return the measurement of a run; it begins when it is started."""
-    return Background(measuring(material, plan), scheduler())
+    return Background(measuring(material, plan, is_timed=is_timed), scheduler())
