@@ -43,8 +43,10 @@ def _growing(state: DynamicsState) -> None:
     if known.is_complete:
         st.rerun()
     _show(state, known)
-    done = len(known.by_parents) + len(known.by_seeds) + len(known.race)
-    st.caption(f"Still learning the systems of these charts: {done} so far.")
+    points = len(known.curves.by_parents) + len(known.curves.by_seeds)
+    st.caption(
+        f"Still learning: {len(known.race)} of {len(RACE)} methods, {points} points of the curves."
+    )
 
 
 def _show(state: DynamicsState, known: Compared) -> None:
@@ -54,16 +56,20 @@ def _show(state: DynamicsState, known: Compared) -> None:
     k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
     st.subheader("Four methods, the same rows", anchor=False)
     _show_race(state, known.race)
+    if known.missing:
+        st.caption(plain(known.missing))
+        if not known.curves.by_parents:
+            return
     st.subheader("How many parents, how many seeds?", anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
         figure = prediction_figure(
-            [_point(one, one.parents) for one in known.by_parents],
+            [_point(one, one.parents) for one in known.curves.by_parents],
             f"Held-out PredError against k, with |S| = {seeds}",
             "k, parents a series may have",
             chosen=k,
         )
-        words = _best_words(known.by_parents, "parents", "k")
+        words = _best_words(known.curves.by_parents, "parents", "k")
         st.plotly_chart(figure, key="dynamics_parents", alt=words or "Nothing is measured yet.")
         st.caption(plain(words))
     with right:
@@ -73,13 +79,13 @@ def _show(state: DynamicsState, known: Compared) -> None:
             if one.learner == "inducing"
         ]
         figure = prediction_figure(
-            [_point(one, one.seeds) for one in known.by_seeds],
+            [_point(one, one.seeds) for one in known.curves.by_seeds],
             f"Held-out PredError against |S|, with k = {k}",
             f"|S|, seeds of {material.n:,} series",
             chosen=seeds,
             levels=levels,
         )
-        words = _best_words(known.by_seeds, "seeds", "|S|")
+        words = _best_words(known.curves.by_seeds, "seeds", "|S|")
         st.plotly_chart(figure, key="dynamics_seeds", alt=words or "Nothing is measured yet.")
         st.caption(plain(words))
 
@@ -119,7 +125,7 @@ def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_columns(state))
     table.index = [f"**{row}**" if _is_chosen(row, chosen) else row for row in table.index]
     st.table(table, border="horizontal")
-    st.caption(plain(" ".join([race_words([_standing(one) for one in race]), *state.failures()])))
+    st.caption(plain(race_words([_standing(one) for one in race])))
 
 
 def title_of(one: Measured) -> str:

@@ -1,7 +1,7 @@
 """What the Dynamics page computes on the engine threads, row by row. Nothing here knows Streamlit.
 
-One job learns a system for the picture; another learns one to its end for a point of the curves or
-a line of the race, which differ in nothing but what they are shown as.
+One job learns a system for the picture, one measures a method of the race, and one draws the curves
+over k and |S|, for which every series is regressed once.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from graftviz.dynamics import (
@@ -18,13 +19,16 @@ from graftviz.dynamics import (
     DynamicsResult,
     LinearSystem,
     NodeStep,
+    ScalableStructure,
     SparsityEnforcing,
     coefficient_error,
+    prediction_error,
     structure_precision,
     structure_recall,
 )
 from graftviz.dynamics.learning import finished_result
 from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.survey import Survey, surveying
 from graftviz.narrative.dynamics import end_words, start_words
 from graftviz.player.dynamics_records import row_record
 from graftviz.ui.dynamics.material import DynamicsMaterial, generated
@@ -79,30 +83,23 @@ class Told:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a learned system is worth; the last three where the truth is known."""
+    """What a learned system is worth; `recall` and what follows where the truth is known."""
 
     learner: str
     parents: int | None
     seeds: int | None
-    wiring: str
     pred_error_train: float
     pred_error_test: float
     entries: int
-    seconds: float
+    wiring: str = ""
+    seconds: float = 0.0
     recall: float | None = None
     precision: float | None = None
     coefficient_error: float | None = None
 
 
-def plan_of(
-    options: DynamicsOptions,
-    material: DynamicsMaterial,
-    name: str | None = None,
-    *,
-    parents: int | None = None,
-    seeds: int | None = None,
-) -> Plan:
-    """Return the run that settings lead to; see :func:`learner_of` for the other arguments.
+def plan_of(options: DynamicsOptions, material: DynamicsMaterial, name: str | None = None) -> Plan:
+    """Return the run that settings lead to, or that of another learner.
 
     Parents that are not to be had, of a truth that is not known or a file that was not brought,
     are those of sparsity inducing learning.
@@ -112,7 +109,7 @@ def plan_of(
     InputError
         When options do not go together, or there are too few rows for them.
     """
-    learner = learner_of(options, material.n, name, parents=parents, seeds=seeds)
+    learner = learner_of(options, material.n, name)
     if not is_given_parents(learner):
         learner.check(material.train)
         return Plan(learner, options.seed)
@@ -123,9 +120,23 @@ def plan_of(
         wiring = "inducing"
     source = None
     if wiring in LEARNERS:
-        source = learner_of(options, material.n, wiring, parents=parents, seeds=seeds)
+        source = learner_of(options, material.n, wiring)
         source.check(material.train)
     return Plan(learner, options.seed, wiring, source)
+
+
+def scalable_of(options: DynamicsOptions, material: DynamicsMaterial) -> ScalableStructure:
+    """Return scalable learning with the settings' k and |S|, whatever method they chose.
+
+    Raises
+    ------
+    InputError
+        When options do not go together, or there are too few rows for them.
+    """
+    learner = learner_of(options, material.n, ScalableStructure.name)
+    assert isinstance(learner, ScalableStructure)  # by its name
+    learner.check(material.train)
+    return learner
 
 
 def telling(material: DynamicsMaterial, plan: Plan) -> Iterator[Told]:
@@ -159,17 +170,15 @@ def telling(material: DynamicsMaterial, plan: Plan) -> Iterator[Told]:
     yield replace(told, closing=closing, notes=result.notes, result=result)
 
 
-def measuring(
-    material: DynamicsMaterial, plan: Plan, *, is_timed: bool = False
-) -> Iterator[Measured | None]:
+def measuring(material: DynamicsMaterial, plan: Plan) -> Iterator[Measured | None]:
     """Learn to the end and measure what came out, the last value; until then None.
 
-    Where times are to be compared (`is_timed`), a quick run is done again, and the shortest time is
-    told: the first one would be that of whatever else the machine does meanwhile.
+    A quick run is done again, and the shortest time is told: the first one may well be that of
+    whatever else the machine does meanwhile.
     """
     result = None
     seconds: list[float] = []
-    while not seconds or (is_timed and len(seconds) < _REPEATS and sum(seconds) < _QUICK):
+    while not seconds or (len(seconds) < _REPEATS and sum(seconds) < _QUICK):
         for step in _learning(material, plan):
             result = step if isinstance(step, DynamicsResult) else None
             yield None
@@ -179,20 +188,80 @@ def measuring(
     yield replace(measured(material, plan, result), seconds=min(seconds))
 
 
+@dataclass(frozen=True)
+class Curves:
+    """What is known of other k and other |S| so far.
+
+    Attributes
+    ----------
+    by_parents : tuple of Measured
+        Of scalable and of inducing learning, for several k.
+    by_seeds : tuple of Measured
+        Of scalable learning, for several |S|.
+    """
+
+    by_parents: tuple[Measured, ...] = ()
+    by_seeds: tuple[Measured, ...] = ()
+
+
+class Asked(NamedTuple):
+    """What decides the curves: the learner with its k and |S|, and the k and |S| to compare."""
+
+    learner: ScalableStructure
+    parents: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+def curving(material: DynamicsMaterial, survey: Survey, asked: Asked) -> Iterator[Curves]:
+    """Measure the systems that follow from one survey, seeds and parents in turn."""
+    curves = Curves()
+    for k, seeds in zip_longest(asked.parents, asked.seeds):
+        if k is not None:
+            system = survey.inducing(k)
+            one = _judged(material, system, "inducing", k, None)
+            curves = replace(curves, by_parents=(*curves.by_parents, one))
+            yield curves
+            system = survey.scalable(replace(asked.learner, parents=k))
+            one = _judged(material, system, "scalable", k, int(asked.learner.seeds))
+            curves = replace(curves, by_parents=(*curves.by_parents, one))
+            yield curves
+        if seeds is not None:
+            system = survey.scalable(replace(asked.learner, seeds=float(seeds)))
+            one = _judged(material, system, "scalable", asked.learner.parents, seeds)
+            curves = replace(curves, by_seeds=(*curves.by_seeds, one))
+            yield curves
+
+
 def measured(material: DynamicsMaterial, plan: Plan, result: DynamicsResult) -> Measured:
     """Return what `result` is worth."""
-    learner, truth, system = plan.learner, material.truth, result.system
-    assert result.pred_error_test is not None  # some rows are held out
+    learner = plan.learner
     seeds = getattr(learner, "seeds", None)
-    known = Measured(
+    known = _judged(
+        material,
+        result.system,
         learner.name,
         learner.parent_count(material.n) if isinstance(learner, SolverOptions) else None,
         None if seeds is None else int(seeds),
-        plan.wiring,
-        result.pred_error_train,
-        result.pred_error_test,
+    )
+    return replace(known, wiring=plan.wiring, seconds=result.seconds)
+
+
+def _judged(
+    material: DynamicsMaterial,
+    system: LinearSystem,
+    learner: str,
+    parents: int | None,
+    seeds: int | None,
+) -> Measured:
+    """Return what a system is worth, without the time it took."""
+    truth = material.truth
+    known = Measured(
+        learner,
+        parents,
+        seeds,
+        prediction_error(system, material.train),
+        prediction_error(system, material.test),
         int(system.coefficients.nnz),
-        result.seconds,
     )
     if truth is None:
         return known
@@ -261,3 +330,7 @@ def rehearse_dynamics_page() -> None:
         small = generated(options)
         for name in LEARNERS:
             deque(telling(small, plan_of(options, small, name)), maxlen=0)
+        learner = scalable_of(options, small)
+        for survey in surveying(small.train, learner):
+            if survey is not None:
+                deque(curving(small, survey, Asked(learner, (1, 2), (1, 2))), maxlen=0)

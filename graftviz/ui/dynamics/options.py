@@ -164,14 +164,7 @@ def seeds_of(options: DynamicsOptions, n: int) -> int:
     return seed_count(USUAL_SEEDS, n) if options.seeds is None else min(options.seeds, n)
 
 
-def learner_of(
-    options: DynamicsOptions,
-    n: int,
-    name: str | None = None,
-    *,
-    parents: int | None = None,
-    seeds: int | None = None,
-) -> DynamicsLearner:
+def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> DynamicsLearner:
     """Return the learner that settings lead to, for n series.
 
     Parameters
@@ -180,8 +173,6 @@ def learner_of(
     n : int
     name : str, optional
         Another learner than the chosen one.
-    parents, seeds : int, optional
-        Another k or |S|.
 
     Raises
     ------
@@ -192,16 +183,11 @@ def learner_of(
     values: dict[str, Any] = {"centre": options.centre}
     if issubclass(cls, SolverOptions):
         values |= {option: getattr(options, option) for option in _SOLVING}
-        values["parents"] = parents or parent_count(options, n)
+        values["parents"] = parent_count(options, n)
     if cls is ScalableStructure:
         values |= {option: getattr(options, option) for option in _SEEDING}
-        values["seeds"] = float(seeds or seeds_of(options, n))
+        values["seeds"] = float(seeds_of(options, n))
     return cls(**values)
-
-
-def finds_parents(learner: DynamicsLearner) -> bool:
-    """Whether a learner has a k."""
-    return isinstance(learner, SolverOptions)
 
 
 def is_given_parents(learner: DynamicsLearner) -> bool:

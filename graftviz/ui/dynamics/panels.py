@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from graftviz.dynamics.samples import load_sample
@@ -18,9 +20,9 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.state import DynamicsState
+from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
-from graftviz.ui.dynamics.work import measure, source, told
+from graftviz.ui.dynamics.work import curves, measure, source, survey, told
 from graftviz.ui.plain import plain
 from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
@@ -45,7 +47,7 @@ _WIRINGS = {
 def dynamics_state() -> DynamicsState:
     """Return what this session has chosen."""
     if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = DynamicsState(source, told, measure)
+        st.session_state[_STATE_KEY] = DynamicsState(Work(source, told, measure, survey, curves))
     state: DynamicsState = st.session_state[_STATE_KEY]
     stops_with_session(state)
     return state
@@ -144,8 +146,15 @@ def _finished(state: DynamicsState) -> Told | None:
 def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> None:
     """Show k or |S| as a slider over what the series allow, or a field where they are many."""
     spec: OptionSpec = SPECS[name]._replace(maximum=max(most, 2), none_means="", default=value)
+    shown = min(value, max(most, 2))
+
+    def choose(name: str, chosen: Any) -> None:
+        # A slider that was replaced by that of other series may still report where it stood.
+        if chosen != shown:
+            state.choose(name, chosen)
+
     # A slider of its own for every number of series: its ends differ.
-    show_option(spec, min(value, max(most, 2)), state.choose, prefix=f"{_PREFIX}.{most}")
+    show_option(spec, shown, choose, prefix=f"{_PREFIX}.{most}")
 
 
 def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:

@@ -5,13 +5,17 @@ Nothing here knows Streamlit.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from graftviz.dynamics import ScalableStructure
+from graftviz.dynamics.survey import Survey
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
-from graftviz.ui.dynamics.jobs import Measured, Plan, Told, plan_of
+from graftviz.ui.dynamics.jobs import Asked, Curves, Measured, Plan, Told, plan_of, scalable_of
 from graftviz.ui.dynamics.limits import judge_system
 from graftviz.ui.dynamics.material import BroughtSeries, DynamicsMaterial
 from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, seeds_of
@@ -19,17 +23,41 @@ from graftviz.ui.page_options import PageOptions
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import UPLOAD
 
-AT_ONCE = 2  # systems of the curves and the race that are learned side by side
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
 RACE = ("dense", "enforcing", "inducing", "scalable")
+TOO_LONG = (
+    "To regress each of these series would take too long: there are no curves over k and |S|."
+)
 _PRINT = "fingerprint"
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _ANOTHER_PICTURE = ("data", "size", "density", "rows", "noise", "seed")
 
 SourceOf = Callable[[DynamicsOptions, BroughtSeries | None], DynamicsMaterial | None]
 RunOf = Callable[[DynamicsMaterial, Plan], Background[Told]]
-MeasureOf = Callable[[DynamicsMaterial, Plan, bool], Background[Measured | None]]
+MeasureOf = Callable[[DynamicsMaterial, Plan], Background[Measured | None]]
+SurveyOf = Callable[[DynamicsMaterial, ScalableStructure, int], Background[Survey | None]]
+CurvesOf = Callable[[DynamicsMaterial, Asked, int], Background[Curves]]
+
+
+class Work(NamedTuple):
+    """Where a state finds what is computed: the same when asked the same again.
+
+    Attributes
+    ----------
+    source : callable
+        Returns the series that settings lead to; None while a file is awaited.
+    run, measure : callable
+        Return the run of a plan, for the picture and for its numbers.
+    survey, curves : callable
+        Return the regressions of all series, and what follows from them once they have ended.
+    """
+
+    source: SourceOf
+    run: RunOf
+    measure: MeasureOf
+    survey: SurveyOf
+    curves: CurvesOf
 
 
 class Shown(NamedTuple):
@@ -45,17 +73,18 @@ class Compared(NamedTuple):
 
     Attributes
     ----------
-    by_parents, by_seeds : list of Measured
-        Of scalable and inducing learning, by k; of scalable learning, by |S|.
+    curves : Curves
     race : list of Measured
         One of each method, of those that have finished.
     is_complete : bool
+    missing : str
+        Why something will not come; empty otherwise.
     """
 
-    by_parents: list[Measured]
-    by_seeds: list[Measured]
+    curves: Curves
     race: list[Measured]
     is_complete: bool
+    missing: str = ""
 
 
 class DynamicsState:
@@ -63,11 +92,7 @@ class DynamicsState:
 
     Parameters
     ----------
-    source_of : callable
-        Returns the series that settings lead to; None while a file is awaited.
-    run_of, measure_of : callable
-        Return the run of a plan, for the picture and for numbers, among them a fair time if the
-        last argument says so; the same ones when asked again.
+    work : Work
 
     Attributes
     ----------
@@ -80,13 +105,13 @@ class DynamicsState:
         Grows when a link is followed: then the browser goes where it says.
     """
 
-    def __init__(self, source_of: SourceOf, run_of: RunOf, measure_of: MeasureOf) -> None:
+    def __init__(self, work: Work) -> None:
         self.page: PageOptions[DynamicsOptions] = PageOptions(DynamicsOptions, PLACES, (_PRINT,))
         self.uploaded: BroughtSeries | None = None
         self.shown: Shown | None = None
         self.problem = self.question = ""
         self.visit = 0
-        self._source_of, self._run_of, self._measure_of = source_of, run_of, measure_of
+        self._work = work
         self._agreed: list[tuple[str, Plan]] = []
         self._asked: tuple[str, Plan] | None = None
 
@@ -150,7 +175,7 @@ class DynamicsState:
         self.problem = self.question = ""
         options = self.options
         try:
-            material = self._source_of(options, self.uploaded)
+            material = self._work.source(options, self.uploaded)
             if material is None:
                 return
             plan = plan_of(options, material)
@@ -170,7 +195,7 @@ class DynamicsState:
         """The run on show, at work unless it has ended; None before there is any."""
         if self.shown is None:
             return None
-        work = self._run_of(self.shown.material, self.shown.plan)
+        work = self._work.run(self.shown.material, self.shown.plan)
         work.start()
         return work
 
@@ -216,90 +241,89 @@ class DynamicsState:
 
     def _take(self, shown: Shown) -> None:
         if self.shown is not None and not self._is_on_show(shown.material, shown.plan):
-            self._run_of(self.shown.material, self.shown.plan).revoke()
+            self._work.run(self.shown.material, self.shown.plan).revoke()
         self.shown = shown
 
     # ----------------------------------------------------------------------- curves and the race
 
     def compared(self) -> Compared:
-        """Return what is known of other k, other |S| and the other methods.
+        """Return what is known of the four methods, of other k and of other |S|.
 
-        What is missing is begun, two systems at a time, once the run on show has ended.
+        What is missing is begun once the run on show has ended: the methods one by one, so that
+        their times can be compared, then the regressions, then what follows from them.
         """
-        work = self.run
-        if self.shown is None or work is None:
-            return Compared([], [], [], False)
-        by_k, by_s, race = self._plans()
-        timed = {plan: self._measure_of(self.shown.material, plan, True) for plan in race}
-        curves = dict.fromkeys([*by_s, *by_k])
-        others = {
-            plan: self._measure_of(self.shown.material, plan, False)
-            for plan in curves
-            if plan not in timed
-        }
-        if work.ended:
-            self._go_on(list(timed.values()), list(others.values()))
-        known = {plan: one.latest for plan, one in {**timed, **others}.items() if one.finished}
-        return Compared(
-            _of(known, by_k),
-            _of(known, by_s),
-            _of(known, race),
-            all(one.ended for one in (*timed.values(), *others.values())),
+        run = self.run
+        if self.shown is None or run is None:
+            return Compared(Curves(), [], True)
+        race = [self._work.measure(self.shown.material, plan) for plan in self._race()]
+        missing = [one for one in race if not one.ended]
+        if run.ended and missing:
+            missing[0].start()
+        known = [one.latest for one in race if one.finished and one.latest is not None]
+        told = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
+        if missing:
+            return Compared(Curves(), known, False, told)
+        curves, has_ended, why = self._curves()
+        return Compared(curves, known, has_ended, " ".join(filter(None, [told, why])))
+
+    def _curves(self) -> tuple[Curves, bool, str]:
+        """Return the curves so far, whether that is all, and why some may be missing."""
+        assert self.shown is not None
+        options, material, _ = self.shown
+        try:
+            asked = self._asked_curves()
+        except InputError as error:
+            return Curves(), True, f"There are no curves: {error}"
+        everyone = dataclasses.replace(asked.learner, seeds=float(material.n))
+        if judge_system(material.n, material.train.n_rows, everyone) != Verdict():
+            return Curves(), True, TOO_LONG
+        survey = self._work.survey(material, asked.learner, options.seed)
+        survey.start()
+        if not survey.finished:
+            return Curves(), survey.ended, survey.failure
+        work = self._work.curves(material, asked, options.seed)
+        work.start()
+        return work.latest or Curves(), work.ended, work.failure
+
+    def _asked_curves(self) -> Asked:
+        assert self.shown is not None
+        options, material, _ = self.shown
+        learner = scalable_of(options, material)
+        n, k = material.n, learner.parent_count(material.n)
+        most = min(n, material.train.n_rows - 4, max(3 * k, 20))
+        return Asked(
+            learner,
+            tuple(sorted({one for one in LADDER if one <= most} | {k})),
+            tuple(sorted({max(1, round(share * n)) for share in SHARES} | {int(learner.seeds)})),
         )
 
-    @staticmethod
-    def _go_on(timed: list[Background[Any]], others: list[Background[Any]]) -> None:
-        """Begin what is missing: methods that are timed one by one, then two at a time."""
-        for group, at_once in ((timed, 1), (others, AT_ONCE)):
-            if missing := [one for one in group if not one.ended]:
-                for one in missing[:at_once]:
-                    one.start()
-                return
-
-    def failures(self) -> list[str]:
-        """Return why methods of the race could not be measured."""
+    def _race(self) -> list[Plan]:
+        """Return the plans of the four methods; those that would take too long are left out."""
         assert self.shown is not None
-        race = {p.learner: self._measure_of(self.shown.material, p, True) for p in self._plans()[2]}
-        return [f"{learner.title}: {one.failure}" for learner, one in race.items() if one.failure]
+        options, material, shown_plan = self.shown
+        plans = []
+        for name in RACE:
+            try:
+                plan = plan_of(options, material, name)
+            except InputError:
+                continue
+            learner = plan.source or plan.learner
+            verdict = judge_system(material.n, material.train.n_rows, learner)
+            if verdict == Verdict() or plan == shown_plan:
+                plans.append(plan)
+        return plans
 
     def revoke(self) -> None:
         """Let nothing more be computed for this session; what was computed stays."""
         if self.shown is None:
             return
-        self._run_of(self.shown.material, self.shown.plan).revoke()
-        for plan in {plan for group in self._plans() for plan in group}:
-            for is_timed in (True, False):
-                self._measure_of(self.shown.material, plan, is_timed).revoke()
-
-    def _plans(self) -> tuple[list[Plan], list[Plan], list[Plan]]:
-        """Return what the curves by k and by |S| and the race are made of."""
-        assert self.shown is not None
-        options, material, _ = self.shown
-        n, rows = material.n, material.train.n_rows
-        own_k, own_s = parent_count(options, n), seeds_of(options, n)
-        most = min(n, rows - 3, max(3 * own_k, 20))
-        all_k = sorted({k for k in LADDER if k <= most} | {own_k})
-        all_s = sorted({max(1, round(share * n)) for share in SHARES} | {own_s})
-        found = (
-            [(name, k, None) for name in ("scalable", "inducing") for k in all_k],
-            [("scalable", None, s) for s in all_s],
-            [(name, None, None) for name in RACE],
-        )
-        by_k, by_s, race = ([self._plan(*one) for one in group] for group in found)
-        return ([p for p in by_k if p], [p for p in by_s if p], [p for p in race if p])
-
-    def _plan(self, name: str, parents: int | None, seeds: int | None) -> Plan | None:
-        """Return a plan of the curves; None for one that cannot be had, or takes too long."""
-        assert self.shown is not None
-        options, material, _ = self.shown
-        try:
-            plan = plan_of(options, material, name, parents=parents, seeds=seeds)
-        except InputError:
-            return None
-        is_own = parents is None and seeds is None
-        verdict = judge_system(material.n, material.train.n_rows, plan.source or plan.learner)
-        return plan if verdict == Verdict() or (is_own and name == options.learner) else None
-
-
-def _of(known: dict[Plan, Measured | None], plans: list[Plan]) -> list[Measured]:
-    return [one for plan in plans if (one := known.get(plan)) is not None]
+        options, material, plan = self.shown
+        self._work.run(material, plan).revoke()
+        for one in self._race():
+            self._work.measure(material, one).revoke()
+        with suppress(InputError):
+            asked = self._asked_curves()
+            survey = self._work.survey(material, asked.learner, options.seed)
+            survey.revoke()
+            if survey.finished:
+                self._work.curves(material, asked, options.seed).revoke()

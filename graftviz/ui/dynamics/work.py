@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from graftviz.dynamics import ScalableStructure
+from graftviz.dynamics.survey import Survey, surveying
 from graftviz.ui.background import Background
-from graftviz.ui.dynamics.jobs import Measured, Plan, Told, measuring, telling
+from graftviz.ui.dynamics.jobs import (
+    Asked,
+    Curves,
+    Measured,
+    Plan,
+    Told,
+    curving,
+    measuring,
+    telling,
+)
 from graftviz.ui.dynamics.material import (
     BroughtSeries,
     DynamicsMaterial,
@@ -24,6 +36,8 @@ _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
     DynamicsMaterial: lambda material: material.identity,
     BroughtSeries: lambda files: files.fingerprint,
     Plan: repr,
+    Asked: repr,
+    ScalableStructure: repr,
 }
 
 
@@ -59,7 +73,30 @@ def told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
     return Background(telling(material, plan), scheduler())
 
 
-@st.cache_resource(show_spinner=False, max_entries=600, hash_funcs=_BY_IDENTITY)
-def measure(material: DynamicsMaterial, plan: Plan, is_timed: bool) -> Background[Measured | None]:
-    """Return the measurement of a run; it begins when it is started."""
-    return Background(measuring(material, plan, is_timed=is_timed), scheduler())
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
+    """Return the measurement of a method; it begins when it is started."""
+    return Background(measuring(material, plan), scheduler())
+
+
+def survey(
+    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+) -> Background[Survey | None]:
+    """Return the regressions of all series, which neither k nor seeds change."""
+    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
+    return _survey(material, plain, seed)
+
+
+@st.cache_resource(show_spinner=False, max_entries=12, hash_funcs=_BY_IDENTITY)
+def _survey(
+    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+) -> Background[Survey | None]:
+    return Background(surveying(material.train, learner, seed=seed), scheduler())
+
+
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Curves]:
+    """Return the curves that follow from a survey that has ended."""
+    known = survey(material, asked.learner, seed).latest
+    assert known is not None  # it has ended
+    return Background(curving(material, known, asked), scheduler())
