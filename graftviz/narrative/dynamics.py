@@ -96,19 +96,44 @@ def end_words(pred_error: float | None, seconds: float, unspoken: Sequence[str])
     return told
 
 
-def race_words(standings: Sequence[tuple[str, float, float]]) -> str:
-    """Say who predicts best and who was quickest.
+def race_words(standings: Sequence[tuple[str, float, float]], given: str) -> str:
+    """Say who predicts best and who was quickest, of those that find the parents themselves.
 
     Parameters
     ----------
     standings : sequence of (title, held-out PredError, seconds)
-        Those that have finished.
+        Without sparsity enforcing; those that have finished.
+    given : str
+        What sparsity enforcing was told, as :func:`given_words` puts it.
     """
-    if len(standings) < len(_OPENINGS):
+    if len(standings) < len(_OPENINGS) - 1:
         return ""
     best = min(standings, key=lambda standing: standing[1])
     quickest = min(standings, key=lambda standing: standing[2])
-    told = f"{best[0]} predicts the held-out rows best ({best[1]:.3f})"
+    told = f"Of the methods that find the parents themselves, {best[0].lower()} predicts the "
+    told += f"held-out rows best ({best[1]:.3f})"
     if quickest == best:
-        return f"{told} and is the quickest ({quickest[2]:.3f} s)."
-    return f"{told}; {quickest[0].lower()} is the quickest ({quickest[2]:.3f} s)."
+        return f"{told} and is the quickest ({quickest[2]:.3f} s). {given}".strip()
+    return (
+        f"{told} and {quickest[0].lower()} is the quickest ({quickest[2]:.3f} s). {given}".strip()
+    )
+
+
+def given_words(wiring: str, source: str) -> str:
+    """Say what sparsity enforcing learning was told, and what its time leaves out.
+
+    Parameters
+    ----------
+    wiring : str
+        "truth", "file", or the name of the learner whose parents they are.
+    source : str
+        The title of that learner; empty for the others.
+    """
+    if wiring == "truth":
+        return "Sparsity enforcing is told the true parents: it shows what could be had at best."
+    if wiring == "file":
+        return "Sparsity enforcing is told the parents of the file."
+    return (
+        f"Sparsity enforcing is told the parents that {source.lower()} has found; its seconds "
+        "leave out finding them."
+    )

@@ -10,7 +10,7 @@ import streamlit as st
 from graftviz.dynamics import LEARNERS
 from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
-from graftviz.narrative.dynamics import race_words
+from graftviz.narrative.dynamics import given_words, race_words
 from graftviz.ui.dynamics.jobs import Measured
 from graftviz.ui.dynamics.options import parent_count, seeds_of
 from graftviz.ui.dynamics.state import RACE, Compared, DynamicsState
@@ -54,7 +54,7 @@ def _show(state: DynamicsState, known: Compared) -> None:
         return
     options, material, _ = state.shown
     k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
-    st.subheader("Four methods, the same rows", anchor=False)
+    st.subheader("Four methods on the same rows", anchor=False)
     _show_race(state, known.race)
     if known.missing:
         st.caption(plain(known.missing))
@@ -125,7 +125,9 @@ def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_columns(state))
     table.index = [f"**{row}**" if _is_chosen(row, chosen) else row for row in table.index]
     st.table(table, border="horizontal")
-    st.caption(plain(race_words([_standing(one) for one in race])))
+    finders = [_standing(one) for one in race if not one.wiring]
+    given = [_given(one) for one in race if one.wiring]
+    st.caption(plain(race_words(finders, " ".join(given))))
 
 
 def title_of(one: Measured) -> str:
@@ -158,6 +160,10 @@ def _cells(one: Measured) -> dict[str, str]:
         cells["Precision"] = f"{one.precision:.3f}"
         cells["CoeffRecError"] = f"{one.coefficient_error:.3f}"
     return cells
+
+
+def _given(one: Measured) -> str:
+    return given_words(one.wiring, LEARNERS[one.wiring].title if one.wiring in LEARNERS else "")
 
 
 def _standing(one: Measured) -> tuple[str, float, float]:
