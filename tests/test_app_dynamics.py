@@ -205,9 +205,14 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     rows = {row["node"]: row for row in message["run"]["steps"]}
     assert [rows[i]["parents"] for i in range(3)] == [[], [0], [1]]
     assert rows[1]["weights"] == pytest.approx([1.0])
-    print_ = state_of(app).link()["fingerprint"]
-    other = open_page(data="upload", fingerprint=print_)
-    assert print_ in other.info[0].value
+    made = state_of(app).link()["fingerprint"]
+    other = open_page(data="upload", fingerprint=made)
+    assert made in other.info[0].value
+    upload_of(other, "series").upload("good.csv", series_file()).run()
+    assert f"instead of {made}" in sentences(other)
+    other.checkbox[0].check().run()
+    assert sentences(other) == ""
+    assert len(shown(other)["run"]["steps"]) == 3
 
 
 def test_the_city_can_be_brought_as_files() -> None:

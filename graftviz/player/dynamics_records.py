@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.dynamics import LinearSystem, NodeStep, TimeSeries, several_steps
+from graftviz.dynamics import (
+    LinearSystem,
+    NodeStep,
+    TimeSeries,
+    prediction_error,
+    several_steps,
+)
 from graftviz.narrative.dynamics import row_words
 
 DIGITS = 5
@@ -71,7 +77,7 @@ def series_record(
     """Return one series over the held-out rows, as it was and as it was predicted.
 
     The band around a prediction is :data:`BAND` times the root mean square error of predictions as
-    far ahead on the training rows.
+    far ahead on the training rows; ``error`` is PredError of all series, as far ahead.
 
     Raises
     ------
@@ -91,6 +97,7 @@ def series_record(
         "predicted": numbers(predicted),
         "band": number(BAND * residual),
         "inside": number(inside),
+        "error": number(prediction_error(system, test, steps=horizon)),
         "times": list(times),
         "first": train.n_rows + test.n_rows - len(seen) + 1,
     }

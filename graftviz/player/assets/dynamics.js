@@ -74,7 +74,7 @@ class DynamicsPlayer extends StepView {
 
   askAgain() {
     clearTimeout(this.timers.need);
-    if ((this.log.finished && this.series) || document.hidden) return;
+    if (this.log.finished && this.series) return;
     if (this.log.finished && this.tries >= DYNAMICS_RETRY.length) return;
     this.timers.need = setTimeout(() => {
       this.ask(this.log.rows.length);
@@ -108,6 +108,15 @@ class DynamicsPlayer extends StepView {
     this.chosen = node === this.chosen ? null : node;
     this.changed();
     clearTimeout(this.timers.moved);
+    this.tellPlace();
+    clearTimeout(this.timers.lost);
+    this.timers.lost = setTimeout(() => this.tellAgain(), DYNAMICS_LOST);
+  }
+
+  /** For a choice whose prediction has not come: the message may have been lost. */
+  tellAgain() {
+    if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
+    this.told = null;
     this.tellPlace();
   }
 

@@ -295,6 +295,7 @@ class DynamicsNetwork {
     this.describeKeys(log, shown, chosen);
     const silent = log.unspoken(shown);
     this.silent.hidden = silent.length === 0;
+    this.silent.title = silent.map((i) => log.name(i)).join(", ");
     const named = silent.slice(0, 6).map((i) => shorten(log.name(i), 24)).join(", ");
     this.silent.textContent = silent.length ? `No seed speaks for ${named}${silent.length > 6 ? ` and ${silent.length - 6} more` : ""}.` : "";
     this.surface.canvas.setAttribute("aria-label",

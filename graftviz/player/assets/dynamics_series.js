@@ -163,7 +163,8 @@ class DynamicsSeries {
     if (series && this.at !== null && this.at >= series.seen.length) this.at = null;
     this.tell();
     this.words.textContent = series
-      ? `The band is ±2 residual standard deviations, measured on the training rows; ${percent(series.inside, 1)} of these held-out values lie in it.` : "";
+      ? `The band is ±2 residual standard deviations, measured on the training rows; ${percent(series.inside, 1)} of these held-out values lie in it. `
+        + `PredError of all series ${series.horizon === 1 ? "one step" : `${series.horizon} steps`} ahead: ${format(series.error)}.` : "";
     this.surface.canvas.setAttribute("aria-label", series
       ? `${log.name(series.node)}: ${plural(series.seen.length, "held-out value")} and their prediction, ${percent(series.inside, 1)} within the band.` : this.waiting());
   }

@@ -10,7 +10,7 @@ from graftviz.ui.run_limits import ASK_SECONDS, Verdict
 
 # Measured on one core of about 2.5 GHz, and meant to tell seconds from minutes.
 _TERM = 0.9e-9  # seconds for a coefficient at a row in a pass of gradient descent
-_PASSES = 12
+_PASSES = 25  # easy data take half of that, hard ones twice as many
 _MOMENT = 0.15e-9  # seconds for a product of two series at a row
 _SWEEP = 40e-9  # seconds for a pair of coefficients in coordinate descent
 _ROW = 60e-6  # seconds for a step and its record

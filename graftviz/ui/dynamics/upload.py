@@ -58,15 +58,16 @@ def show_upload(state: DynamicsState) -> None:
             prefix="dynamics",
             more="How to read it",
         )
+        anyway = bool(expected and file) and st.checkbox("Use other series than the link's")
     if file is None:
         return
     options = {name: state.page.values[name] for name in OF_READING}
     try:
         files = _read_cached(file, places, parents, options)
-        if expected and files.fingerprint != expected:
-            st.warning(
-                f"These are not the series this link was made with (fingerprint "
-                f"{files.fingerprint} instead of {expected})."
+        if expected and files.fingerprint != expected and not anyway:
+            raise InputError(
+                f"These are not the files this link was made with (fingerprint "
+                f"{files.fingerprint} instead of {expected}); bring those, read the same way."
             )
     except InputError as error:
         kept = " What is shown is the run from before." if state.shown is not None else ""
