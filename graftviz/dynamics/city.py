@@ -15,10 +15,10 @@ from graftviz.dynamics.series import TimeSeries
 from graftviz.dynamics.system import frozen
 
 DAYS = 28
-_STAY = 0.52  # share of the people who are still there an hour later
-_WALK = 0.34  # share of those who have walked on to a place nearby
+_STAY = 0.4  # share of the people who are still there an hour later
+_WALK = 0.5  # share of those who have walked on to a place nearby
 _REACH = 3  # places that people walk on to
-_SPREAD = 0.09  # of the random part of a push, as a share of the place's size
+_SPREAD = 0.3  # of the random part of a push, as a share of the place's size
 _KILOMETRE = 1.0 / 111.0  # degrees, near the equator
 _FIRST_WEEKEND_DAY = 5
 _BURN_IN = 7  # days before the first that is kept

@@ -269,9 +269,11 @@ class DynamicsNetwork {
       const text = shorten(log.name(i), 18);
       const half = context.measureText(text).width / 2 + 2;
       const x = clamp(this.at[i][0], half + 2, this.surface.width - half - 2);
-      const y = clamp(this.at[i][1] - this.unit - 5, size + 1, this.surface.height - 3);
-      const meets = taken.some(([a, b, w]) => Math.abs(a - x) < w + half && Math.abs(b - y) < size);
-      if (meets && !first.includes(i)) continue;
+      // Above its node, or below it where that is free.
+      const rows = [-this.unit - 5, this.unit + size + 1].map((by) => clamp(this.at[i][1] + by, size + 1, this.surface.height - 3));
+      const free = rows.find((row) => !taken.some(([a, b, w]) => Math.abs(a - x) < w + half && Math.abs(b - row) < size));
+      if (free === undefined && !first.includes(i)) continue;
+      const y = free ?? rows[0];
       taken.push([x, y, half]);
       context.lineWidth = 3.5;
       context.strokeStyle = css(palette.background, 0.9);
