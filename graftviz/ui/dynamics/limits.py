@@ -15,7 +15,7 @@ _MOMENT = 0.15e-9  # seconds for a product of two series at a row
 _SWEEP = 40e-9  # seconds for a pair of coefficients in coordinate descent
 _ROW = 60e-6  # seconds for a step and its record
 _NUMBER = 60  # bytes a number takes in steps, records and messages together
-_MOST_NUMBERS = 20_000_000
+_MOST_NUMBERS = 700_000  # beyond, a message to the browser would be too large
 
 
 def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
@@ -60,4 +60,4 @@ def _numbers(n: int, learner: DynamicsLearner) -> int:
     if isinstance(learner, SolverOptions):
         seeds = int(learner.seeds) if isinstance(learner, ScalableStructure) else 0
         return n * (2 * learner.parent_count(n) + seeds)
-    return n * n
+    return 2 * n * n
