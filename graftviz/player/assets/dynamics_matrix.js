@@ -2,6 +2,7 @@
 
 const MATRIX_GAP = 26; // px between two matrices
 const MATRIX_EDGE = 18; // px for the words at the rims
+const MATRIX_LINES = 240; // lines of the pictures; of larger matrices several rows share one
 
 class DynamicsMatrix {
   constructor(app) {
@@ -37,7 +38,7 @@ class DynamicsMatrix {
 
   // ------------------------------------------------------------------------------------ pictures
 
-  /** One pixel for each entry; only rows that are new are drawn again. */
+  /** One pixel for each entry, or for a few; only rows that are new are drawn again. */
   build() {
     const { log, shown, palette } = this.app;
     const { built } = this;
@@ -45,23 +46,34 @@ class DynamicsMatrix {
     if (isSame && built.shown === shown) return;
     const from = isSame && built.shown < shown ? built.shown : 0;
     if (from === 0) {
-      for (const canvas of [this.learned, this.true]) canvas.width = canvas.height = log.n;
-      if (log.truth) log.truth.forEach((row, i) => this.paint(this.true, i, [...row]));
+      // Giving a canvas its size clears it.
+      for (const canvas of [this.learned, this.true]) canvas.width = canvas.height = Math.min(log.n, MATRIX_LINES);
+      this.begun = new Set();
+      if (log.truth) log.truth.forEach((row, i) => this.paint(this.true, i, [...row], log.n <= MATRIX_LINES));
     }
     for (const row of log.rows.slice(from, shown)) {
-      this.paint(this.learned, row.node, row.parents.map((u, p) => [u, log.sized(row.node, u, row.weights[p])]));
+      const line = this.line(row.node);
+      this.paint(this.learned, row.node, row.parents.map((u, p) => [u, log.sized(row.node, u, row.weights[p])]), !this.begun.has(line));
+      this.begun.add(line);
     }
     this.built = { log, shown, palette, full: log.full };
   }
 
-  paint(canvas, i, entries) {
+  line(i) {
+    return Math.floor((i * Math.min(this.app.log.n, MATRIX_LINES)) / this.app.log.n);
+  }
+
+  /** A row; on clear ground unless others are on its line already. */
+  paint(canvas, i, entries, isClear) {
     const { palette, log } = this.app;
     const context = canvas.getContext("2d");
-    context.fillStyle = css(palette.background);
-    context.fillRect(0, i, log.n, 1);
+    if (isClear) {
+      context.fillStyle = css(palette.background);
+      context.fillRect(0, this.line(i), canvas.width, 1);
+    }
     for (const [u, size] of entries) {
       context.fillStyle = css(diverging(clamp(size / log.full, -1, 1), palette));
-      context.fillRect(u, i, 1, 1);
+      context.fillRect(this.line(u), this.line(i), 1, 1);
     }
   }
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from graftviz.dynamics.samples import load_sample
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
-from graftviz.options import OptionSpec
 from graftviz.ui.controls import help_text, show_option, show_options
 from graftviz.ui.dynamics.jobs import Told
 from graftviz.ui.dynamics.options import (
@@ -144,17 +141,20 @@ def _finished(state: DynamicsState) -> Told | None:
 
 
 def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> None:
-    """Show k or |S| as a slider over what the series allow, or a field where they are many."""
-    spec: OptionSpec = SPECS[name]._replace(maximum=max(most, 2), none_means="", default=value)
-    shown = min(value, max(most, 2))
+    """Show k or |S| as a slider over what the series allow, however many they are."""
+    # A slider of its own for every number of series: its ends differ.
+    spec, key = SPECS[name], f"{_PREFIX}.{most}.{name}"
+    end = max(most, 2)
+    shown = min(value, end)
+    if st.session_state.get(key) != shown:
+        st.session_state[key] = shown
 
-    def choose(name: str, chosen: Any) -> None:
+    def choose() -> None:
         # A slider that was replaced by that of other series may still report where it stood.
-        if chosen != shown:
+        if (chosen := st.session_state[key]) != shown:
             state.choose(name, chosen)
 
-    # A slider of its own for every number of series: its ends differ.
-    show_option(spec, shown, choose, prefix=f"{_PREFIX}.{most}")
+    st.slider(spec.label, 1, end, key=key, help=help_text(spec), on_change=choose)
 
 
 def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:
