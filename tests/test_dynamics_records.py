@@ -10,6 +10,8 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.errors import InputError
+from graftviz.figures import prediction_figure
+from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import end_words, race_words
 from graftviz.player.dynamics_records import influence_graph, matrix_rows, series_record
 from graftviz.ui.dynamics.jobs import measuring, plan_of, telling, wiring_words
@@ -122,3 +124,18 @@ def test_words_of_the_end_and_of_the_race() -> None:
     told = race_words([*standings, ("Sparsity inducing", 0.1, 3.0)], "Given.")
     assert "sparsity inducing predicts the held-out rows best (0.100)" in told
     assert "scalable structure is the quickest (1.000 s). Given." in told
+
+
+def test_a_figure_marks_the_choice_and_draws_what_does_not_depend_on_it() -> None:
+    points = [CurvePoint("scalable", x, 1.0 / x, 0.5) for x in (4, 1, 2)]
+    figure = prediction_figure(points, "t", "k", chosen=2, levels=[("inducing", 0.4)])
+    error, recall, level = figure.data
+    assert list(error.x) == [1, 2, 4]
+    assert list(error.y) == [1.0, 0.5, 0.25]
+    assert error.marker.size[1] > error.marker.size[0]
+    assert "StructRec" in recall.name
+    assert (list(level.x), list(level.y)) == ([1, 4], [0.4, 0.4])
+    assert figure.layout.shapes[0].x0 == 2
+    without = prediction_figure([point._replace(recall=None) for point in points], "t", "k")
+    assert [trace.name for trace in without.data] == ["Scalable: PredError"]
+    assert prediction_figure([], "t", "k", levels=[("inducing", 0.4)]).data

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from graftviz.figures.style import BLUE, GREEN, GREY, VERMILION, finish
+from graftviz.figures.style import BLUE, GREEN, VERMILION, finish
 
 _HEIGHT = 360
 _LOOKS = {
@@ -53,8 +53,8 @@ def prediction_figure(
     title, axis : str
     chosen : int, optional
         The x to mark.
-    levels : sequence of (str, float)
-        PredErrors of other methods, which do not depend on x: level lines.
+    levels : sequence of (learner, PredError)
+        Of learners to which x means nothing: level lines.
     """
     figure = go.Figure()
     for learner, (name, colour, dash, symbol) in _LOOKS.items():
@@ -74,13 +74,18 @@ def prediction_figure(
                 (colour, _RECALL[2], _RECALL[3]),
                 chosen,
             )
-    for name, value in levels:
-        figure.add_hline(
-            y=value,
-            line={"color": GREY, "dash": "dash", "width": 1.6},
-            annotation_text=f"{name}: PredError",
-            annotation_position="top right",
-            annotation_font={"size": 13},
+    for learner, value in levels:
+        name, colour, dash, _ = _LOOKS[learner]
+        reach = sorted(point.x for point in points)
+        figure.add_trace(
+            go.Scatter(
+                x=[reach[0], reach[-1]] if reach else [],
+                y=[value, value] if reach else [],
+                name=f"{name}: PredError",
+                mode="lines",
+                line={"color": colour, "dash": dash, "width": 2.2},
+                hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
+            )
         )
     if chosen is not None:
         figure.add_vline(x=chosen, line={"color": "#F0A800", "width": 7}, opacity=0.3)

@@ -12,7 +12,7 @@ class DynamicsEvidence {
     this.foot = h("p", { class: "gv-muted", dir: "auto" });
     this.close = button("Choose none", icon("close"), () => app.choose(null));
     this.close.classList.add("gv-dynamics-close");
-    this.code = h("ol", { class: "gv-code gv-dynamics-code", "aria-label": "Pseudo-code" });
+    this.code = h("ol", { class: "gv-code", "aria-label": "Pseudo-code" });
     this.element = h("section", { class: "gv-card gv-dynamics-evidence", "aria-label": "Parents of a series" },
       h("header", {}, this.title, this.count, this.close), this.lead, this.list, this.foot, this.code);
     this.summary = "";

@@ -3,7 +3,7 @@
 const NETWORK_MOST = 700; // arrows that are drawn; of more, the strongest
 const NETWORK_ROOM = 40; // px between nodes from which on all of them wear their names
 const NETWORK_NEAR = 18; // px in which a pointer finds a node
-const NETWORK_HALF = 3; // sources shown that were not taken, beside those that were
+const NETWORK_SPARE = 3; // sources shown that were not taken, beside those that were
 
 class DynamicsNetwork {
   constructor(app) {
@@ -209,7 +209,7 @@ class DynamicsNetwork {
   /** For the chosen series: which seeds it drives, and who reaches these in two steps. */
   drawEvidence(context, palette, { j, voters, ranked }) {
     for (const seed of voters) if (seed !== j) this.arrow(context, j, seed, css(palette.region, 0.9), 3);
-    const spare = ranked.filter(({ taken }) => !taken).slice(0, NETWORK_HALF);
+    const spare = ranked.filter(({ taken }) => !taken).slice(0, NETWORK_SPARE);
     const top = ranked.length ? ranked[0].score : 1;
     for (const { u, score, taken, isTrue } of [...spare, ...ranked.filter((one) => one.taken)]) {
       context.setLineDash(taken ? [7, 4] : [1.5, 4]);

@@ -74,9 +74,7 @@ def _show(state: DynamicsState, known: Compared) -> None:
         st.caption(plain(words))
     with right:
         levels = [
-            (LEARNERS[one.learner].title, one.pred_error_test)
-            for one in known.race
-            if one.learner == "inducing"
+            (one.learner, one.pred_error_test) for one in known.race if one.learner == "inducing"
         ]
         figure = prediction_figure(
             [_point(one, one.seeds) for one in known.curves.by_seeds],
