@@ -20,6 +20,7 @@ pages = [
     st.Page("pages/regions.py", title="Regions", url_path="regions"),
     st.Page("pages/prune.py", title="Prune", url_path="prune"),
     st.Page("pages/budget.py", title="Budget", url_path="budget"),
+    st.Page("pages/dynamics.py", title="Dynamics", url_path="dynamics"),
     st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
 ]
 st.navigation(pages, position="top").run()

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from graftviz.dynamics.adjacency import read_parents
 from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
-from graftviz.dynamics.city import simulate_city
 from graftviz.dynamics.dense import Dense
 from graftviz.dynamics.enforcing import SparsityEnforcing
 from graftviz.dynamics.forecast import one_step, residual_deviation, several_steps
+from graftviz.dynamics.grid_city import simulate_city
 from graftviz.dynamics.inducing import SparsityInducing
 from graftviz.dynamics.learning import DynamicsResult
 from graftviz.dynamics.learning import learn_dynamics as learn

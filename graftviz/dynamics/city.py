@@ -1,95 +1,128 @@
-"""A made-up city: hourly counts of its blocks, with days, weeks, weather and traffic."""
+"""A made-up city: how many people are about at each of its places, hour by hour.
+
+Whoever is somewhere stays for a while or walks on to a place nearby, and every place has its own
+hours: the factory fills in the morning, the theatre in the evening, the stadium on Saturdays. The
+walks are a linear dynamical system; the hours are a push from outside that no system knows of.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from graftviz.dynamics.series import TimeSeries, series_of
-from graftviz.errors import InputError
+from graftviz.dynamics.series import TimeSeries
+from graftviz.dynamics.system import frozen
 
-_START = "2024-01-01T00:00"  # a Monday
-_DAY, _WEEK = 24, 168
-_FLOWS = 4  # blocks whose surplus of cars arrives in a block one hour later
-_STAY, _MOVE = 0.3, 0.5  # share of a surplus that stays, and that moves on
+DAYS = 28
+_STAY = 0.4  # share of the people who are still there an hour later
+_WALK = 0.5  # share of those who have walked on to a place nearby
+_REACH = 3  # places that people walk on to
+_SPREAD = 0.3  # of the random part of a push, as a share of the place's size
+_KILOMETRE = 1.0 / 111.0  # degrees, near the equator
+_FIRST_WEEKEND_DAY = 5
+_BURN_IN = 7  # days before the first that is kept
 
 
-def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
-    """Return the arrivals and departures of every block of a city, hour by hour, beginning Monday.
+class Place(NamedTuple):
+    """A place, in kilometres from the south-western corner, and who goes there when."""
 
-    Blocks follow a mixture of three rhythms (offices on weekdays, homes every day, bars on the
-    nights of the weekend), the busier the nearer they are to the centre. What is above or below
-    the rhythm, by chance or by weather that is the same for the whole city, stays in part and in
-    part moves to other blocks within the hour. Counts are Poisson. Nobody drives by a linear
-    system without an input, so there is no true A.
+    name: str
+    east: float
+    north: float
+    size: float
+    kind: str
 
-    Parameters
-    ----------
-    side : int
-        Blocks along either side; there are side² series, called by row and column.
-    hours : int
-        At least 2.
-    seed : int
 
-    Raises
-    ------
-    InputError
-        For no block, or less than two hours.
+PLACES = (
+    Place("harbour", 1.2, 0.6, 60, "work"),
+    Place("fish market", 2.0, 1.3, 45, "morning"),
+    Place("old town", 3.4, 2.6, 90, "leisure"),
+    Place("cathedral", 3.9, 3.3, 30, "leisure"),
+    Place("town hall", 4.3, 2.4, 55, "work"),
+    Place("central station", 5.3, 3.0, 160, "commute"),
+    Place("theatre", 3.0, 3.5, 40, "evening"),
+    Place("cinema", 4.7, 3.9, 50, "evening"),
+    Place("museum", 2.5, 2.0, 35, "leisure"),
+    Place("university", 6.4, 4.4, 120, "work"),
+    Place("library", 5.8, 4.9, 50, "work"),
+    Place("hospital", 7.4, 3.4, 80, "always"),
+    Place("factory", 8.7, 1.1, 110, "work"),
+    Place("brewery", 7.6, 1.6, 35, "evening"),
+    Place("stadium", 8.9, 4.6, 70, "saturday"),
+    Place("park", 4.6, 5.4, 60, "leisure"),
+    Place("zoo", 3.2, 5.6, 40, "leisure"),
+    Place("north end", 5.2, 6.6, 75, "home"),
+    Place("south end", 4.4, 0.9, 85, "home"),
+    Place("west side", 1.1, 4.0, 90, "home"),
+    Place("east side", 9.6, 2.9, 80, "home"),
+    Place("lakeside", 7.3, 6.2, 55, "home"),
+    Place("bus depot", 6.4, 2.0, 70, "commute"),
+    Place("airport", 10.8, 6.3, 95, "always"),
+)
+# Hours of the largest pushes on weekdays, and how much of them there is at weekends.
+_HOURS: dict[str, tuple[tuple[float, ...], float]] = {
+    "work": ((8.5, 13.0), 0.25),
+    "morning": ((6.5, 9.0), 1.3),
+    "leisure": ((12.0, 16.0), 1.8),
+    "evening": ((19.5, 21.0), 1.5),
+    "commute": ((7.5, 17.5), 0.5),
+    "always": ((11.0, 18.0), 0.9),
+    "saturday": ((15.0, 20.0), 2.6),
+    "home": ((7.0, 19.0), 1.1),
+}
+_WIDTH = 2.2  # hours
+
+
+def city_walks() -> np.ndarray:
+    """Return who walks where: the transition matrix A of the city, shape (24, 24), read-only."""
+    at = np.array([(place.east, place.north) for place in PLACES])
+    gaps = np.linalg.norm(at[:, None] - at[None, :], axis=2)
+    walks = np.zeros(gaps.shape)
+    for source in range(len(PLACES)):
+        near = np.argsort(gaps[source], kind="stable")[1 : _REACH + 1]
+        shares = 1.0 / gaps[source, near]
+        walks[near, source] = _WALK * shares / shares.sum()
+        walks[source, source] = _STAY
+    return frozen(walks)
+
+
+def city_positions() -> np.ndarray:
+    """Return longitude and latitude of the places in degrees, shape (24, 2), read-only.
+
+    The city lies in the sea off West Africa, where there is none.
     """
-    if side < 1 or hours < 2:
-        raise InputError(
-            f"A city has at least one block a side, and two hours; asked were {side} and {hours}."
-        )
+    kilometres = np.array([(place.east, place.north) for place in PLACES])
+    return frozen(np.round(kilometres * _KILOMETRE, 4))
+
+
+def city_series(seed: int = 1) -> TimeSeries:
+    """Return the people at each place, every hour for four weeks from a Monday: 672 × 24.
+
+    In tens of people, to one decimal.
+    """
     random = np.random.default_rng(seed)
-    n = side * side
-    rows, columns = np.divmod(np.arange(n), side)
-    middle = (side - 1) / 2.0
-    distance = np.hypot(rows - middle, columns - middle) / max(side, 2)
-    busy = 120.0 * np.exp(-4.0 * distance) * random.lognormal(0.0, 0.5, n)
-    shares = random.dirichlet([0.6, 0.8, 0.4], n)
-    usual = busy[:, None] * (shares @ _rhythms(hours))
-    flows = _flows(rows, columns, random)
-    surplus, weather = np.zeros(n), 0.0
-    counts = np.empty((hours, n))
-    for t in range(hours):
-        weather = 0.9 * weather + 0.03 * random.standard_normal()
-        shock = usual[:, t] * (weather + 0.1 * random.standard_normal(n))
-        surplus = flows @ surplus + shock
-        counts[t] = random.poisson(np.maximum(usual[:, t] + surplus, 0.0))
-    names = tuple(f"{row}-{column}" for row, column in zip(rows, columns, strict=True))
-    times = pd.date_range(_START, periods=hours, freq="h").strftime("%Y-%m-%dT%H:%M")
-    return replace(series_of(counts, names), times=tuple(times), title="A made-up city")
+    walks = city_walks()
+    sizes = np.array([place.size for place in PLACES])
+    state = sizes.copy()
+    rows = []
+    for hour in range(24 * (DAYS + _BURN_IN)):
+        noise = 1.0 + _SPREAD * random.standard_normal(len(PLACES))
+        state = walks @ state + 0.3 * sizes * _pushes(hour % 24, hour // 24 % 7) * noise
+        rows.append(state)
+    values = np.round(np.array(rows[24 * _BURN_IN :]), 1)
+    start = np.datetime64("2024-01-01T00")  # a Monday
+    times = np.datetime_as_string(start + np.arange(len(values)), unit="m")
+    names = tuple(place.name for place in PLACES)
+    told = tuple(str(time).replace("T", " ") for time in times)
+    return TimeSeries(frozen(values), names, told, "The city")
 
 
-def _rhythms(hours: int) -> np.ndarray:
-    """Return the three rhythms, shape (3, hours)."""
-    hour, day = np.arange(hours) % _DAY, np.arange(hours) % _WEEK // _DAY
-    weekday = day < 5
-    offices = np.where(weekday, _bump(hour, 8.5, 2.0) + _bump(hour, 18.0, 2.5), 0.15)
-    homes = 0.6 * _bump(hour, 7.5, 2.0) + 0.8 * _bump(hour, 20.0, 3.0)
-    free = (day == 4) | (day == 5) | ((day == 6) & (hour < 5))
-    bars = np.where(free, 1.0, 0.25) * _bump(hour, 23.5, 3.0)
-    return np.array([offices, homes, bars]) + 0.08
-
-
-def _bump(hour: np.ndarray, centre: float, width: float) -> np.ndarray:
-    """Return a bell around an hour of the day, which midnight does not cut."""
-    apart = np.abs(hour - centre)
-    bell: np.ndarray = np.exp(-0.5 * (np.minimum(apart, _DAY - apart) / width) ** 2)
-    return bell
-
-
-def _flows(rows: np.ndarray, columns: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return how surplus moves, shape (n, n); a column adds up to less than 1, so it dies out."""
-    n = len(rows)
-    flows = _STAY * np.eye(n)
-    for block in range(n):
-        near = np.exp(-0.7 * np.hypot(rows - rows[block], columns - columns[block]))
-        near[block] = 0.0
-        count = min(_FLOWS, n - 1)
-        if count:
-            to = random.choice(n, size=count, replace=False, p=near / near.sum())
-            flows[to, block] += _MOVE * random.dirichlet(np.ones(count))
-    return flows
+def _pushes(hour: int, day: int) -> np.ndarray:
+    pushes = []
+    for place in PLACES:
+        peaks, at_weekends = _HOURS[place.kind]
+        away = np.array([min(abs(hour - peak), 24.0 - abs(hour - peak)) for peak in peaks])
+        push = 0.08 + float(np.exp(-0.5 * (away / _WIDTH) ** 2).sum())
+        pushes.append(push * (at_weekends if day >= _FIRST_WEEKEND_DAY else 1.0))
+    return np.array(pushes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +116,38 @@ def learn_dynamics(
             generator.close()
             outcome, complete = _broken_off(data, steps), False
             break
+    return finished_result(
+        data, learner, steps, outcome, seconds, seed=seed, test=test, complete=complete
+    )
+
+
+def finished_result(
+    data: TimeSeries | Transitions,
+    learner: DynamicsLearner,
+    steps: Sequence[NodeStep],
+    outcome: DynamicsOutcome,
+    seconds: float,
+    *,
+    seed: int = 0,
+    test: TimeSeries | Transitions | None = None,
+    complete: bool = True,
+) -> DynamicsResult:
+    """Return what a learner that was drained by hand has found, measured.
+
+    Parameters
+    ----------
+    data : TimeSeries or Transitions
+        What `learner` has learned from.
+    learner : DynamicsLearner
+    steps : sequence of NodeStep
+        What it yielded.
+    outcome : DynamicsOutcome
+        What it returned.
+    seconds : float
+        What it took.
+    seed, test, complete
+        As in :func:`learn_dynamics` and :class:`DynamicsResult`.
+    """
     system = outcome.system
     return DynamicsResult(
         learner,

@@ -247,7 +247,8 @@ def _finished(series: TimeSeries, missing: str, longest_gap: int, constant: str)
     holes = np.isnan(values)
     if holes.any():
         values = _filled(series, holes, missing, longest_gap)
-        notes.append(f"{int(holes.sum()):,} missing values were filled in along straight lines.")
+        were = "value was" if holes.sum() == 1 else "values were"
+        notes.append(f"{int(holes.sum()):,} missing {were} filled in along straight lines.")
     still = values.max(axis=0) == values.min(axis=0)
     names = series.names
     if still.any() and constant != "keep":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,31 +103,58 @@ class ScalableStructure(SolverOptions):
         self.check(data)
         seed = checked_seed(seed)
         known = standardised(data, centre=self.centre)
-        n = len(known.names)
-        k = self.parent_count(n)
-        seeds = chosen_seeds(known, seed_count(self.seeds, n), self.seed_choice, seed)
-        one_hop = self.solver_of(known.before, seed)
-        first = known.before[: len(known.later)]
-        two_hop = self.solver_of(first, seed, self.two_hop_tolerance)
+        seeds = self.chosen(known, seed)
+        search = self.search(known, seed)
         ledger = Ledger(known)
         asked = []
-        for row in found_rows(Search(known, one_hop, two_hop, k, self.path), seeds.tolist(), jobs):
+        for row in found_rows(search, seeds.tolist(), jobs):
             asked.append(row)
             yield ledger.step(row, "seed", ("seeds", "descend", "select", "score", "fit"))
+        ledger.spend(Work(sum(len(row.parents) * len(known.names) for row in asked), 0))
+        unspoken = []
+        for kind, row in self.other_rows(asked, search._replace(two_hop=None), jobs):
+            if kind == "unspoken":
+                unspoken.append(row.node)
+            lines = ("unspoken", "fit") if kind == "unspoken" else ("infer", "fit")
+            yield ledger.step(row, kind, lines)
+        return ledger.outcome(seeds=seeds.tolist(), unspoken=unspoken)
+
+    def chosen(self, data: Standardised, seed: int) -> np.ndarray:
+        """Return the seeds, ascending."""
+        return chosen_seeds(data, seed_count(self.seeds, len(data.names)), self.seed_choice, seed)
+
+    def search(self, data: Standardised, seed: int) -> Search:
+        """Return the search for the parents of seeds, with both their regressions."""
+        one_hop = self.solver_of(data.before, seed)
+        two_hop = self.solver_of(data.before[: len(data.later)], seed, self.two_hop_tolerance)
+        return Search(data, one_hop, two_hop, self.parent_count(len(data.names)), self.path)
+
+    def other_rows(
+        self, asked: Sequence[Row], search: Search, jobs: int | None = None
+    ) -> Iterator[tuple[str, Row]]:
+        """Yield the rows of all series that are no seeds, each with the kind of its step.
+
+        Parameters
+        ----------
+        asked : sequence of Row
+            Those of the seeds.
+        search : Search
+            Without two-hop rows.
+        jobs : int, optional
+        """
+        known, k = search.data, search.k
+        n = len(known.names)
+        seeds = {row.node for row in asked}
         told = [(row.parents, row.two_hop) for row in asked if row.two_hop is not None]
         scores = spoken_scores(told, n)
-        ledger.spend(Work(sum(len(parents) * n for parents, _ in told), 0))
-        others = [j for j in range(n) if j not in set(seeds.tolist())]
-        spoken = [j for j in others if j in scores]
-        inferred = [(j, strongest(scores[j], k)) for j in spoken]
+        others = [j for j in range(n) if j not in seeds]
+        inferred = [(j, strongest(scores[j], k)) for j in others if j in scores]
         for row in fitted_rows(known, inferred, jobs):
-            yield ledger.step(row, "inferred", ("infer", "fit"))
+            yield "inferred", row
         unspoken = [j for j in others if j not in scores]
         common = common_scores([two for _, two in told], n)
-        search = Search(known, one_hop, None, k, self.path)
         for row in self._unspoken_rows(known, unspoken, common, search, jobs):
-            yield ledger.step(row, "unspoken", ("unspoken", "fit"))
-        return ledger.outcome(seeds=seeds.tolist(), unspoken=unspoken)
+            yield "unspoken", row
 
     def _unspoken_rows(
         self,

@@ -157,24 +157,56 @@ class Search(NamedTuple):
     path: int = 1
 
 
+class Regressed(NamedTuple):
+    """What the regressions of one series say, before k parents are chosen.
+
+    Attributes
+    ----------
+    node : int
+    counted : float array, shape (n,)
+        How much each series should count as a parent; zero for those that are none.
+    two_hop : float array, shape (n,), or None
+        See :class:`graftviz.dynamics.base.NodeStep`; of a search that has two-hop rows.
+    passes : int
+    converged : bool
+    work : int
+        Multiplications.
+    """
+
+    node: int
+    counted: np.ndarray
+    two_hop: np.ndarray | None
+    passes: int
+    converged: bool
+    work: int
+
+
+def blocks_of(nodes: Sequence[int]) -> list[np.ndarray]:
+    """Return the nodes in the blocks whose regressions are made side by side."""
+    return [np.array(nodes[at : at + _BLOCK]) for at in range(0, len(nodes), _BLOCK)]
+
+
 def found_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
     """Yield the row of each node, its parents the k largest coefficients of its regression."""
-    blocks = [np.array(nodes[at : at + _BLOCK]) for at in range(0, len(nodes), _BLOCK)]
     if jobs in (None, 1):
-        for block in blocks:
+        for block in blocks_of(nodes):
             yield from _search_block(search, block)
     else:
-        for rows in parallel_map(_search_block, blocks, shared=search, jobs=jobs):
+        for rows in parallel_map(_search_block, blocks_of(nodes), shared=search, jobs=jobs):
             yield from rows
 
 
 def _search_block(search: Search, nodes: np.ndarray) -> list[Row]:
+    return [chosen_row(search.data, one, search.k) for one in regressed_block(search, nodes)]
+
+
+def regressed_block(search: Search, nodes: np.ndarray) -> list[Regressed]:
+    """Regress a few series side by side."""
     found, counted = along_path(search.one_hop, search.data.targets[nodes].T, search.path)
     reached = search.two_hop and search.two_hop.solve(search.data.later[:, nodes])
     spent = found.work + (reached.work if reached else 0)
-    rows = []
+    every = []
     for at, node in enumerate(nodes):
-        row = fitted_row(search.data, int(node), strongest(counted[at], search.k))
         two_hop, passes, converged = None, int(found.passes[at]), bool(found.converged[at])
         if reached:
             sizes = np.abs(reached.weights[at])
@@ -184,6 +216,12 @@ def _search_block(search: Search, nodes: np.ndarray) -> list[Row]:
             converged = converged and bool(reached.converged[at])
         # The work of a block is shared out evenly; the rest of the division goes to its first row.
         share = spent // len(nodes) + (spent % len(nodes) if at == 0 else 0)
-        work = Work(share, row.work.coefficients)
-        rows.append(row._replace(passes=passes, converged=converged, two_hop=two_hop, work=work))
-    return rows
+        every.append(Regressed(int(node), counted[at], two_hop, passes, converged, share))
+    return every
+
+
+def chosen_row(data: Standardised, one: Regressed, k: int) -> Row:
+    """Return the row of a series whose parents are the `k` that count most."""
+    row = fitted_row(data, one.node, strongest(one.counted, k))
+    work = Work(one.work, row.work.coefficients)
+    return row._replace(passes=one.passes, converged=one.converged, two_hop=one.two_hop, work=work)

@@ -1,6 +1,7 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
 from graftviz.figures.budget import partition_figure, quality_figure
+from graftviz.figures.dynamics import prediction_figure
 from graftviz.figures.inspect import (
     change_figure,
     degree_figure,
@@ -24,6 +25,7 @@ __all__ = [
     "norms_figure",
     "partition_figure",
     "path_figure",
+    "prediction_figure",
     "quality_figure",
     "race_figure",
     "rank_figure",

@@ -80,6 +80,20 @@ _BUDGET_PARTS = (
     "budget_gauge.js",
     "budget.js",
 )
+_DYNAMICS_PARTS = (
+    "core.js",
+    "race_looks.js",
+    "view.js",
+    "step_view.js",
+    "transport.js",
+    "gestures.js",
+    "dynamics_log.js",
+    "dynamics_network.js",
+    "dynamics_matrix.js",
+    "dynamics_evidence.js",
+    "dynamics_series.js",
+    "dynamics.js",
+)
 _COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
@@ -171,6 +185,18 @@ def budget_javascript() -> str:
 def budget_css() -> str:
     """Return the style sheet of a model under a budget: that of the player and what it adds."""
     return player_css() + _slim_css(_read("budget.css"))
+
+
+@cache
+def dynamics_javascript() -> str:
+    """Return the script of the influence network, ``GraftvizDynamics``."""
+    return _published("GraftvizDynamics", _DYNAMICS_PARTS)
+
+
+@cache
+def dynamics_css() -> str:
+    """Return the style sheet of the influence network: that of the player and what it adds."""
+    return player_css() + _slim_css(_read("dynamics.css"))
 
 
 @cache

@@ -10,6 +10,8 @@ from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.ui.budget.jobs import rehearse_budget_page
 from graftviz.ui.budget.state import BudgetState
+from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
+from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.work import inspect_jobs
@@ -31,7 +33,12 @@ _INSPECT_KEY = "inspect"
 _PRUNE_KEY = "prune"
 
 
-_PAGES = (rehearse_regions_page, rehearse_prune_page, rehearse_budget_page)
+_PAGES = (
+    rehearse_regions_page,
+    rehearse_prune_page,
+    rehearse_budget_page,
+    rehearse_dynamics_page,
+)
 
 
 def every_job() -> list[Job]:
@@ -70,6 +77,12 @@ def budget_warm_up() -> WarmUp:
 
 
 @st.cache_resource(show_spinner=False)
+def dynamics_warm_up() -> WarmUp:
+    """Return the compilation of what the Dynamics page needs: for who goes there first."""
+    return WarmUp([rehearse_dynamics_page])
+
+
+@st.cache_resource(show_spinner=False)
 def inspect_warm_up() -> WarmUp:
     """Return the compilation of what the Inspect page computes; it begins with the first call."""
     return WarmUp(inspect_jobs())
@@ -89,7 +102,7 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
-Stoppable = GrowState | RaceState | InspectState | PruneState | BudgetState
+Stoppable = GrowState | RaceState | InspectState | PruneState | BudgetState | DynamicsState
 
 
 class _Session:
@@ -149,6 +162,6 @@ def prune_state() -> PruneState:
     return state
 
 
-def stops_with_session(state: BudgetState) -> None:
+def stops_with_session(state: BudgetState | DynamicsState) -> None:
     """Let a state's computing stop when its session has gone."""
     _session().states.add(state)

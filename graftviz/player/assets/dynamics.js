@@ -1,0 +1,154 @@
+// A system learned row by row: which row is shown, which series is chosen, who is told about it.
+
+const DYNAMICS_ENTRY = 0.45; // seconds a row takes to arrive
+const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between questions for rows still to come
+const DYNAMICS_LOST = 4000; // ms after which an answer will not come any more
+
+class DynamicsPlayer extends StepView {
+  constructor(host, callbacks) {
+    super(host, { branch: null, ...callbacks }, "gv-dynamics", "Influence network", { key: "dynamics", speed: 8 });
+    this.chosen = null; // the series that was clicked
+    this.hover = -1;
+    this.series = null;
+    this.tries = 0;
+    this.network = new DynamicsNetwork(this);
+    this.matrix = new DynamicsMatrix(this);
+    this.evidence = new DynamicsEvidence(this);
+    this.window = new DynamicsSeries(this);
+    this.transport = new Transport(this);
+    this.panels = [this.network, this.matrix, this.evidence, this.window, this.transport];
+    this.headline = h("h2", { dir: "auto" });
+    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.stop = h("p", { class: "gv-muted gv-dynamics-stop", dir: "auto" });
+    this.assemble("Waiting for the first row…", h("div", { class: "gv-dynamics-body" },
+      h("div", { class: "gv-head gv-dynamics-head" }, this.headline, this.words, this.stop),
+      h("div", { class: "gv-dynamics-grid" }, this.network.element, this.matrix.element, this.evidence.element, this.window.element),
+      this.transport.element));
+  }
+
+  // ----------------------------------------------------------------------------------- messages
+
+  show({ graph, run, series, visit }) {
+    const isFirst = this.log === null;
+    const isVisit = isFirst || visit !== this.visit;
+    const isNews = isFirst || run.token !== this.log.run.token;
+    if (graph) this.picture = graph;
+    if (isNews) {
+      if (run.from > 0) return this.ask(0);
+      const isOther = isFirst || this.picture.id !== this.log.graph.id;
+      this.log = new DynamicsLog(this.picture, run);
+      if (isOther) {
+        this.chosen = null;
+        this.hover = -1;
+        this.network.setGraph(this.picture);
+      }
+      this.matrix.clear();
+      this.transport.setRun(this.log);
+    }
+    this.visit = visit;
+    this.log.run = run;
+    this.log.take(run);
+    this.series = series;
+    if (isVisit) this.chosen = run.node;
+    if (isNews || isVisit) this.open(run, isVisit);
+    if (this.wanted !== null) this.goTo(Math.min(this.wanted, this.log.ready));
+    if (run.done) this.wanted = null;
+    this.reveal();
+    this.tries = run.steps.length ? 0 : this.tries + 1;
+    this.askAgain();
+    this.changed();
+    return undefined;
+  }
+
+  /** Another run plays from its start; a link goes where it says, and who asked for less motion to the end. */
+  open(run, isVisit) {
+    const isAtEnd = isVisit && run.at === null && run.node !== null;
+    this.wanted = isVisit && run.at !== null ? run.at : this.still || isAtEnd ? Infinity : null;
+    this.goTo(0);
+    this.playing = this.wanted === null;
+  }
+
+  ask(from) {
+    this.callbacks.need({ from });
+  }
+
+  askAgain() {
+    clearTimeout(this.timers.need);
+    if (this.log.finished && this.series) return;
+    if (this.log.finished && this.tries >= DYNAMICS_RETRY.length) return;
+    this.timers.need = setTimeout(() => {
+      this.ask(this.log.rows.length);
+      // An answer asks again by itself; this is for one that was lost.
+      this.timers.need = setTimeout(() => this.askAgain(), DYNAMICS_LOST);
+    }, DYNAMICS_RETRY[Math.min(this.tries, DYNAMICS_RETRY.length - 1)]);
+  }
+
+  // ------------------------------------------------------------------------------------ movement
+
+  stateWords() {
+    const { log, shown } = this;
+    if (log.finished && shown === log.ready) return "all rows known";
+    return shown === log.ready ? "learning…" : "";
+  }
+
+  get entry() {
+    return this.still ? 1 : smooth(clamp(this.age / Math.min(DYNAMICS_ENTRY, 0.9 / this.speed), 0, 1));
+  }
+
+  roll(seconds) {
+    super.roll(seconds);
+    // The end may be reached before it is known to be one.
+    if (!this.playing) this.changed();
+  }
+
+  // ------------------------------------------------------------------------------------ choosing
+
+  /** Choose a series, or none; its evidence and its prediction follow. */
+  choose(node) {
+    this.chosen = node === this.chosen ? null : node;
+    this.changed();
+    clearTimeout(this.timers.moved);
+    this.tellPlace();
+    clearTimeout(this.timers.lost);
+    this.timers.lost = setTimeout(() => this.tellAgain(), DYNAMICS_LOST);
+  }
+
+  /** For a choice whose prediction has not come: the message may have been lost. */
+  tellAgain() {
+    if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
+    this.told = null;
+    this.tellPlace();
+  }
+
+  pointTo(node) {
+    if (node === this.hover) return;
+    this.hover = node;
+    this.wake();
+  }
+
+  // ----------------------------------------------------------------------------- telling others
+
+  changed() {
+    const { log, shown } = this;
+    if (!log) return;
+    const { run } = log;
+    this.headline.textContent = run.title;
+    this.words.textContent = shown === 0 ? run.opening : log.rows[shown - 1].words;
+    this.stop.textContent = shown === log.last ? run.closing : "";
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    this.announce(() => [this.words.textContent, this.stop.textContent, this.chosen === null ? "" : this.evidence.summary].filter(Boolean).join(" "));
+    this.wake();
+  }
+
+  tellPlace() {
+    const { log, shown, chosen } = this;
+    const step = (log.finished && shown >= log.ready) || this.playing ? null : shown;
+    if (this.told && this.told.step === step && this.told.node === chosen) return;
+    this.told = { step, node: chosen };
+    this.callbacks.moved({ step, node: chosen, from: log.rows.length });
+  }
+}
+
+const mount = (host, callbacks = {}) => new DynamicsPlayer(host, callbacks);

@@ -1,0 +1,168 @@
+"""Below the picture: PredError against k and |S|, and the four methods raced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from graftviz.dynamics import LEARNERS
+from graftviz.figures import prediction_figure
+from graftviz.figures.dynamics import CurvePoint
+from graftviz.narrative.dynamics import given_words, race_words
+from graftviz.ui.dynamics.jobs import Measured
+from graftviz.ui.dynamics.options import parent_count, seeds_of
+from graftviz.ui.dynamics.state import RACE, Compared, DynamicsState
+from graftviz.ui.plain import plain
+
+_POLL = 0.6  # seconds between two looks for systems that have been measured meanwhile
+_JUDGED = "PredError, held out"
+_WIRINGS = {
+    "truth": "true parents",
+    "inducing": "parents found by inducing",
+    "scalable": "parents found by scalable",
+    "file": "parents of the file",
+}
+
+
+def show_comparison(state: DynamicsState) -> None:
+    """Show curves and race; they grow as systems are measured."""
+    if state.shown is None:
+        return
+    known = state.compared()
+    if known.is_complete:
+        _show(state, known)
+    else:
+        _growing(state)
+
+
+@st.fragment(run_every=_POLL)
+def _growing(state: DynamicsState) -> None:
+    known = state.compared()
+    if known.is_complete:
+        st.rerun()
+    _show(state, known)
+    points = len(known.curves.by_parents) + len(known.curves.by_seeds)
+    st.caption(
+        f"Still learning: {len(known.race)} of {len(RACE)} methods, {points} points of the curves."
+    )
+
+
+def _show(state: DynamicsState, known: Compared) -> None:
+    if state.shown is None:
+        return
+    options, material, _ = state.shown
+    k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
+    st.subheader("Four methods on the same rows", anchor=False)
+    _show_race(state, known.race)
+    if known.missing:
+        st.caption(plain(known.missing))
+        if not known.curves.by_parents:
+            return
+    st.subheader("How many parents, how many seeds?", anchor=False)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure = prediction_figure(
+            [_point(one, one.parents) for one in known.curves.by_parents],
+            f"Held-out PredError against k, with |S| = {seeds}",
+            "k, parents a series may have",
+            chosen=k,
+        )
+        words = _best_words(known.curves.by_parents, "parents", "k")
+        st.plotly_chart(figure, key="dynamics_parents", alt=words or "Nothing is measured yet.")
+        st.caption(plain(words))
+    with right:
+        levels = [
+            (one.learner, one.pred_error_test) for one in known.race if one.learner == "inducing"
+        ]
+        figure = prediction_figure(
+            [_point(one, one.seeds) for one in known.curves.by_seeds],
+            f"Held-out PredError against |S|, with k = {k}",
+            f"|S|, seeds of {material.n:,} series",
+            chosen=seeds,
+            levels=levels,
+        )
+        words = _best_words(known.curves.by_seeds, "seeds", "|S|")
+        st.plotly_chart(figure, key="dynamics_seeds", alt=words or "Nothing is measured yet.")
+        st.caption(plain(words))
+
+
+def _point(one: Measured, x: int | None) -> CurvePoint:
+    return CurvePoint(one.learner, x or 0, one.pred_error_test, one.recall)
+
+
+def _best_words(measured: Sequence[Measured], field: str, symbol: str) -> str:
+    """Say where each learner of a curve predicts best."""
+    told = []
+    for learner in dict.fromkeys(one.learner for one in measured):
+        best = min(
+            (one for one in measured if one.learner == learner),
+            key=lambda one: one.pred_error_test,
+        )
+        told.append(
+            f"{LEARNERS[learner].title} predicts best with {symbol} = {getattr(best, field)}: "
+            f"PredError {best.pred_error_test:.3f}."
+        )
+    return " ".join(told)
+
+
+def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
+    assert state.shown is not None
+    chosen = state.shown.options.learner
+    known = {one.learner: one for one in race}
+    rows = {}
+    for name in RACE:
+        if name in known:
+            rows[title_of(known[name])] = _cells(known[name])
+        else:
+            rows[LEARNERS[name].title] = dict.fromkeys(_columns(state), "…")
+    best = min(race, key=lambda one: one.pred_error_test, default=None)
+    if best is not None and len(race) > 1:
+        rows[title_of(best)][_JUDGED] = f"★ {rows[title_of(best)][_JUDGED]}"
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_columns(state))
+    table.index = [f"**{row}**" if _is_chosen(row, chosen) else row for row in table.index]
+    st.table(table, border="horizontal")
+    finders = [_standing(one) for one in race if not one.wiring]
+    given = [_given(one) for one in race if one.wiring]
+    st.caption(plain(race_words(finders, " ".join(given))))
+
+
+def title_of(one: Measured) -> str:
+    """Return what a line of the race is called."""
+    title = LEARNERS[one.learner].title
+    return f"{title} ({_WIRINGS[one.wiring]})" if one.wiring else title
+
+
+def _is_chosen(row: str, learner: str) -> bool:
+    return row.startswith(LEARNERS[learner].title)
+
+
+def _columns(state: DynamicsState) -> list[str]:
+    assert state.shown is not None
+    columns = [_JUDGED, "PredError, training", "Coefficients", "Seconds"]
+    if state.shown.material.truth is not None:
+        columns += ["StructRec", "Precision", "CoeffRecError"]
+    return columns
+
+
+def _cells(one: Measured) -> dict[str, str]:
+    cells = {
+        _JUDGED: f"{one.pred_error_test:.4f}",
+        "PredError, training": f"{one.pred_error_train:.4f}",
+        "Coefficients": f"{one.entries:,}",
+        "Seconds": f"{one.seconds:.3f}",
+    }
+    if one.recall is not None:
+        cells["StructRec"] = f"{one.recall:.3f}"
+        cells["Precision"] = f"{one.precision:.3f}"
+        cells["CoeffRecError"] = f"{one.coefficient_error:.3f}"
+    return cells
+
+
+def _given(one: Measured) -> str:
+    return given_words(one.wiring, LEARNERS[one.wiring].title if one.wiring in LEARNERS else "")
+
+
+def _standing(one: Measured) -> tuple[str, float, float]:
+    return LEARNERS[one.learner].title, one.pred_error_test, one.seconds

@@ -1,0 +1,336 @@
+"""What the Dynamics page computes on the engine threads, row by row. Nothing here knows Streamlit.
+
+One job learns a system for the picture, one measures a method of the race, and one draws the curves
+over k and |S|, for which every series is regressed once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from graftviz.dynamics import (
+    LEARNERS,
+    DynamicsLearner,
+    DynamicsResult,
+    LinearSystem,
+    NodeStep,
+    ScalableStructure,
+    SparsityEnforcing,
+    coefficient_error,
+    prediction_error,
+    structure_precision,
+    structure_recall,
+)
+from graftviz.dynamics.learning import finished_result
+from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.survey import Survey, surveying
+from graftviz.narrative.dynamics import end_words, start_words
+from graftviz.player.dynamics_records import row_record
+from graftviz.ui.dynamics.material import DynamicsMaterial, generated
+from graftviz.ui.dynamics.options import DynamicsOptions, is_given_parents, learner_of
+
+_REPEATS = 3
+_QUICK = 0.5  # seconds
+
+
+class Plan(NamedTuple):
+    """What decides a run on given series.
+
+    Attributes
+    ----------
+    learner : DynamicsLearner
+    seed : int
+    wiring : str
+        Whose parents a learner is given that has to be told them; empty for all others.
+    source : DynamicsLearner or None
+        The learner whose parents these are, where it is one.
+    """
+
+    learner: DynamicsLearner
+    seed: int
+    wiring: str = ""
+    source: DynamicsLearner | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run so far.
+
+    Attributes
+    ----------
+    opening : str
+        What is about to happen.
+    steps : tuple of dict
+        The records of the rows.
+    closing : str
+        How it ended; empty while it goes on.
+    notes : tuple of str
+    result : DynamicsResult or None
+        Once it has ended.
+    """
+
+    opening: str = ""
+    steps: tuple[dict[str, Any], ...] = ()
+    closing: str = ""
+    notes: tuple[str, ...] = ()
+    result: DynamicsResult | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a learned system is worth; `recall` and what follows where the truth is known."""
+
+    learner: str
+    parents: int | None
+    seeds: int | None
+    pred_error_train: float
+    pred_error_test: float
+    entries: int
+    wiring: str = ""
+    seconds: float = 0.0
+    recall: float | None = None
+    precision: float | None = None
+    coefficient_error: float | None = None
+
+
+def plan_of(options: DynamicsOptions, material: DynamicsMaterial, name: str | None = None) -> Plan:
+    """Return the run that settings lead to, or that of another learner.
+
+    Parents that are not to be had, of a truth that is not known or a file that was not brought,
+    are those of sparsity inducing learning.
+
+    Raises
+    ------
+    InputError
+        When options do not go together, or there are too few rows for them.
+    """
+    learner = learner_of(options, material.n, name)
+    if not is_given_parents(learner):
+        learner.check(material.train)
+        return Plan(learner, options.seed)
+    wiring = options.wiring
+    if (wiring == "truth" and material.truth is None) or (
+        wiring == "file" and material.parents is None
+    ):
+        wiring = "inducing"
+    source = None
+    if wiring in LEARNERS:
+        source = learner_of(options, material.n, wiring)
+        source.check(material.train)
+    return Plan(learner, options.seed, wiring, source)
+
+
+def scalable_of(options: DynamicsOptions, material: DynamicsMaterial) -> ScalableStructure:
+    """Return scalable learning with the settings' k and |S|, whatever method they chose.
+
+    Raises
+    ------
+    InputError
+        When options do not go together, or there are too few rows for them.
+    """
+    learner = learner_of(options, material.n, ScalableStructure.name)
+    assert isinstance(learner, ScalableStructure)  # by its name
+    learner.check(material.train)
+    return learner
+
+
+def telling(material: DynamicsMaterial, plan: Plan) -> Iterator[Told]:
+    """Learn row by row; steps are told as they come."""
+    names = material.series.names
+    learner, k, seeds = plan.learner, 0, 0
+    if isinstance(learner, SolverOptions):
+        k = learner.parent_count(material.n)
+        seeds = int(getattr(learner, "seeds", 0))
+    told = Told(start_words(learner, k, seeds, wiring_words(plan)))
+    yield told
+    speakers: dict[int, int] = {}
+    unspoken = str(getattr(learner, "unspoken", ""))
+    result = None
+    for step in _learning(material, plan):
+        if isinstance(step, DynamicsResult):
+            result = step
+            continue
+        if step is None:
+            yield told
+            continue
+        if step.kind == "seed":
+            for j in step.parents.tolist():
+                speakers[j] = speakers.get(j, 0) + 1
+        record = row_record(step, names, speakers.get(step.node, 0), unspoken)
+        told = replace(told, steps=(*told.steps, record))
+        yield told
+    assert result is not None  # it has ended
+    left_out = [names[i] for i in result.unspoken]
+    closing = end_words(result.pred_error_test, result.seconds, left_out)
+    yield replace(told, closing=closing, notes=result.notes, result=result)
+
+
+def measuring(material: DynamicsMaterial, plan: Plan) -> Iterator[Measured | None]:
+    """Learn to the end and measure what came out, the last value; until then None.
+
+    A quick run is done again, and the shortest time is told: the first one may well be that of
+    whatever else the machine does meanwhile.
+    """
+    result = None
+    seconds: list[float] = []
+    while not seconds or (len(seconds) < _REPEATS and sum(seconds) < _QUICK):
+        for step in _learning(material, plan):
+            result = step if isinstance(step, DynamicsResult) else None
+            yield None
+        assert result is not None  # it has ended
+        seconds.append(result.seconds)
+    assert result is not None  # it has run at least once
+    yield replace(measured(material, plan, result), seconds=min(seconds))
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What is known of other k and other |S| so far.
+
+    Attributes
+    ----------
+    by_parents : tuple of Measured
+        Of scalable and of inducing learning, for several k.
+    by_seeds : tuple of Measured
+        Of scalable learning, for several |S|.
+    """
+
+    by_parents: tuple[Measured, ...] = ()
+    by_seeds: tuple[Measured, ...] = ()
+
+
+class Asked(NamedTuple):
+    """What decides the curves: the learner with its k and |S|, and the k and |S| to compare."""
+
+    learner: ScalableStructure
+    parents: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+def curving(material: DynamicsMaterial, survey: Survey, asked: Asked) -> Iterator[Curves]:
+    """Measure the systems that follow from one survey, seeds and parents in turn."""
+    curves = Curves()
+    for k, seeds in zip_longest(asked.parents, asked.seeds):
+        if k is not None:
+            system = survey.inducing(k)
+            one = _judged(material, system, "inducing", k, None)
+            curves = replace(curves, by_parents=(*curves.by_parents, one))
+            yield curves
+            system = survey.scalable(replace(asked.learner, parents=k))
+            one = _judged(material, system, "scalable", k, int(asked.learner.seeds))
+            curves = replace(curves, by_parents=(*curves.by_parents, one))
+            yield curves
+        if seeds is not None:
+            system = survey.scalable(replace(asked.learner, seeds=float(seeds)))
+            one = _judged(material, system, "scalable", asked.learner.parents, seeds)
+            curves = replace(curves, by_seeds=(*curves.by_seeds, one))
+            yield curves
+
+
+def measured(material: DynamicsMaterial, plan: Plan, result: DynamicsResult) -> Measured:
+    """Return what `result` is worth."""
+    learner = plan.learner
+    seeds = getattr(learner, "seeds", None)
+    known = _judged(
+        material,
+        result.system,
+        learner.name,
+        learner.parent_count(material.n) if isinstance(learner, SolverOptions) else None,
+        None if seeds is None else int(seeds),
+    )
+    return replace(known, wiring=plan.wiring, seconds=result.seconds)
+
+
+def _judged(
+    material: DynamicsMaterial,
+    system: LinearSystem,
+    learner: str,
+    parents: int | None,
+    seeds: int | None,
+) -> Measured:
+    """Return what a system is worth, without the time it took."""
+    truth = material.truth
+    known = Measured(
+        learner,
+        parents,
+        seeds,
+        prediction_error(system, material.train),
+        prediction_error(system, material.test),
+        int(system.coefficients.nnz),
+    )
+    if truth is None:
+        return known
+    return replace(
+        known,
+        recall=structure_recall(system, truth),
+        precision=structure_precision(system, truth),
+        coefficient_error=coefficient_error(system, truth),
+    )
+
+
+def wiring_words(plan: Plan) -> str:
+    """Say whose parents a learner was given; nothing of one that finds them itself."""
+    if not plan.wiring:
+        return ""
+    if plan.source is not None:
+        return f"It is given the parents that {plan.source.title.lower()} learning has found."
+    whose = "true system" if plan.wiring == "truth" else "file"
+    return f"It is given the parents of the {whose}."
+
+
+def _learning(material: DynamicsMaterial, plan: Plan) -> Iterator[NodeStep | DynamicsResult | None]:
+    """Yield every step, None while something else is learned first, and the result at the end."""
+    learner = plan.learner
+    if isinstance(learner, SparsityEnforcing):
+        adjacency = None
+        if plan.source is not None:
+            for step in _learning(material, Plan(plan.source, plan.seed)):
+                if isinstance(step, DynamicsResult):
+                    adjacency = parents_of(step.system)
+                yield None
+        elif plan.wiring == "file":
+            adjacency = material.parents
+        elif material.truth is not None:
+            adjacency = parents_of(material.truth)
+        learner = replace(learner, adjacency=adjacency)
+    train = material.train
+    generator = learner.steps(train, seed=plan.seed)
+    steps: list[NodeStep] = []
+    seconds = 0.0
+    while True:
+        began = time.perf_counter()
+        try:
+            step = next(generator)
+        except StopIteration as end:
+            outcome = end.value
+            seconds += time.perf_counter() - began
+            break
+        seconds += time.perf_counter() - began
+        steps.append(step)
+        yield step
+    yield finished_result(
+        train, learner, steps, outcome, seconds, seed=plan.seed, test=material.test
+    )
+
+
+def parents_of(system: LinearSystem) -> tuple[tuple[int, ...], ...]:
+    """Return the parents of every series of a system."""
+    return tuple(tuple(system.parents(i).tolist()) for i in range(system.n_series))
+
+
+def rehearse_dynamics_page() -> None:
+    """Do once, on a small system, whatever the page asks for: to have it compiled."""
+    for solver in ("sgd", "coordinate"):
+        options = DynamicsOptions(size=6, density=0.3, rows=60, solver=solver)
+        small = generated(options)
+        for name in LEARNERS:
+            deque(telling(small, plan_of(options, small, name)), maxlen=0)
+        learner = scalable_of(options, small)
+        for survey in surveying(small.train, learner):
+            if survey is not None:
+                deque(curving(small, survey, Asked(learner, (1, 2), (1, 2))), maxlen=0)

@@ -1,0 +1,129 @@
+"""The fragment around the influence network: what the browser asks for, and what it is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from graftviz.dynamics import ScalableStructure
+from graftviz.errors import InputError
+from graftviz.player.dynamics_records import influence_graph, series_record
+from graftviz.ui.background import Background
+from graftviz.ui.dynamics.component import DYNAMICS
+from graftviz.ui.dynamics.jobs import Told
+from graftviz.ui.dynamics.material import DynamicsMaterial
+from graftviz.ui.dynamics.state import DynamicsState, Shown
+from graftviz.ui.feeding import whole_number
+from graftviz.ui.session_run import to_json
+
+AT_ONCE = 0.3  # seconds in which a run is awaited before the page goes on without it
+LONGEST_WAIT = 60.0  # seconds for the first word: without it there is nothing to show
+
+
+class Mailbox:
+    """What the browser sent since the run was last shown, and what it was shown then."""
+
+    def __init__(self) -> None:
+        self.picture = ""  # the graph it has
+        self.need: Mapping[str, Any] = {}
+
+
+@st.fragment
+def live_dynamics(state: DynamicsState) -> None:
+    """Show the run of `state`; its messages run this again, and nothing else of the page."""
+    mail: Mailbox = st.session_state.setdefault("dynamics.mail", Mailbox())
+    work = state.run
+    if work is None or state.shown is None:
+        return
+    work.wait(AT_ONCE)
+    _await_first(work)
+    if work.latest is None:
+        st.info("The first row takes a while; look again in a moment.")
+        return
+    DYNAMICS.show(
+        dynamics_message(state, state.shown, work, work.latest, mail),
+        {
+            "need": lambda need: setattr(mail, "need", need),
+            "moved": lambda place: _moved(state, mail, place),
+        },
+    )
+    mail.need = {}
+
+
+def dynamics_message(
+    state: DynamicsState, shown: Shown, work: Background[Told], found: Told, mail: Mailbox
+) -> str:
+    """Return, as JSON, what the browser should know now; see docs/player.md."""
+    material = shown.material
+    picture = material.identity
+    token = f"{picture}:{shown.plan!r}"
+    since = whole_number(mail.need.get("from"), 0) if mail.need.get("token") == token else 0
+    page = state.page.values
+    message: dict[str, Any] = {
+        "visit": state.visit,
+        "graphId": picture,
+        "run": {
+            "token": token,
+            "title": f"{material.title}: {shown.plan.learner.title.lower()}",
+            "seeded": isinstance(shown.plan.learner, ScalableStructure),
+            "code": [line._asdict() for line in shown.plan.learner.pseudocode],
+            "opening": found.opening,
+            "closing": work.failure or found.closing,
+            "notes": list(found.notes),
+            "from": since,
+            "steps": found.steps[since:],
+            "done": bool(found.closing) or bool(work.failure),
+            "at": page["step"],
+            "node": state.node,
+        },
+        "series": _series(state, material, found),
+    }
+    if mail.picture != picture or mail.need.get("graph"):
+        message["graph"] = influence_graph(
+            material.series.names,
+            material.places,
+            picture,
+            given=material.given,
+            sizes=material.train.values.std(axis=0),
+            truth=material.truth,
+        )
+        mail.picture = picture
+    return to_json(message)
+
+
+def _series(state: DynamicsState, material: DynamicsMaterial, found: Told) -> dict[str, Any] | None:
+    """Return the series beside the picture; None until the system is learned."""
+    if found.result is None:
+        return None
+    node = state.node
+    if node is None:
+        node = _busiest(material)
+    try:
+        return series_record(
+            found.result.system, material.train, material.test, node, state.options.horizon
+        )
+    except InputError as error:
+        return {"node": node, "problem": str(error)}
+
+
+def _busiest(material: DynamicsMaterial) -> int:
+    """Return the series that varies most: what is shown before one is clicked."""
+    return int(material.train.values.std(axis=0).argmax())
+
+
+def _await_first(work: Background[Told]) -> None:
+    give_up = time.monotonic() + LONGEST_WAIT
+    while work.latest is None and not work.ended and time.monotonic() < give_up:
+        work.wait(0.05)
+
+
+def _moved(state: DynamicsState, mail: Mailbox, place: Mapping[str, Any]) -> None:
+    """Note where the visitor is, and what of the run has arrived there."""
+    mail.need = {"token": place.get("token"), "from": place.get("from")}
+    for name in ("step", "node"):
+        if name in place:
+            given = place[name]
+            state.page.values[name] = None if given is None else whole_number(given, 0)

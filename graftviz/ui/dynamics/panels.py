@@ -1,0 +1,172 @@
+"""The panels of the Dynamics page around the picture: choices, messages, files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.dynamics.samples import load_sample
+from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.ui.controls import help_text, show_option, show_options
+from graftviz.ui.dynamics.jobs import Told
+from graftviz.ui.dynamics.options import (
+    MOST_PARENTS,
+    OF_LEARNING,
+    OF_SYSTEM,
+    RANDOM,
+    SPECS,
+    parent_count,
+    seeds_of,
+)
+from graftviz.ui.dynamics.state import DynamicsState, Work
+from graftviz.ui.dynamics.upload import show_upload
+from graftviz.ui.dynamics.work import curves, measure, source, survey, told
+from graftviz.ui.plain import plain
+from graftviz.ui.services import stops_with_session
+from graftviz.ui.url_state import UPLOAD
+
+_STATE_KEY = "dynamics"
+_PREFIX = "dynamics"
+_PATIENCE = 120.0  # seconds a download waits for the end of the run
+_METHODS = {
+    "scalable": "Scalable structure",
+    "inducing": "Sparsity inducing",
+    "enforcing": "Sparsity enforcing",
+    "dense": "Dense",
+}
+_WIRINGS = {
+    "truth": "of the true system",
+    "inducing": "found by sparsity inducing",
+    "scalable": "found by scalable structure",
+    "file": "of your file",
+}
+
+
+def dynamics_state() -> DynamicsState:
+    """Return what this session has chosen."""
+    if _STATE_KEY not in st.session_state:
+        st.session_state[_STATE_KEY] = DynamicsState(Work(source, told, measure, survey, curves))
+    state: DynamicsState = st.session_state[_STATE_KEY]
+    stops_with_session(state)
+    return state
+
+
+def show_files(state: DynamicsState) -> None:
+    """Show where to bring files, while the page is about somebody's own series."""
+    if state.options.data == UPLOAD:
+        show_upload(state)
+
+
+def show_choices(state: DynamicsState) -> None:
+    """Show what is learned from, by which method, with how many parents and seeds."""
+    options = state.options
+    _select(state, "data", {RANDOM: "Random system", UPLOAD: "Your own series…"})
+    if options.data == RANDOM:
+        with st.expander("The random system"):
+            for name in OF_SYSTEM:
+                show_option(SPECS[name], getattr(options, name), state.choose, prefix=_PREFIX)
+    _select(state, "learner", _METHODS)
+    n = state.shown.material.n if state.shown is not None else options.size
+    if options.learner in ("scalable", "inducing") or options.wiring in ("scalable", "inducing"):
+        _count_slider(state, "parents", parent_count(options, n), min(n, MOST_PARENTS))
+    if options.learner == "scalable":
+        _count_slider(state, "seeds", seeds_of(options, n), n)
+    if options.learner == "enforcing":
+        _select(state, "wiring", _WIRINGS)
+    for name in ("horizon", "seed"):
+        show_option(SPECS[name], getattr(options, name), state.choose, prefix=_PREFIX)
+    show_options(
+        [SPECS[name]._replace(advanced=True) for name in ("held_out", *OF_LEARNING)],
+        state.page.values,
+        state.choose,
+        prefix=_PREFIX,
+    )
+
+
+def show_messages(state: DynamicsState) -> None:
+    """Say what could not be used, and why the picture does not follow the choices."""
+    if state.complaints:
+        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    kept = " What is shown is the run from before." if state.shown is not None else ""
+    if state.problem:
+        st.error(plain(state.problem + kept))
+    if state.question:
+        with st.container(border=True, key="dynamics.question"):
+            st.warning(plain(state.question + kept))
+            st.button("Run anyway", key="dynamics.anyway", type="primary", on_click=state.agree)
+    if notes := state.notes():
+        st.caption(plain(" ".join(notes)))
+
+
+def show_downloads(state: DynamicsState) -> None:
+    """Show the files of the run on show; they are written when a button is pressed."""
+    with st.popover("Save", type="tertiary", width="content", disabled=state.shown is None):
+        st.caption("The run is finished first if need be.")
+        for name, label, mime, build in (
+            ("result.json", "Result (JSON)", "application/json", build_result),
+            ("matrix.csv", "Matrix A (CSV)", "text/csv", build_matrix),
+        ):
+            st.download_button(
+                label,
+                lambda build=build: build(state).encode(),  # type: ignore[misc]
+                name,
+                mime,
+                key=f"dynamics.{name}",
+                width="stretch",
+                on_click="ignore",
+            )
+
+
+def build_result(state: DynamicsState) -> str:
+    """Return result.json of the run on show."""
+    found = _finished(state)
+    if state.shown is None or found is None or found.result is None:
+        return ""
+    material = state.shown.material
+    rows, rows_test = material.train.n_rows, material.test.n_rows
+    return dynamics_json(found.result, rows=rows, rows_test=rows_test)
+
+
+def build_matrix(state: DynamicsState) -> str:
+    """Return matrix.csv of the run on show."""
+    found = _finished(state)
+    return "" if found is None or found.result is None else matrix_csv(found.result.system)
+
+
+def _finished(state: DynamicsState) -> Told | None:
+    work = state.run
+    if work is None:
+        return None
+    work.wait(_PATIENCE)
+    return work.latest
+
+
+def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> None:
+    """Show k or |S| as a slider over what the series allow, however many they are."""
+    # A slider of its own for every number of series: its ends differ.
+    spec, key = SPECS[name], f"{_PREFIX}.{most}.{name}"
+    end = max(most, 2)
+    shown = min(value, end)
+    if st.session_state.get(key) != shown:
+        st.session_state[key] = shown
+
+    def choose() -> None:
+        # A slider that was replaced by that of other series may still report where it stood.
+        if (chosen := st.session_state[key]) != shown:
+            state.choose(name, chosen)
+
+    st.slider(spec.label, 1, end, key=key, help=help_text(spec), on_change=choose)
+
+
+def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:
+    spec, key = SPECS[name], f"{_PREFIX}.{name}"
+    value = getattr(state.options, name)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    st.selectbox(
+        spec.label,
+        list(titles) if name != "data" else spec.choices,
+        key=key,
+        format_func=lambda choice: titles.get(choice) or load_sample(choice).title,
+        help=help_text(spec),
+        on_change=lambda: state.choose(name, st.session_state[key]),
+    )

@@ -1,0 +1,329 @@
+"""What one visitor of the Dynamics page has in hand: choices, series, the run on show.
+
+Nothing here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from graftviz.dynamics import ScalableStructure
+from graftviz.dynamics.survey import Survey
+from graftviz.errors import InputError
+from graftviz.ui.background import Background
+from graftviz.ui.dynamics.jobs import Asked, Curves, Measured, Plan, Told, plan_of, scalable_of
+from graftviz.ui.dynamics.limits import judge_system
+from graftviz.ui.dynamics.material import BroughtSeries, DynamicsMaterial
+from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, seeds_of
+from graftviz.ui.page_options import PageOptions
+from graftviz.ui.run_limits import Verdict
+from graftviz.ui.url_state import UPLOAD
+
+LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
+SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
+RACE = ("dense", "enforcing", "inducing", "scalable")
+TOO_LONG = (
+    "To regress each of these series would take too long: there are no curves over k and |S|."
+)
+_PRINT = "fingerprint"
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+_ANOTHER_PICTURE = ("data", "size", "density", "rows", "noise", "seed")
+
+SourceOf = Callable[[DynamicsOptions, BroughtSeries | None], DynamicsMaterial | None]
+RunOf = Callable[[DynamicsMaterial, Plan], Background[Told]]
+MeasureOf = Callable[[DynamicsMaterial, Plan], Background[Measured | None]]
+SurveyOf = Callable[[DynamicsMaterial, ScalableStructure, int], Background[Survey | None]]
+CurvesOf = Callable[[DynamicsMaterial, Asked, int], Background[Curves]]
+
+
+class Work(NamedTuple):
+    """Where a state finds what is computed: the same when asked the same again.
+
+    Attributes
+    ----------
+    source : callable
+        Returns the series that settings lead to; None while a file is awaited.
+    run, measure : callable
+        Return the run of a plan, for the picture and for its numbers.
+    survey, curves : callable
+        Return the regressions of all series, and what follows from them once they have ended.
+    """
+
+    source: SourceOf
+    run: RunOf
+    measure: MeasureOf
+    survey: SurveyOf
+    curves: CurvesOf
+
+
+class Shown(NamedTuple):
+    """The run on show, and what led to it."""
+
+    options: DynamicsOptions
+    material: DynamicsMaterial
+    plan: Plan
+
+
+class Compared(NamedTuple):
+    """What is measured of other settings, as far as that is known.
+
+    Attributes
+    ----------
+    curves : Curves
+    race : list of Measured
+        One of each method, of those that have finished.
+    is_complete : bool
+    missing : str
+        Why something will not come; empty otherwise.
+    """
+
+    curves: Curves
+    race: list[Measured]
+    is_complete: bool
+    missing: str = ""
+
+
+class DynamicsState:
+    """Choices of one session, and the runs they led to.
+
+    Parameters
+    ----------
+    work : Work
+
+    Attributes
+    ----------
+    page : PageOptions
+    uploaded : BroughtSeries or None
+    shown : Shown or None
+    problem, question : str
+        Why what is shown does not follow the choices; what is to be agreed to before it does.
+    visit : int
+        Grows when a link is followed: then the browser goes where it says.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.page: PageOptions[DynamicsOptions] = PageOptions(DynamicsOptions, PLACES, (_PRINT,))
+        self.uploaded: BroughtSeries | None = None
+        self.shown: Shown | None = None
+        self.problem = self.question = ""
+        self.visit = 0
+        self._work = work
+        self._agreed: list[tuple[str, Plan]] = []
+        self._asked: tuple[str, Plan] | None = None
+
+    @property
+    def options(self) -> DynamicsOptions:
+        """The choices as an instance of their dataclass."""
+        return self.page.options
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """About the link; until something is chosen."""
+        return self.page.complaints
+
+    @property
+    def expected(self) -> str:
+        """Fingerprint of the files a link was made with; empty when any will do."""
+        return "" if self.uploaded is not None else self.page.others.get(_PRINT, "")
+
+    # ------------------------------------------------------------------------------ the address
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
+        """Take the choices from the address, unless it is one we wrote ourselves."""
+        if not self.page.follow(query, is_history=is_history):
+            return
+        self.visit += 1
+        given = self.page.others
+        is_good = self.page.values["data"] == UPLOAD and _FINGERPRINT.fullmatch(
+            given.get(_PRINT, "")
+        )
+        if _PRINT in given and not is_good:
+            del given[_PRINT]
+
+    def link(self) -> dict[str, str]:
+        """Return the query parameters of the choices, and remember them as ours."""
+        return self.page.link()
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one option; another run is watched from its start."""
+        self.page.choose(name, value)
+        if name == "data":
+            self.page.others.pop(_PRINT, None)
+            if value == UPLOAD and self.uploaded is not None:
+                self.page.others[_PRINT] = self.uploaded.fingerprint
+        if name in _ANOTHER_PICTURE:
+            self.page.values["node"] = None
+        if name not in PLACES and name != "horizon":
+            self.page.values["step"] = None
+
+    def accept(self, files: BroughtSeries) -> None:
+        """Take files that were brought as the series of the page."""
+        if self.uploaded is None or self.uploaded.fingerprint != files.fingerprint:
+            if self.uploaded is not None:
+                self.page.values["node"] = self.page.values["step"] = None
+            self.uploaded = files
+        self.page.others[_PRINT] = files.fingerprint
+
+    # -------------------------------------------------------------------------------- the run
+
+    def refresh(self) -> None:
+        """Make the run on show follow the choices; one that cannot be had leaves the last."""
+        self.problem = self.question = ""
+        options = self.options
+        try:
+            material = self._work.source(options, self.uploaded)
+            if material is None:
+                return
+            plan = plan_of(options, material)
+        except InputError as error:
+            self.problem = str(error)
+            return
+        if self._is_on_show(material, plan) or self._may_begin(material, plan):
+            self._take(Shown(options, material, plan))
+
+    def agree(self) -> None:
+        """Let the run begin that was asked about."""
+        if self._asked is not None:
+            self._agreed.append(self._asked)
+
+    @property
+    def run(self) -> Background[Told] | None:
+        """The run on show, at work unless it has ended; None before there is any."""
+        if self.shown is None:
+            return None
+        work = self._work.run(self.shown.material, self.shown.plan)
+        work.start()
+        return work
+
+    @property
+    def node(self) -> int | None:
+        """The series that was clicked, if the data on show have it."""
+        node = self.page.values["node"]
+        known = self.shown is not None and node is not None and node < self.shown.material.n
+        return int(node) if known else None
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what should be known about the choices: what was filled in, what was clipped."""
+        if self.shown is None:
+            return ()
+        options, material, plan = self.shown
+        told = [*material.series.notes]
+        for label, asked, used in (
+            ("k", options.parents, parent_count(options, material.n)),
+            ("|S|", options.seeds, seeds_of(options, material.n)),
+        ):
+            if asked is not None and asked > used:
+                told.append(f"{label} = {asked:,} is more than the series there are; it is {used}.")
+        if plan.wiring and plan.wiring != options.wiring:
+            lacks = "true system is not known" if options.wiring == "truth" else "file is not there"
+            told.append(f"The {lacks}, so the parents are those of sparsity inducing learning.")
+        return tuple(told)
+
+    def _is_on_show(self, material: DynamicsMaterial, plan: Plan) -> bool:
+        shown = self.shown
+        return shown is not None and (shown.material.identity, shown.plan) == (
+            material.identity,
+            plan,
+        )
+
+    def _may_begin(self, material: DynamicsMaterial, plan: Plan) -> bool:
+        key = (material.identity, plan)
+        if key in self._agreed:
+            return True
+        verdict = judge_system(material.n, material.train.n_rows, plan.source or plan.learner)
+        self.problem, self.question = verdict.refusal, verdict.question
+        self._asked = key
+        return verdict == Verdict()
+
+    def _take(self, shown: Shown) -> None:
+        if self.shown is not None and not self._is_on_show(shown.material, shown.plan):
+            self._work.run(self.shown.material, self.shown.plan).revoke()
+        self.shown = shown
+
+    # ----------------------------------------------------------------------- curves and the race
+
+    def compared(self) -> Compared:
+        """Return what is known of the four methods, of other k and of other |S|.
+
+        What is missing is begun once the run on show has ended: the methods one by one, so that
+        their times can be compared, then the regressions, then what follows from them.
+        """
+        run = self.run
+        if self.shown is None or run is None:
+            return Compared(Curves(), [], True)
+        race = [self._work.measure(self.shown.material, plan) for plan in self._race()]
+        missing = [one for one in race if not one.ended]
+        if run.ended and missing:
+            missing[0].start()
+        known = [one.latest for one in race if one.finished and one.latest is not None]
+        told = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
+        if missing:
+            return Compared(Curves(), known, False, told)
+        curves, has_ended, why = self._curves()
+        return Compared(curves, known, has_ended, " ".join(filter(None, [told, why])))
+
+    def _curves(self) -> tuple[Curves, bool, str]:
+        """Return the curves so far, whether that is all, and why some may be missing."""
+        assert self.shown is not None
+        options, material, _ = self.shown
+        try:
+            asked = self._asked_curves()
+        except InputError as error:
+            return Curves(), True, f"There are no curves: {error}"
+        everyone = dataclasses.replace(asked.learner, seeds=float(material.n))
+        if judge_system(material.n, material.train.n_rows, everyone) != Verdict():
+            return Curves(), True, TOO_LONG
+        survey = self._work.survey(material, asked.learner, options.seed)
+        survey.start()
+        if not survey.finished:
+            return Curves(), survey.ended, survey.failure
+        work = self._work.curves(material, asked, options.seed)
+        work.start()
+        return work.latest or Curves(), work.ended, work.failure
+
+    def _asked_curves(self) -> Asked:
+        assert self.shown is not None
+        options, material, _ = self.shown
+        learner = scalable_of(options, material)
+        n, k = material.n, learner.parent_count(material.n)
+        most = min(n, material.train.n_rows - 4, max(3 * k, 20))
+        return Asked(
+            learner,
+            tuple(sorted({one for one in LADDER if one <= most} | {k})),
+            tuple(sorted({max(1, round(share * n)) for share in SHARES} | {int(learner.seeds)})),
+        )
+
+    def _race(self) -> list[Plan]:
+        """Return the plans of the four methods; those that would take too long are left out."""
+        assert self.shown is not None
+        options, material, shown_plan = self.shown
+        plans = []
+        for name in RACE:
+            try:
+                plan = plan_of(options, material, name)
+            except InputError:
+                continue
+            learner = plan.source or plan.learner
+            verdict = judge_system(material.n, material.train.n_rows, learner)
+            if verdict == Verdict() or plan == shown_plan:
+                plans.append(plan)
+        return plans
+
+    def revoke(self) -> None:
+        """Let nothing more be computed for this session; what was computed stays."""
+        if self.shown is None:
+            return
+        options, material, plan = self.shown
+        self._work.run(material, plan).revoke()
+        for one in self._race():
+            self._work.measure(material, one).revoke()
+        with suppress(InputError):
+            asked = self._asked_curves()
+            survey = self._work.survey(material, asked.learner, options.seed)
+            survey.revoke()
+            if survey.finished:
+                self._work.curves(material, asked, options.seed).revoke()

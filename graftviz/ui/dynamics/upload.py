@@ -1,0 +1,114 @@
+"""Series people bring, with places and parents if they like: read, or refused in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from graftviz.datasets import read_positions
+from graftviz.dynamics import read_parents, read_series
+from graftviz.errors import InputError
+from graftviz.ui.controls import show_options
+from graftviz.ui.dynamics.material import BroughtSeries, fingerprint
+from graftviz.ui.dynamics.options import OF_READING, SPECS
+from graftviz.ui.dynamics.state import DynamicsState
+from graftviz.ui.plain import plain
+from graftviz.wording import reworded
+
+MOST_BYTES = 100_000_000
+_LIMIT = MOST_BYTES // 1_000_000  # MB
+_KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
+_READ = "dynamics.read"
+
+
+def show_upload(state: DynamicsState) -> None:
+    """Show where to bring files and what is wrong with them; the run on show goes on meanwhile."""
+    expected = state.expected
+    if expected:
+        st.info(
+            "This link shows a system learned from somebody's own series, which a link cannot "
+            f"carry. Bring the same files (fingerprint {expected})."
+        )
+    with st.expander("Your own series", expanded=True):
+        st.caption(
+            "A row per time and a column per series, or the columns time, series, value. Nothing "
+            "leaves this server."
+        )
+        left, middle, right = st.columns(3)
+        file = left.file_uploader(
+            "Series (CSV or parquet)", _KINDS, key="dynamics.series", max_upload_size=_LIMIT
+        )
+        places = middle.file_uploader(
+            "Places on a map, if any (CSV: series, lon, lat or x, y)",
+            ["csv"],
+            key="dynamics.places",
+            max_upload_size=_LIMIT,
+        )
+        parents = right.file_uploader(
+            "Parents, if known (CSV: source, target)",
+            ["csv"],
+            key="dynamics.parents",
+            max_upload_size=_LIMIT,
+        )
+        show_options(
+            [SPECS[name] for name in OF_READING],
+            state.page.values,
+            state.choose,
+            prefix="dynamics",
+            more="How to read it",
+        )
+        anyway = bool(expected and file) and st.checkbox("Use other series than the link's")
+    if file is None:
+        return
+    options = {name: state.page.values[name] for name in OF_READING}
+    try:
+        files = _read_cached(file, places, parents, options)
+        if expected and files.fingerprint != expected and not anyway:
+            raise InputError(
+                f"These are not the files this link was made with (fingerprint "
+                f"{files.fingerprint} instead of {expected}); bring those, read the same way."
+            )
+    except InputError as error:
+        kept = " What is shown is the run from before." if state.shown is not None else ""
+        st.error(plain(reworded(str(error), _control) + kept))
+        return
+    state.accept(files)
+
+
+def read_files(
+    file: Any, places: Any | None, parents: Any | None, options: dict[str, Any]
+) -> BroughtSeries:
+    """Read series, and perhaps their places and parents.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used.
+    """
+    for part in (file, places, parents):
+        if part is not None:
+            part.seek(0)
+    series = read_series(file, max_bytes=MOST_BYTES, **options)
+    where = None if places is None else read_positions(places, series.names)
+    known = None if parents is None else read_parents(parents, series.names)
+    return BroughtSeries(series, where, known, fingerprint(series, where, known))
+
+
+def _read_cached(file: Any, places: Any, parents: Any, options: dict[str, Any]) -> BroughtSeries:
+    """Read the files again only when they or the way to read them have changed."""
+    asked = (
+        *(part.file_id if part else None for part in (file, places, parents)),
+        *options.items(),
+    )
+    remembered = st.session_state.get(_READ)
+    if remembered is None or remembered[0] != asked:
+        remembered = (asked, read_files(file, places, parents, options))
+        st.session_state[_READ] = remembered
+    files: BroughtSeries = remembered[1]
+    return files
+
+
+def _control(name: str, value: str) -> str:
+    """Name the control that sets an option of reading."""
+    return f"“{SPECS[name].label}: {value}” under “How to read it” above"

@@ -1,0 +1,175 @@
+"""The Dynamics page in a real browser: it plays to the end, tells its evidence, learns again."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from grow_server import served_app
+
+from graftviz.ui.dynamics.jobs import plan_of, telling
+from graftviz.ui.dynamics.material import generated
+from graftviz.ui.dynamics.options import DynamicsOptions
+
+pytestmark = pytest.mark.browser
+
+COMPILING = 400_000  # ms the very first start may take
+SMALL = "dynamics?size=12&rows=150&parents=3&seeds=4"
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture
+def dynamics(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page with a query and wait until it shows a run."""
+
+    def open_dynamics(query: str = SMALL, **page_options: Any) -> Any:
+        page = open_page(**page_options)
+        page.goto(address + query)
+        page.locator(".gv-dynamics-body:not([hidden])").wait_for(timeout=COMPILING)
+        return page
+
+    yield open_dynamics
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+
+
+def eventually(page: Any, what: Callable[[], Any], seconds: float = 60) -> Any:
+    give_up = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < give_up, page.locator(".gv-dynamics").inner_text()
+        page.wait_for_timeout(50)
+    return value
+
+
+def position(page: Any) -> tuple[int, int | None]:
+    """Return the step on show, and how many there are (None while that is open)."""
+    text = str(page.locator(".gv-dynamics .gv-position").inner_text())
+    found = re.search(r"step (\d+) of (\d+)(\+?)", text)
+    assert found, text
+    return int(found.group(1)), None if found.group(3) else int(found.group(2))
+
+
+def search(page: Any) -> str:
+    return str(page.evaluate("location.search"))
+
+
+def text_of(page: Any, part: str) -> str:
+    return str(page.locator(f".gv-dynamics-{part}").inner_text())
+
+
+def label_of(page: Any, part: str) -> str:
+    return str(page.locator(f".gv-dynamics-{part} canvas").first.get_attribute("aria-label"))
+
+
+def inferred_row() -> dict[str, Any]:
+    """Return a row of the run of :data:`SMALL` that was inferred from seeds."""
+    options = DynamicsOptions(size=12, rows=150, parents=3, seeds=4)
+    material = generated(options)
+    *_, told = telling(material, plan_of(options, material))
+    return next(row for row in told.steps if row["kind"] == "inferred")
+
+
+def clicked_row(page: Any, row: int, of: int) -> Any:
+    """Click a row of the matrix until the page has it in its address."""
+    canvas = page.locator(".gv-dynamics-matrix-stage canvas")
+
+    def clicks() -> bool:
+        if f"node={row}" in search(page):
+            return True
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        # The left one of two squares; 18 px above it hold its words.
+        side = min((box["width"] - 34) / 2 - 18, box["height"] - 21)
+        left = (box["width"] - 2 * (side + 18) - 26) / 2 + 18
+        canvas.click(position={"x": left + side / 2, "y": 18 + side * (row + 0.5) / of})
+        give_up = time.monotonic() + 5
+        while f"node={row}" not in search(page) and time.monotonic() < give_up:
+            page.wait_for_timeout(50)
+        return f"node={row}" in search(page)
+
+    eventually(page, clicks)
+
+
+def test_it_plays_to_the_end_and_a_click_tells_the_evidence(dynamics: Any) -> None:
+    page = dynamics()
+    eventually(page, lambda: position(page) == (12, 12))
+    assert "All rows are learned" in text_of(page, "head")
+    assert "12 rows known" in label_of(page, "matrix-stage")
+    assert "the true matrix beside it" in label_of(page, "matrix-stage")
+    eventually(page, lambda: "held-out values" in text_of(page, "series"))
+    page.keyboard.press("Home")
+    eventually(page, lambda: position(page)[0] == 0)
+    assert "First 4 seeds" in text_of(page, "head")
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: position(page)[0] == 1)
+    eventually(page, lambda: "step=1" in search(page))
+    assert "A seed: regressed on all series" in text_of(page, "head")
+    assert "1 row known" in label_of(page, "stage")
+    page.keyboard.press("End")
+    eventually(page, lambda: position(page) == (12, 12))
+    row = inferred_row()
+    clicked_row(page, row["node"], 12)
+    eventually(page, lambda: "Whoever reaches" in text_of(page, "evidence"))
+    assert text_of(page, "evidence").startswith(f"x{row['node']}\n")
+    bars = page.locator(".gv-dynamics-bars li").all_inner_texts()
+    taken = {int(bar[1:].split()[0]) for bar in bars if re.search(r"(?<!not )taken", bar)}
+    assert taken == set(row["parents"])
+    assert "two steps away" in page.locator(".gv-dynamics-network .gv-legend").inner_text()
+    eventually(page, lambda: f"Prediction of x{row['node']}" in text_of(page, "series"))
+    eventually(page, lambda: "lie in it" in text_of(page, "series"))
+    live = page.locator(".gv-dynamics .gv-live")
+    eventually(page, lambda: "in two steps" in str(live.text_content()))
+
+
+def test_another_k_learns_again_and_its_link_shows_the_same(dynamics: Any) -> None:
+    page = dynamics()
+    eventually(page, lambda: position(page) == (12, 12))
+    assert "36 edges" in text_of(page, "body")
+    page.get_by_role("slider", name="k (parents)").first.focus()
+
+    def has_moved() -> bool:
+        if "parents=4" not in search(page):
+            page.keyboard.press("ArrowRight")
+            settle = time.monotonic() + 4
+            while (
+                "parents=" not in search(page).replace("parents=3", "")
+                and time.monotonic() < settle
+            ):
+                page.wait_for_timeout(50)
+        return "parents=4" in search(page)
+
+    eventually(page, has_moved)
+    eventually(page, lambda: "48 edges" in text_of(page, "body"))
+    eventually(page, lambda: position(page) == (12, 12))
+    clicked_row(page, 5, 12)
+    eventually(page, lambda: "Prediction of x5" in text_of(page, "series"))
+    # The methods and the curves arrive behind the picture.
+    table = page.get_by_test_id("stTable")
+    eventually(page, lambda: table.count() and "…" not in table.inner_text())
+    assert "Sparsity enforcing (true parents)" in table.inner_text()
+    eventually(page, lambda: page.get_by_test_id("stPlotlyChart").count() == 2)
+    link = "dynamics" + search(page)
+    other = dynamics(link, reduced_motion=True)
+    eventually(other, lambda: position(other) == (12, 12))
+    assert "48 edges" in text_of(other, "body")
+    assert text_of(other, "evidence") == text_of(page, "evidence")
+    assert text_of(other, "head") == text_of(page, "head")
+
+
+def test_a_dark_phone_shows_it_all_and_reduced_motion_shows_the_end(dynamics: Any) -> None:
+    page = dynamics(width=390, height=844, dark=True, reduced_motion=True)
+    eventually(page, lambda: position(page) == (12, 12))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".gv-dynamics .gv-transport").is_visible()
+    eventually(page, lambda: "lie in it" in text_of(page, "series"))

@@ -1,0 +1,227 @@
+"""The Dynamics page without a browser: it opens, learns again, reads files, or says why not."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from graftviz.dynamics.city import city_positions, city_series
+from graftviz.dynamics.samples import positions_csv, series_csv
+from graftviz.ui.dynamics.live import Mailbox, dynamics_message
+from graftviz.ui.dynamics.panels import build_matrix, build_result
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
+SMALL = {"size": "12", "rows": "120", "parents": "3", "seeds": "3"}
+
+
+def open_page(**query: str) -> AppTest:
+    """Return the page once its engine is compiled."""
+    app = AppTest.from_file(APP, default_timeout=120)
+    app.switch_page("pages/dynamics.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") and time.monotonic() < give_up:
+        app.run()
+    assert not app.exception
+    return app
+
+
+def state_of(app: AppTest) -> Any:
+    return app.session_state["dynamics"]
+
+
+def sentences(app: AppTest) -> str:
+    told = "\n".join(element.value for element in (*app.error, *app.warning))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
+
+
+def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
+    """Return what the browser is told of the run on show, once it has ended."""
+    state = state_of(app)
+    work = state.run
+    work.wait(60)
+    message = dynamics_message(state, state.shown, work, work.latest, mail or Mailbox())
+    return json.loads(message)  # type: ignore[no-any-return]
+
+
+def upload_of(app: AppTest, name: str) -> Any:
+    return next(one for one in app.file_uploader if one.key == f"dynamics.{name}")
+
+
+def slider(app: AppTest, label: str) -> Any:
+    return next(one for one in app.slider if one.label == label)
+
+
+def series_file(rows: int = 60, gap: str = "", constant: bool = False) -> bytes:
+    """Return three series that follow each other, as a file."""
+    values = np.random.default_rng(0).normal(size=rows + 2).round(3)
+    lines = ["time,a,b,c"]
+    for t in range(rows):
+        a = gap if gap and t == 20 else values[t + 2]
+        c = 1.0 if constant else values[t]
+        lines.append(f"{t},{a},{values[t + 1]},{c}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def test_it_opens_with_a_row_for_every_series_and_a_prediction() -> None:
+    app = open_page(**SMALL)
+    assert sentences(app) == ""
+    message = shown(app)
+    run = message["run"]
+    assert run["done"]
+    assert [row["kind"] for row in run["steps"]].count("seed") == 3
+    assert sorted(row["node"] for row in run["steps"]) == list(range(12))
+    assert max(len(row["parents"]) for row in run["steps"]) <= 3
+    assert len(message["graph"]["truth"]) == 12
+    assert len(message["series"]["seen"]) == 120 * 0.2 - 1
+    # The same again is a graph that is known, and only the rows that were asked for.
+    mail = Mailbox()
+    shown(app, mail)
+    mail.need = {"token": run["token"], "from": 10}
+    later = shown(app, mail)
+    assert "graph" not in later
+    assert later["run"]["steps"] == run["steps"][10:]
+
+
+def test_another_k_learns_again_and_the_link_brings_everything_back() -> None:
+    app = open_page(**SMALL)
+    first = shown(app)["run"]
+    slider(app, "k (parents)").set_value(5).run()
+    assert not app.exception
+    second = shown(app)["run"]
+    assert second["token"] != first["token"]
+    assert max(len(row["parents"]) for row in second["steps"]) == 5
+    state = state_of(app)
+    state.page.values |= {"node": 4, "step": 2}
+    link = state.link()
+    assert link | {"parents": "5", "node": "4", "step": "2"} == link
+    again = shown(open_page(**link))
+    assert (again["run"]["at"], again["run"]["node"], again["series"]["node"]) == (2, 4, 4)
+    assert again["run"]["steps"] == second["steps"]
+
+
+def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
+    app = open_page(**SMALL)
+    state = state_of(app)
+    give_up = time.monotonic() + 120
+    while not state.compared().is_complete and time.monotonic() < give_up:
+        time.sleep(0.02)
+    app.run()
+    assert not app.exception
+    known = state.compared()
+    assert {one.learner for one in known.race} == {"dense", "enforcing", "inducing", "scalable"}
+    assert all(one.seconds > 0 for one in known.race)
+    by_learner = {one.learner: one for one in known.race}
+    at_three = {one.learner: one for one in known.curves.by_parents if one.parents == 3}
+    for name in ("inducing", "scalable"):
+        assert at_three[name].pred_error_test == by_learner[name].pred_error_test
+    everyone = next(one for one in known.curves.by_seeds if one.seeds == 12)
+    assert everyone.pred_error_test == by_learner["inducing"].pred_error_test
+    assert len(app.get("plotly_chart")) == 2
+    table = app.table[0].value
+    assert len(table) == 4
+    assert table["PredError, held out"].str.startswith("★").sum() == 1
+    record = json.loads(build_result(state))
+    assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)
+    assert len(build_matrix(state).splitlines()) == 13
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (
+            {"learner": "magic", "size": "3", "data": "nothing", "colour": "red", "seeds": "0"},
+            ("magic", "size", "nothing", "colour", "seeds"),
+        ),
+        ({"path": "5"}, ("solver=coordinate",)),
+        ({"rows": "50", "held_out": "0.5", "size": "60", "parents": "40"}, ("need at least",)),
+    ],
+)
+def test_a_link_that_makes_no_sense_costs_a_sentence(
+    query: dict[str, str], told: tuple[str, ...]
+) -> None:
+    found = sentences(open_page(**{**SMALL, **query}))
+    assert [text for text in told if text not in found] == []
+
+
+def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
+    app = open_page(**{**SMALL, "parents": "40", "seeds": "99"})
+    told = " ".join(caption.value for caption in app.caption)
+    assert "k \\= 40 is more than the series there are\\; it is 12" in told
+    assert "it is 12" in told
+    assert len(shown(app)["run"]["steps"][0]["parents"]) <= 12
+
+
+def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graftviz.ui.dynamics.limits.ASK_SECONDS", 1e-9)
+    app = open_page(**SMALL, seed="9")
+    assert "has not begun" in sentences(app)
+    assert state_of(app).run is None
+    app.button(key="dynamics.anyway").click().run()
+    assert not app.exception
+    assert len(shown(app)["run"]["steps"]) == 12
+
+
+def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
+    app = open_page(**SMALL)
+    app.selectbox(key="dynamics.data").set_value("upload").run()
+    token = shown(app)["run"]["token"]
+    for content, told in (
+        (b"time,a\n0,1\n1,x\n2,3\n", "no finite number"),
+        (series_file(gap="NA"), "“Missing values: interpolate” under “How to read it”"),
+        (series_file(constant=True), "“Constant series: drop”"),
+        (b"\x00\x01", "NUL"),
+    ):
+        upload_of(app, "series").upload("bad.csv", content).run()
+        assert not app.exception
+        assert told in sentences(app)
+        assert "the run from before" in sentences(app)
+        assert shown(app)["run"]["token"] == token
+    upload_of(app, "series").upload("good.csv", series_file()).run()
+    assert sentences(app) == ""
+    message = shown(app)
+    assert message["graph"]["names"] == ["a", "b", "c"]
+    assert message["graph"]["truth"] is None
+    upload_of(app, "places").upload("places.csv", b"name,lon,lat\na,1,2\n").run()
+    assert "gives no place for 'b'" in sentences(app)
+    # The file's parents are for sparsity enforcing: b follows a, c follows b.
+    upload_of(app, "places").upload("places.csv", b"name,x,y\na,1,1\nb,2,2\nc,3,1\n").run()
+    upload_of(app, "parents").upload("parents.csv", b"source,target\na,b\nb,c\n").run()
+    app.selectbox(key="dynamics.learner").set_value("enforcing").run()
+    app.selectbox(key="dynamics.wiring").set_value("file").run()
+    assert sentences(app) == ""
+    message = shown(app)
+    assert message["graph"]["given"]
+    rows = {row["node"]: row for row in message["run"]["steps"]}
+    assert [rows[i]["parents"] for i in range(3)] == [[], [0], [1]]
+    assert rows[1]["weights"] == pytest.approx([1.0])
+    made = state_of(app).link()["fingerprint"]
+    other = open_page(data="upload", fingerprint=made)
+    assert made in other.info[0].value
+    upload_of(other, "series").upload("good.csv", series_file()).run()
+    assert f"instead of {made}" in sentences(other)
+    other.checkbox[0].check().run()
+    assert sentences(other) == ""
+    assert len(shown(other)["run"]["steps"]) == 3
+
+
+def test_the_city_can_be_brought_as_files() -> None:
+    app = open_page(data="upload", parents="4")
+    city = city_series()
+    upload_of(app, "series").upload("city.csv", series_csv(city).encode())
+    upload_of(app, "places").upload("at.csv", positions_csv(city, city_positions()).encode()).run()
+    brought = shown(app)
+    sample = shown(open_page(data="city", parents="4"))
+    assert brought["graph"]["positions"] == sample["graph"]["positions"]
+    assert brought["run"]["steps"] == sample["run"]["steps"]
+    assert brought["series"]["times"] == list(city.times[-len(brought["series"]["seen"]) :])

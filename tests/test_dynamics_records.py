@@ -1,0 +1,141 @@
+"""What the Dynamics page's picture is told: evidence that leads to the parents, bands, words."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+
+import numpy as np
+import pytest
+
+from graftviz import dynamics
+from graftviz.errors import InputError
+from graftviz.figures import prediction_figure
+from graftviz.figures.dynamics import CurvePoint
+from graftviz.narrative.dynamics import end_words, race_words
+from graftviz.player.dynamics_records import influence_graph, matrix_rows, series_record
+from graftviz.ui.dynamics.jobs import measuring, plan_of, telling, wiring_words
+from graftviz.ui.dynamics.limits import judge_system
+from graftviz.ui.dynamics.material import MOST_SERIES, BroughtSeries, brought, generated, sampled
+from graftviz.ui.dynamics.options import DynamicsOptions
+
+OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
+
+
+@pytest.fixture(scope="module")
+def material():
+    return generated(OPTIONS)
+
+
+def told_of(material, options, name=None):
+    return deque(telling(material, plan_of(options, material, name)), maxlen=1).pop()
+
+
+def test_the_evidence_in_the_records_leads_to_the_parents(material) -> None:
+    told = told_of(material, OPTIONS)
+    seeds = [row for row in told.steps if row["kind"] == "seed"]
+    inferred = [row for row in told.steps if row["kind"] == "inferred"]
+    assert len(seeds) == 5
+    assert inferred
+    for row in inferred:
+        voters = [seed for seed in seeds if row["node"] in seed["parents"]]
+        assert voters
+        scores = np.sum([seed["twoHop"] for seed in voters], axis=0)
+        least = min(scores[u] for u in row["parents"])
+        others = [scores[u] for u in range(16) if u not in row["parents"]]
+        assert least >= max(others) - 1e-4  # records are rounded
+        assert f"{len(voters)} seed" in row["words"]
+    for row in told.steps:
+        if row["kind"] == "unspoken":
+            assert not any(row["node"] in seed["parents"] for seed in seeds)
+            assert "No seed has it as a parent" in row["words"]
+    assert sorted(row["node"] for row in told.steps) == list(range(16))
+    json.dumps(told.steps, allow_nan=False)
+
+
+@pytest.mark.parametrize("name", list(dynamics.LEARNERS))
+def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
+    told = told_of(material, OPTIONS, name)
+    plan = plan_of(OPTIONS, material, name)
+    learner = plan.learner
+    if name == "enforcing":
+        wanted = [material.truth.parents(i) for i in range(16)]
+        learner = dynamics.SparsityEnforcing(adjacency=wanted)
+        assert "parents of the true system" in told.opening
+    else:
+        assert wiring_words(plan) == ""
+    expected = dynamics.learn(material.train, learner, seed=2, test=material.test)
+    np.testing.assert_array_equal(told.result.system.matrix, expected.system.matrix)
+    assert f"{expected.pred_error_test:.3f}" in told.closing
+    one = deque(measuring(material, plan), maxlen=1).pop()
+    assert one.pred_error_test == expected.pred_error_test
+    assert one.recall == dynamics.structure_recall(expected.system, material.truth)
+
+
+def test_parents_that_are_not_to_be_had_are_those_of_inducing_learning() -> None:
+    city = sampled("city", 0.2)
+    plan = plan_of(DynamicsOptions(data="city", parents=3), city, "enforcing")
+    assert plan.wiring == "inducing"
+    assert "sparsity inducing learning has found" in wiring_words(plan)
+    found = told_of(city, DynamicsOptions(data="city", parents=3), "enforcing").result
+    expected = told_of(city, DynamicsOptions(data="city", parents=3), "inducing").result
+    np.testing.assert_array_equal(found.system.matrix, expected.system.matrix)
+
+
+def test_the_band_is_the_residual_of_the_training_rows(material) -> None:
+    result = told_of(material, OPTIONS).result
+    by_node = {step.node: step for step in result.steps}
+    record = series_record(result.system, material.train, material.test, 3, 1)
+    assert record["band"] == pytest.approx(2 * by_node[3].residual, rel=1e-3)
+    assert len(record["seen"]) == material.test.n_rows - 1
+    assert record["first"] == material.train.n_rows + 2
+    gaps = np.abs(np.subtract(record["seen"], record["predicted"]))
+    assert record["inside"] == pytest.approx(np.mean(gaps <= record["band"]), abs=0.03)
+    further = series_record(result.system, material.train, material.test, 3, 5)
+    assert len(further["seen"]) == material.test.n_rows - 5
+
+
+def test_the_graph_carries_the_true_matrix(material) -> None:
+    rows = matrix_rows(material.truth)
+    for i, (sources, values) in enumerate(rows):
+        np.testing.assert_allclose(material.truth.matrix[i, sources], values, rtol=1e-3)
+    graph = influence_graph(
+        material.series.names, material.places, "key", given=False, sizes=np.array([0.0, 2.0])
+    )
+    assert graph["truth"] is None
+    assert graph["sizes"] == [1.0, 2.0]
+
+
+def test_what_is_too_large_is_refused_or_asked_about() -> None:
+    options = DynamicsOptions()
+    scalable, dense = dynamics.ScalableStructure(seeds=6.0, parents=5), dynamics.Dense()
+    assert judge_system(options.size, options.rows, scalable) == judge_system(30, 600, dense)
+    assert "20 s" in judge_system(900, 50_000, dynamics.SparsityInducing(parents=5)).question
+    assert "more than a page can show" in judge_system(8_000, 10_000, dense).refusal
+    many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
+    with pytest.raises(InputError, match="1,001 series"):
+        brought(BroughtSeries(many, None, None, ""), 0.4)
+
+
+def test_words_of_the_end_and_of_the_race() -> None:
+    assert end_words(0.5, 1.0, ["a", "b"]).endswith("No seed speaks for a and b.")
+    standings = [("Dense", 0.3, 2.0), ("Scalable structure", 0.2, 1.0)]
+    assert race_words(standings, "") == ""
+    told = race_words([*standings, ("Sparsity inducing", 0.1, 3.0)], "Given.")
+    assert "sparsity inducing predicts the held-out rows best (0.100)" in told
+    assert "scalable structure is the quickest (1.000 s). Given." in told
+
+
+def test_a_figure_marks_the_choice_and_draws_what_does_not_depend_on_it() -> None:
+    points = [CurvePoint("scalable", x, 1.0 / x, 0.5) for x in (4, 1, 2)]
+    figure = prediction_figure(points, "t", "k", chosen=2, levels=[("inducing", 0.4)])
+    error, recall, level = figure.data
+    assert list(error.x) == [1, 2, 4]
+    assert list(error.y) == [1.0, 0.5, 0.25]
+    assert error.marker.size[1] > error.marker.size[0]
+    assert "StructRec" in recall.name
+    assert (list(level.x), list(level.y)) == ([1, 4], [0.4, 0.4])
+    assert figure.layout.shapes[0].x0 == 2
+    without = prediction_figure([point._replace(recall=None) for point in points], "t", "k")
+    assert [trace.name for trace in without.data] == ["Scalable: PredError"]
+    assert prediction_figure([], "t", "k", levels=[("inducing", 0.4)]).data

@@ -1,0 +1,190 @@
+"""What a visitor of the Dynamics page has in hand: choices, the run on show, what is compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graftviz import dynamics
+from graftviz.dynamics.survey import surveying
+from graftviz.ui.background import Background
+from graftviz.ui.dynamics.jobs import curving, measuring, telling
+from graftviz.ui.dynamics.material import (
+    BroughtSeries,
+    DynamicsMaterial,
+    brought,
+    fingerprint,
+    generated,
+)
+from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, Work
+from graftviz.ui.scheduler import Scheduler
+
+
+class Idle(Scheduler):
+    """Takes tasks and does nothing, so that a test can work them by hand."""
+
+    def submit(self, task: Any) -> None:
+        if task not in self._queue:
+            self._queue.append(task)
+
+    @property
+    def waiting(self) -> list[Any]:
+        return list(self._queue)
+
+    def work_all(self) -> None:
+        while self._queue:
+            task = self._queue[0]
+            if not task.work(float("inf")):
+                self.withdraw(task)
+
+
+class Engine:
+    """The page's work without Streamlit: the same job when asked the same again."""
+
+    def __init__(self) -> None:
+        self.scheduler = Idle()
+        self.jobs: dict[Any, Background[Any]] = {}
+        self.materials: dict[Any, DynamicsMaterial] = {}
+
+    def work(self) -> Work:
+        return Work(self.source, self.run, self.measure, self.survey, self.curves)
+
+    def source(
+        self, options: DynamicsOptions, files: BroughtSeries | None
+    ) -> DynamicsMaterial | None:
+        if options.data == "upload":
+            return None if files is None else brought(files, options.held_out)
+        key = (options.size, options.rows, options.seed)
+        if key not in self.materials:
+            self.materials[key] = generated(options)
+        return self.materials[key]
+
+    def job(self, key: Any, values: Any) -> Background[Any]:
+        if repr(key) not in self.jobs:
+            self.jobs[repr(key)] = Background(values(), self.scheduler)
+        return self.jobs[repr(key)]
+
+    def run(self, material: DynamicsMaterial, plan: Any) -> Background[Any]:
+        return self.job(("run", material.identity, plan), lambda: telling(material, plan))
+
+    def measure(self, material: DynamicsMaterial, plan: Any) -> Background[Any]:
+        return self.job(("measure", material.identity, plan), lambda: measuring(material, plan))
+
+    def survey(self, material: DynamicsMaterial, learner: Any, seed: int) -> Background[Any]:
+        plain = replace(learner, parents=None, seeds=1.0)
+        return self.job(
+            ("survey", material.identity, plain), lambda: surveying(material.train, plain)
+        )
+
+    def curves(self, material: DynamicsMaterial, asked: Any, seed: int) -> Background[Any]:
+        found = self.survey(material, asked.learner, seed).latest
+        return self.job(
+            ("curves", material.identity, asked), lambda: curving(material, found, asked)
+        )
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+def opened(engine: Engine, **query: str) -> DynamicsState:
+    state = DynamicsState(engine.work())
+    state.follow({"size": "10", "rows": "90", "parents": "2", **query})
+    state.refresh()
+    return state
+
+
+def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(engine: Engine) -> None:
+    state = opened(engine)
+    assert state.run is not None
+    state.compared()
+    assert engine.scheduler.waiting == [state.run]
+    engine.scheduler.work_all()
+    for number in range(len(RACE)):
+        assert len(state.compared().race) == number
+        assert len(engine.scheduler.waiting) == 1
+        engine.scheduler.work_all()
+    assert not state.compared().is_complete  # the survey has begun
+    engine.scheduler.work_all()
+    state.compared()  # and now the curves
+    engine.scheduler.work_all()
+    known = state.compared()
+    assert known.is_complete
+    assert {one.parents for one in known.curves.by_parents} >= {1, 2, 10}
+    assert {one.seeds for one in known.curves.by_seeds} >= {1, 2, 10}
+    # Another k needs no other survey.
+    surveys = [key for key in engine.jobs if "survey" in key]
+    state.choose("parents", 4)
+    state.refresh()
+    for _ in range(8):
+        state.compared()
+        engine.scheduler.work_all()
+    assert state.compared().is_complete
+    assert [key for key in engine.jobs if "'survey'" in key] == surveys
+
+
+def test_a_choice_that_cannot_be_had_keeps_what_is_shown(engine: Engine) -> None:
+    state = opened(engine)
+    shown = state.shown
+    state.choose("path", 7)
+    state.refresh()
+    assert "solver=coordinate" in state.problem
+    assert state.shown is shown
+    state.choose("solver", "coordinate")
+    state.refresh()
+    assert state.problem == ""
+    assert state.shown is not shown
+
+
+def test_another_run_revokes_the_last_and_forgets_its_place(engine: Engine) -> None:
+    state = opened(engine, step="3", node="4")
+    first = state.run
+    assert first in engine.scheduler.waiting
+    assert state.node == 4
+    state.choose("parents", 3)
+    state.refresh()
+    assert first not in engine.scheduler.waiting
+    assert state.run in engine.scheduler.waiting
+    assert (state.options.step, state.node) == (None, 4)  # the series is still the same
+    state.choose("seed", 1)
+    assert state.options.node is None
+    state.refresh()
+    state.revoke()
+    assert engine.scheduler.waiting == []
+
+
+def test_curves_that_would_take_too_long_are_said_to_be_left_out(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = opened(engine)
+    for _ in range(6):
+        state.compared()
+        engine.scheduler.work_all()
+    monkeypatch.setattr("graftviz.ui.dynamics.limits.ASK_SECONDS", 1e-9)
+    known = state.compared()
+    assert known.is_complete
+    assert TOO_LONG in known.missing
+    assert [one.learner for one in known.race] == ["scalable"]  # the one that was begun
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_series_can_be_brought(engine: Engine, n: int) -> None:
+    series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, n)))
+    state = opened(engine, data="upload")
+    assert state.shown is None
+    assert state.problem == ""
+    state.accept(BroughtSeries(series, None, None, fingerprint(series, None, None)))
+    for _ in range(9):
+        state.refresh()
+        state.compared()
+        engine.scheduler.work_all()
+    assert state.run is not None
+    assert len(state.run.latest.steps) == n
+    assert state.compared().is_complete
+    assert len(state.compared().race) == len(RACE)
+    assert set(state.link()) >= {"data", "fingerprint"}
