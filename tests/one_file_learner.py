@@ -7,15 +7,18 @@ and the command line that its page shows.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import graftviz as gv
 from graftviz import learners
 from graftviz.__main__ import main
 from graftviz.learners.registry import learner_class
+from graftviz.narrative.steps import step_words
 from graftviz.options import option_specs
 from graftviz.ui.services import vocabulary
 
@@ -34,10 +37,31 @@ def controls() -> None:
     show_options(specs, {spec.name: spec.default for spec in specs}, print, prefix="page")
 
 
+def promised(name: str) -> None:
+    """What the page says of the learner beside its flags and controls."""
+    table, cls = gv.load_dataset("survey").table, learner_class(name)
+    paper = {"preset": "paper", "lam": 0.009}
+    everyone = gv.learn(table, cls(players=55, **paper))
+    greedy = gv.learn(table, gv.EdgeGrafting(**paper))
+    picks = [
+        [edge[:2] for step in run.trace for edge in step.activated] for run in (everyone, greedy)
+    ]
+    assert picks[0] == picks[1]
+    assert len(picks[0]) > 5
+    told = step_words(everyone.trace[0], everyone.learner, table.names)
+    assert re.fullmatch(r"[\w ]+ – [\w ]+ \([\d.]+\) was activated\.", told), told
+    assumed = (
+        "How much work Tournament grafting makes is not known; it is taken to count every pair."
+    )
+    assert assumed in gv.forecast(table, cls()).assumptions
+    assert gv.MarkovNetwork(learner=name, players=4).fit(table).model_.n_edges > 5
+
+
 def run(name: str, words: list[str]) -> int:
     """Learn by the command, look for the flags and the controls, and hold to the contract."""
     assert learner_class(name).__module__ == f"graftviz.learners.{name}"
     assert name in vocabulary().learners
+    promised(name)
     assert main(words) == 0
     with pytest.raises(SystemExit):
         main(["learn", "--help"])
