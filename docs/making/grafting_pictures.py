@@ -156,7 +156,7 @@ def feature_grafting() -> str:
     counts = [(int(active.sum()), e) for e, active in enumerate(cells) if not active.all()]
     chosen = sorted(e for _, e in sorted(counts, reverse=True)[:3])
     drawing = Drawing(_WIDTH, 300, "Feature grafting: edges with some joint states active")
-    drawing.text((24, 30), "Weights of three edges; white: this joint state is no feature")
+    drawing.text((24, 30), "Weights of three edges; ×: this joint state is no feature")
     largest = max(float(np.abs(model.edge_weights(e)).max()) for e in chosen)
     for k, e in enumerate(chosen):
         i, j = (int(v) for v in model.edges[e])
@@ -164,6 +164,9 @@ def feature_grafting() -> str:
         rows, columns = weights.shape
         box = Box(100 + 230 * k, 80, 34 * columns, 34 * rows)
         draw_matrix(drawing, box, weights, largest, blank=~cells[e])
+        for a, b in np.argwhere(~cells[e]).tolist():
+            at = box.left + 34 * b + 17, box.top + 34 * a + 21
+            drawing.text(at, "×", anchor="middle", colour=GREY)
         drawing.text((box.left, 60), pair_name(i, j), size=12)
         for a, label in enumerate(table.labels[i]):
             drawing.text((box.left - 6, box.top + 34 * a + 21), label, anchor="end", size=11)
