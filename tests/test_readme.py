@@ -33,12 +33,6 @@ def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> No
     assert line.endswith(last)
 
 
-def test_pictures_and_links_exist() -> None:
-    targets = re.findall(r"\]\(([^)#:]+)\)", README)
-    assert targets
-    assert [target for target in targets if not (ROOT / target).exists()] == []
-
-
 def test_the_python_examples_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     sources = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

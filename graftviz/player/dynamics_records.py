@@ -84,8 +84,7 @@ def series_record(
     InputError
         When there are no more held-out rows than the horizon.
     """
-    fitted = several_steps(system, train.values, horizon)[:, node]
-    residual = float(np.sqrt(np.mean((train.values[horizon:, node] - fitted) ** 2)))
+    residual = float(residual_deviation(system, train.values, horizon)[node])
     predicted = several_steps(system, test.values, horizon)[:, node][-MOST_MOMENTS:]
     seen = test.values[horizon:, node][-MOST_MOMENTS:]
     times = test.times[horizon:][-MOST_MOMENTS:]

@@ -1,0 +1,164 @@
+"""What the documentation says is what there is: pages, tables, commands, pictures, links."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docs.making.__main__ import DATA, DOCS, PICTURES
+from docs.making.tables import with_tables
+from graftviz.__main__ import main
+from graftviz.dynamics import LEARNERS
+from graftviz.inference import METHODS
+from graftviz.learners.registry import learner_names
+
+ROOT = DOCS.parent
+PAGES = {path.stem: path for path in sorted(DOCS.glob("methods/*.md")) if path.stem != "README"}
+MANUALS = [ROOT / "README.md", ROOT / "sample_data" / "README.md", *sorted(DOCS.glob("**/*.md"))]
+COMMAND = re.compile(r"<!-- command -->\n```sh\n(.*?)\n```\n<!-- end -->", re.DOTALL)
+MOST_LINES, MOST_BYTES = 120, 40_000
+# Those that are drawn in a moment, whatever else has been compiled.
+CHEAP = ("edge-grafting", "chow-liu", "exact", "bp", "dynamics-dense", "dynamics-enforcing")
+
+every_page = pytest.mark.parametrize("name", PAGES)
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_method_has_a_page_and_a_place_in_the_index():
+    dynamics = {f"dynamics-{name}" for name in LEARNERS}
+    assert set(PAGES) == {*learner_names(), *METHODS, *dynamics, "localized"}
+    linked = re.findall(r"\]\(([\w-]+)\.md\)", text_of(DOCS / "methods" / "README.md"))
+    assert set(linked) == set(PAGES)
+
+
+@every_page
+def test_a_page_has_all_its_parts(name):
+    page = text_of(PAGES[name])
+    assert len(page.splitlines()) <= MOST_LINES
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == [
+        *("The idea", "The formulas", "Options", "On the command line", "When it fails")
+    ]
+    assert [p for p in re.findall(r"!\[([^\]]*)\]\(pictures/", page) if len(p) > 40]
+    assert f"](pictures/{name}.svg)" in page
+    assert "$$" in page
+    assert "\nSource: " in page
+    own = {f"learner {name}", f"dynamics {name.removeprefix('dynamics-')}", "local"}
+    marks = re.findall(r"<!-- options: (.*) -->", page)
+    assert own & set(marks) or marks[0].startswith("infer ")
+
+
+@every_page
+def test_formulas_survive_markdown(name):
+    """Before punctuation Markdown takes the backslash away; a line like a list ends the formula."""
+    formulas = re.findall(r"\$\$?[^$]+\$\$?", text_of(PAGES[name]))
+    assert formulas
+    assert [formula for formula in formulas if re.search(r"\\[^A-Za-z]", formula)] == []
+    assert [formula for formula in formulas if re.search(r"^\s*[-+=#>*] ", formula, re.M)] == []
+    assert all(formula.count("{") == formula.count("}") for formula in formulas)
+
+
+def test_tables_of_options_are_current():
+    stale = [path.name for path in MANUALS if with_tables(text_of(path)) != text_of(path)]
+    assert stale == [], "write them anew by `python -m docs.making`"
+    page = text_of(PAGES["best-choice"])
+    assert with_tables(page.replace("`0.95`", "`0.9`")) == page
+    assert "| `--max-size` |" in text_of(PAGES["localized"])
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory):
+    """A folder that holds what the commands of the pages read."""
+    folder = tmp_path_factory.mktemp("workshop")
+    for place in ("sample_data/survey", "sample_data/grid-8x8", "docs/methods/data"):
+        shutil.copytree(ROOT / place, folder / place)
+    return folder
+
+
+@every_page
+def test_the_command_of_a_page_runs(name, workshop, monkeypatch, capsys):
+    monkeypatch.chdir(workshop)
+    found = COMMAND.search(text_of(PAGES[name]))
+    assert found
+    program, *words = shlex.split(found[1])
+    assert (program, words[:2]) == (".venv/bin/python", ["-m", "graftviz"])
+    assert main(words[2:]) == 0
+    assert capsys.readouterr().out
+    if "--out" in words:
+        assert list((workshop / words[words.index("--out") + 1]).iterdir())
+
+
+def structure(svg: str) -> list[tuple[str, str]]:
+    """What is drawn, but not where: tags and words, numbers in words left out."""
+    elements = ET.fromstring(svg).iter()
+    return [(e.tag, re.sub(r"[\d.]+", "#", e.text or "").strip()) for e in elements]
+
+
+def test_pictures_are_all_there_small_and_titled():
+    drawn = {str(path.relative_to(DOCS)) for path in DOCS.glob("**/*.svg")}
+    assert drawn == set(PICTURES)
+    for name in PICTURES:
+        svg = text_of(DOCS / name)
+        assert len(svg.encode()) < MOST_BYTES, name
+        assert structure(svg)[1][0].endswith("title"), name
+        assert 'fill="#ffffff"' in svg.splitlines()[2], "legible on dark pages: a card of its own"
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_pictures_are_what_the_runs_give(name):
+    path = f"methods/pictures/{name}.svg"
+    assert structure(PICTURES[path]()) == structure(text_of(DOCS / path))
+
+
+def test_the_picture_of_the_import_order_is_current():
+    assert PICTURES["import-order.svg"]() == text_of(DOCS / "import-order.svg")
+    assert "](import-order.svg)" in text_of(DOCS / "architecture.md")
+
+
+def test_the_sample_series_are_what_the_system_gives():
+    parents, series = "methods/data/parents.csv", "methods/data/series.csv"
+    assert DATA[parents]() == text_of(DOCS / parents)
+    made, kept = (
+        np.array([line.split(",") for line in text.splitlines()[1:]], dtype=float)
+        for text in (DATA[series](), text_of(DOCS / series))
+    )
+    assert np.allclose(made, kept, atol=2e-3)
+
+
+def anchors(page: str) -> set[str]:
+    """The names that headings get: lower case, without punctuation, hyphens for spaces."""
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(path: Path) -> list[str]:
+    """Relative links of a page that lead nowhere, or to a heading that is not there."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text_of(path), flags=re.DOTALL)
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"\w+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        there = path.parent / name if name else path
+        if not there.exists() or (anchor and anchor not in anchors(text_of(there))):
+            broken.append(target)
+    return broken
+
+
+@pytest.mark.parametrize("path", MANUALS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    assert broken_links(path) == []
+
+
+def test_a_broken_link_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# One\n[a](#one) [b](#two) [c](page.md#one) [d](gone.md) [e](https://x.y)")
+    assert broken_links(page) == ["#two", "gone.md"]
