@@ -12,6 +12,7 @@ from graftviz.dynamics import (
     NodeStep,
     TimeSeries,
     prediction_error,
+    residual_deviation,
     several_steps,
 )
 from graftviz.narrative.dynamics import row_words
