@@ -180,7 +180,8 @@ def test_every_asset_is_used() -> None:
     region = [assets.region_javascript(), assets.region_css()]
     prune = [assets.prune_javascript(), assets.prune_css()]
     budget = [assets.budget_javascript(), assets.budget_css()]
-    everything = "".join([*player, *race, *region, *prune, *budget])
+    dynamics = [assets.dynamics_javascript(), assets.dynamics_css()]
+    everything = "".join([*player, *race, *region, *prune, *budget, *dynamics])
     for path in ASSETS.iterdir():
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
@@ -192,7 +193,9 @@ def test_the_player_stays_small_enough_to_travel() -> None:
 
 
 def test_styles_do_not_leak_out_of_the_player() -> None:
-    css = assets.race_css() + assets.region_css() + assets.budget_css()  # the player's and more
+    css = (
+        assets.race_css() + assets.region_css() + assets.budget_css() + assets.dynamics_css()
+    )  # the player's and more
     css = re.sub(r"@(?:container|media)[^{]*\{", "", css)
     for selectors in re.findall(r"([^{}]+)\{", css):
         for selector in re.split(r",(?![^(]*\))", selectors):

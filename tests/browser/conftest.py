@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from sample_records import sample_run
+from served_app import served_app
 from served_player import served_page
 from waiting import PATIENCE, eventually
 
 FOLDER = Path(__file__).resolve().parent
-LATE = tuple(
-    f"test_{name}"
-    for name in ("app_", "arena", "bench", "chunked", "cluster", "estimator", "readme", "ui_")
-)
+# What needs much of the engine; the word after `test_`.
+LATE = ("add", "app", "arena", "bench", "chunked", "cluster", "docs", "estimator", "readme")
+LATE += ("reproduce", "ui")
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
@@ -97,7 +97,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def lateness(item: pytest.Item) -> int:
         if FOLDER in item.path.parents:
             return -1 if _is_one_of_several(item.config) else 2
-        return int(item.path.name.startswith(LATE))
+        return int(item.path.stem.split("_")[1] in LATE)
 
     items.sort(key=lateness)
 
@@ -134,6 +134,15 @@ def compiled_engine(pytestconfig: pytest.Config) -> None:
     """Wait until the engine is in its cache on disk, so that no page waits for a compiler."""
     compiler = pytestconfig.stash.get(COMPILER, None) or _begin_to_compile(pytestconfig)
     assert compiler.wait(timeout=1200) == 0
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the app is served, by one server for all pages: its engine is loaded once."""
+    log = tmp_path_factory.mktemp("app") / "server.log"
+    with served_app(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from grow_server import served_app
+from waiting import eventually
 
 from graftviz.ui.dynamics.jobs import plan_of, telling
 from graftviz.ui.dynamics.material import generated
@@ -20,14 +20,6 @@ COMPILING = 400_000  # ms the very first start may take
 SMALL = "dynamics?size=12&rows=150&parents=3&seeds=4"
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("app") / "server.log"
-    with served_app(log) as url:
-        yield url
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture
@@ -42,14 +34,6 @@ def dynamics(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     yield open_dynamics
     open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
-
-
-def eventually(page: Any, what: Callable[[], Any], seconds: float = 60) -> Any:
-    give_up = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < give_up, page.locator(".gv-dynamics").inner_text()
-        page.wait_for_timeout(50)
-    return value
 
 
 def position(page: Any) -> tuple[int, int | None]:
@@ -141,7 +125,7 @@ def test_another_k_learns_again_and_its_link_shows_the_same(dynamics: Any) -> No
     def has_moved() -> bool:
         if "parents=4" not in search(page):
             page.keyboard.press("ArrowRight")
-            settle = time.monotonic() + 4
+            settle = time.monotonic() + 20
             while (
                 "parents=" not in search(page).replace("parents=3", "")
                 and time.monotonic() < settle

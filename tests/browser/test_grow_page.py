@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from grow_server import served_app
 from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
 COMPILING = 400_000  # ms the very first start may take
 KARATE = "?data=karate"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("app") / "server.log"
-    with served_app(log) as url:
-        yield url
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture

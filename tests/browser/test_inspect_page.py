@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from grow_server import served_app
 from waiting import eventually
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -16,14 +14,6 @@ pytestmark = pytest.mark.browser
 COMPILING = 400_000  # ms the very first start may take
 SOON = 60_000  # ms on a busy machine
 CHOW_LIU = "data=karate&learner=chow-liu"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("app") / "server.log"
-    with served_app(log) as url:
-        yield url
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 def open_inspect(page: Any, address: str, query: str) -> Any:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from grow_server import served_app
 from waiting import eventually
 
 from graftviz.datasets import load_dataset
@@ -31,14 +30,6 @@ COUNT_MESSAGES = (
     "(() => { const send = WebSocket.prototype.send; globalThis.sent = 0;"
     " WebSocket.prototype.send = function (data) { sent += 1; return send.call(this, data); }; })()"
 )
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("app") / "server.log"
-    with served_app(log) as url:
-        yield url
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture

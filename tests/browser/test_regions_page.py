@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from grow_server import served_app
 from waiting import eventually
 
 from graftviz.narrative.regions import bound_text
@@ -22,14 +21,6 @@ COMPILING = 400_000  # ms the very first start may take
 SMALL = "regions?side=8"
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("app") / "server.log"
-    with served_app(log) as url:
-        yield url
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 @pytest.fixture

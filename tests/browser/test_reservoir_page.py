@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from grow_server import served_app
 from waiting import eventually
 
 pytestmark = pytest.mark.browser
@@ -18,13 +16,6 @@ COMPILING = 400_000  # ms the very first start may take
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return tmp_path_factory.mktemp("app") / "server.log"
-
-
-@pytest.fixture(scope="module")
-def address(log: Any) -> Iterator[str]:
-    with served_app(log) as url:
-        yield url
-    assert "Traceback" not in log.read_text(errors="replace")
 
 
 def alpha(page: Any) -> Any:

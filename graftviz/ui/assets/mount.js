@@ -67,16 +67,19 @@ class Host {
 
   /** Say something to the server; it is heard once the page rests. */
   send(name, value) {
-    // What was said before of the same thing is out of date, but a missing header stays missing.
-    const old = this.unsent.findIndex(([other, said]) => other === name && !said?.header);
-    if (old >= 0) this.unsent.splice(old, 1);
-    this.unsent.push([name, value]);
-    this.deliver();
+    // What was said before of the same thing is out of date.
+    this.unsent = this.unsent.filter((other) => other.name !== name || other.isOwn);
+    this.sendToo(name, value, false);
   }
 
-  /** The same from within a render, which Streamlit would not hear. */
+  /** Say, from within a render, which Streamlit would not hear, what is missing here. */
   sendLater(name, value) {
-    setTimeout(() => this.send(name, value));
+    setTimeout(() => this.sendToo(name, value, true));
+  }
+
+  sendToo(name, value, isOwn) {
+    this.unsent.push({ name, value, isOwn });
+    this.deliver();
   }
 
   /** Send what was said, one thing after the other. */
@@ -85,7 +88,8 @@ class Host {
     if (!this.isWithoutPlace && rest.isThere) {
       rest.end();
       // Through the latest render, whatever render the view was made in.
-      this.latest.setTriggerValue(...this.unsent.shift());
+      const { name, value } = this.unsent.shift();
+      this.latest.setTriggerValue(name, value);
     }
     clearTimeout(this.delivery);
     if (this.unsent.length > 0) this.delivery = setTimeout(() => this.deliver(), SEND_RETRY);

@@ -8,7 +8,7 @@ class DynamicsHost extends Host {
     return {
       need: ({ from }) => this.send("need", { token: this.token, from }),
       moved: ({ step, node, from }) => {
-        writeAddress({ step, node });
+        this.writeAddress({ step, node });
         this.send("moved", { token: this.token, step, node, from });
       },
     };
