@@ -176,6 +176,8 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     app = open_page(**SMALL)
     app.selectbox(key="dynamics.data").set_value("upload").run()
     token = shown(app)["run"]["token"]
+    upload_of(app, "series").upload("short.csv", b"time,a\n0,1\n1,2\n2,3\n").run()
+    assert "short.csv" in sentences(app)
     for content, told in (
         (b"time,a\n0,1\n1,x\n2,3\n", "no finite number"),
         (series_file(gap="NA"), "“Missing values: interpolate” under “How to read it”"),
@@ -185,6 +187,8 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
         upload_of(app, "series").upload("bad.csv", content).run()
         assert not app.exception
         assert told in sentences(app)
+        assert "short.csv" not in sentences(app), "of a file that is no longer there"
+        assert "fingerprint" not in state_of(app).link()
         assert "the run from before" in sentences(app)
         assert shown(app)["run"]["token"] == token
     upload_of(app, "series").upload("good.csv", series_file()).run()

@@ -120,6 +120,11 @@ def test_short_gaps_are_filled_along_lines(tmp_path):
         ("a,b\n1,2\n3,\n5,6\n", "series 'b' has no value in row 2"),
         ("time,a\n0,1\n1,2\n3,4\n", "no value in the time steps after '1', which are absent"),
         ("time,a\n0,1\n1,2\n2.5,4\n", "line 4 comes 1.5 after '1', .* no multiple of 1"),
+        (
+            "time,a\n2024-03-01 00:00,1\n2024-03-01 00:40,2\n2024-03-01 01:31,4\n",
+            "line 4 comes 51 minutes after .* no multiple of 40 minutes",
+        ),
+        ("time;a\n0;1,5\n1;2,5\n", "no finite number; write decimals with a point"),
         ("time,a\n0,1\n2,2\n1,4\n", "line 4 has the time '1', which does not come after '2'"),
         ("time,a\n0,1\n0,2\n", "does not come after '0'"),
         ("time,a\nJan,1\nFeb,2\n", "line 2 has the time 'Jan', which is neither a number nor"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from graftviz.table.raw import RawColumn, RawTable, check_names, from_frame
 MAX_BYTES = 500_000_000
 LONGEST_GAP = 3
 _LONG = {"time", "series", "value"}
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 Layout = Literal["auto", "wide", "long"]
 
@@ -213,9 +215,10 @@ def _numbers(raw: RawTable, at: int) -> np.ndarray:
     if wrong.any():
         row = int(np.argmax(wrong))
         value = column.values[column.codes[row]]
+        comma = "; write decimals with a point" if _DECIMAL_COMMA.fullmatch(str(value)) else ""
         raise InputError(
             f"{raw.title}: {raw.place(row)} has the value {str(value)[:40]!r} in series "
-            f"{raw.names[at]!r}, which is no finite number."
+            f"{raw.names[at]!r}, which is no finite number{comma}."
         )
     return numbers
 
@@ -280,7 +283,7 @@ def _filled(series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: in
         row, column = np.argwhere(holes)[0]
         raise InputError(
             f"{series.title}: series {series.names[column]!r} has no value {_moment(series, row)} "
-            f"({int(holes.sum()):,} values are missing in all); fill them in, or fill short gaps "
+            f"({int(holes.sum()):,} missing in all); fill them in, or fill short gaps "
             'along straight lines (missing="interpolate").'
         )
     values = series.values.copy()

@@ -120,8 +120,9 @@ class Ledger:
         barren = sum(len(step.parents) == 0 for step in self._steps)
         if barren:
             told.append(
-                f"{barren} of {n} series got no parents, as they are zero throughout or no "
-                "coefficient outweighed λ; what is predicted for them is constant."
+                f"{barren} of {n} series got no parents: they are zero throughout, no "
+                "coefficient outweighed λ, or none were given; what is predicted for them is "
+                "constant."
             )
         if self._unsettled:
             told.append(

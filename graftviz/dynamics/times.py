@@ -96,12 +96,18 @@ def positions(
     if off.any():
         row = int(np.argmax(off)) + 1
         raise InputError(
-            f"{title}: the time step is not regular: {place(row)} comes {_length(gaps[row - 1])} "
-            f"after {texts[row - 1]!r}, which is no multiple of {_length(step)}, the smallest step;"
-            " resample the series to equal steps."
+            f"{title}: the time step is not regular: {place(row)} comes "
+            f"{_length(gaps[row - 1], clock)} after {texts[row - 1]!r}, which is no multiple of "
+            f"{_length(step, clock)}, the smallest step; resample the series to equal steps."
         )
     return np.concatenate([[0], np.cumsum(whole.astype(np.int64))])
 
 
-def _length(gap: float) -> str:
-    return f"{gap:g}"
+def _length(gap: float, clock: Clock) -> str:
+    """Write how far two times are apart, such as "51 minutes"."""
+    if clock.unit != "s":
+        return f"{gap:g} {clock.unit}".strip()
+    for unit, seconds in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if gap >= seconds and gap % seconds == 0:
+            return f"{gap / seconds:g} {unit if gap > seconds else unit[:-1]}"
+    return f"{gap:g} s"

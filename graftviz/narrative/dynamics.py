@@ -97,7 +97,7 @@ def end_words(pred_error: float | None, seconds: float, unspoken: Sequence[str])
 
 
 def race_words(standings: Sequence[tuple[str, float, float]], given: str) -> str:
-    """Say who predicts best and who was quickest, of those that find the parents themselves.
+    """Say who predicts best and who was quickest, of those that are told no parents.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def race_words(standings: Sequence[tuple[str, float, float]], given: str) -> str
         return ""
     best = min(standings, key=lambda standing: standing[1])
     quickest = min(standings, key=lambda standing: standing[2])
-    told = f"Of the methods that find the parents themselves, {best[0].lower()} predicts the "
+    told = f"Of the methods that are told no parents, {best[0].lower()} predicts the "
     told += f"held-out rows best ({best[1]:.3f})"
     if quickest == best:
         return f"{told} and is the quickest ({quickest[2]:.3f} s). {given}".strip()

@@ -94,7 +94,8 @@ class DynamicsEvidence {
     })));
     const missed = log.truth ? [...log.truth[j].keys()].filter((u) => !row.parents.includes(u)) : [];
     const rest = parents.length - EVIDENCE_MOST;
-    this.foot.textContent = `${rest > 0 ? `And ${integer(rest)} weaker ones.` : ""}${this.missedWords(log, missed)}`;
+    const order = parents.length > 1 ? "Order and bars are in units of both series' usual swings, numbers are coefficients. " : "";
+    this.foot.textContent = `${order}${rest > 0 ? `And ${integer(rest)} weaker ones.` : ""}${this.missedWords(log, missed)}`;
   }
 
   missedWords(log, missed) {

@@ -114,6 +114,7 @@ class DynamicsState:
         self._work = work
         self._agreed: list[tuple[str, Plan]] = []
         self._asked: tuple[str, Plan] | None = None
+        self._uploaded_on_show: BroughtSeries | None = None  # or last on show
 
     @property
     def options(self) -> DynamicsOptions:
@@ -167,6 +168,14 @@ class DynamicsState:
                 self.page.values["node"] = self.page.values["step"] = None
             self.uploaded = files
         self.page.others[_PRINT] = files.fingerprint
+
+    def put_back(self) -> None:
+        """Return to the files on show: those brought since then could not be used."""
+        self.uploaded = self._uploaded_on_show
+        if self.uploaded is not None:
+            self.page.others[_PRINT] = self.uploaded.fingerprint
+        else:
+            self.page.others.pop(_PRINT, None)
 
     # -------------------------------------------------------------------------------- the run
 
@@ -243,6 +252,8 @@ class DynamicsState:
         if self.shown is not None and not self._is_on_show(shown.material, shown.plan):
             self._work.run(self.shown.material, self.shown.plan).revoke()
         self.shown = shown
+        if shown.options.data == UPLOAD:
+            self._uploaded_on_show = self.uploaded
 
     # ----------------------------------------------------------------------- curves and the race
 

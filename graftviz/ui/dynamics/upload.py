@@ -72,6 +72,8 @@ def show_upload(state: DynamicsState) -> None:
     except InputError as error:
         kept = " What is shown is the run from before." if state.shown is not None else ""
         st.error(plain(reworded(str(error), _control) + kept))
+        if not expected:
+            state.put_back()
         return
     state.accept(files)
 
