@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.dynamics_methods import finite, learned, options_of
-from graftviz.experiments.reproduction.experiment import Part
+from graftviz.experiments.reproduction.experiment import Part, Results, Study
 
 SOURCE = "series"
 WEEK = 168
@@ -186,6 +186,30 @@ class CityPart(Part):
         if self.busiest:
             found["forecasts"] = _forecasts(result, city, self.busiest)
         return found
+
+
+class CityStudy(Study):
+    """A study of :class:`CityPart`, perhaps beside others: of a given city or a made-up one."""
+
+    def needs(self) -> tuple[str, ...]:
+        """Return nothing: without data a city is made up."""
+        return ()
+
+    def accepts(self) -> tuple[str, ...]:
+        """Return the source of the series that may be given in place of the city."""
+        return (SOURCE,)
+
+
+def city_results(results: Results) -> Iterator[tuple[CityPart, dict[str, Any]]]:
+    """Yield what was measured on the city."""
+    for part, found in results.items():
+        if isinstance(part, CityPart):
+            yield part, found
+
+
+def about(results: Results) -> str:
+    """Return what was learned from, for people; empty if nothing was."""
+    return next((str(found["data"]) for _, found in city_results(results)), "")
 
 
 def persistence_error(test: TimeSeries) -> float:

@@ -14,7 +14,13 @@ from graftviz.dynamics import ScalableStructure, SparsityInducing
 from graftviz.dynamics.seeds import CHOICES
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.dobrushin import model_seed
-from graftviz.experiments.reproduction.dynamics_city import SOURCE, CityPart, CitySize
+from graftviz.experiments.reproduction.dynamics_city import (
+    CityPart,
+    CitySize,
+    CityStudy,
+    about,
+    city_results,
+)
 from graftviz.experiments.reproduction.dynamics_methods import (
     INDUCING,
     INDUCING_LOOK,
@@ -31,7 +37,6 @@ from graftviz.experiments.reproduction.experiment import (
     NotMeasured,
     Part,
     Results,
-    Study,
     Verdict,
 )
 from graftviz.experiments.reproduction.verdicts import verdict
@@ -148,7 +153,7 @@ class SeedsPart(Part):
 
 
 @dataclass(frozen=True)
-class SeedsStudy(Study):
+class SeedsStudy(CityStudy):
     """Choices of seeds against their number, on random systems and on a city."""
 
     sizes: Mapping[str, SeedSizes]
@@ -172,14 +177,6 @@ class SeedsStudy(Study):
                 ]
         return parts
 
-    def needs(self) -> tuple[str, ...]:
-        """Return nothing: without data a city is made up."""
-        return ()
-
-    def accepts(self) -> tuple[str, ...]:
-        """Return the source of the series that may be given in place of the city."""
-        return (SOURCE,)
-
     def settings(self) -> dict[str, Any]:
         """Say how seeds are chosen."""
         return {
@@ -200,7 +197,7 @@ class SeedsStudy(Study):
                 (len(values) for one in runs.values() for values in one.values()), default=0
             )
             panels.append(_panel(f"{count} random systems", MEASURES[key], runs))
-        panels.append(_panel(_city_title(results), MEASURES[PREDICTION], city_errors(results)))
+        panels.append(_panel(about(results), MEASURES[PREDICTION], city_errors(results)))
         return spread_figure(title, [panel for panel in panels if panel.lines])
 
     def rows(self, results: Results) -> Iterator[Cells]:
@@ -221,7 +218,7 @@ class SeedsStudy(Study):
                     here = key == PREDICTION
                     stated += [float(np.mean(values)) if here else None]
                     stated += [float(np.std(values)) if here else None]
-                yield (_city_title(results), choice, share, len(values), *stated, None)
+                yield (about(results), choice, share, len(values), *stated, None)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
         """Return what stands in the rows."""
@@ -249,22 +246,16 @@ def city_errors(results: Results) -> Runs:
     """Return PredError one hour ahead on the city by choice and share; inducing at every share."""
     found: Runs = {}
     whole = None
-    for part, result in results.items():
-        if isinstance(part, CityPart):
-            error = float(result["test"]["1"])
-            if isinstance(part.learner, ScalableStructure):
-                found.setdefault(part.name, {}).setdefault(part.learner.seeds, []).append(error)
-            else:
-                whole = error
+    for part, result in city_results(results):
+        error = float(result["test"]["1"])
+        if isinstance(part.learner, ScalableStructure):
+            found.setdefault(part.name, {}).setdefault(part.learner.seeds, []).append(error)
+        else:
+            whole = error
     shares = sorted({share for one in found.values() for share in one})
     if whole is not None and shares:
         found[INDUCING] = {share: [whole] for share in shares}
     return found
-
-
-def _city_title(results: Results) -> str:
-    found = (one["data"] for part, one in results.items() if isinstance(part, CityPart))
-    return str(next(found, ""))
 
 
 def _panel(title: str, y_title: str, runs: Runs) -> SpreadPanel:
@@ -326,7 +317,7 @@ def on_the_city(results: Results) -> Verdict:
     whole = f" (inducing {_mean_of_whole(runs):.4f})" if INDUCING in runs else ""
     return verdict(
         met,
-        f"PredError on {_city_title(results)}: {'; '.join(told)}{whole}. Better by more than the "
+        f"PredError on {about(results)}: {'; '.join(told)}{whole}. Better by more than the "
         f"standard deviation of random draws in {sum(met)} of {len(met)} comparisons.",
         ratio_to_random=numbers,
     )

@@ -10,7 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.dynamics import Dense, ScalableStructure, SparsityInducing
-from graftviz.experiments.reproduction.dynamics_city import HORIZONS, SOURCE, CityPart, CitySize
+from graftviz.experiments.reproduction.dynamics_city import (
+    HORIZONS,
+    CityPart,
+    CitySize,
+    CityStudy,
+    about,
+    city_results,
+)
 from graftviz.experiments.reproduction.dynamics_methods import (
     DENSE,
     DENSE_LOOK,
@@ -23,7 +30,6 @@ from graftviz.experiments.reproduction.experiment import (
     Claim,
     NotMeasured,
     Results,
-    Study,
     Verdict,
 )
 from graftviz.experiments.reproduction.verdicts import verdict
@@ -63,7 +69,7 @@ class Sweep(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SweepStudy(Study):
+class SweepStudy(CityStudy):
     """Methods on a city, one option changed.
 
     Attributes
@@ -95,14 +101,6 @@ class SweepStudy(Study):
                     plain = ScalableStructure(parents=k, seeds=share, unspoken="common")
                     parts.append(CityPart(size, COMMON, plain, draw, seed))
         return parts
-
-    def needs(self) -> tuple[str, ...]:
-        """Return nothing: without data a city is made up."""
-        return ()
-
-    def accepts(self) -> tuple[str, ...]:
-        """Return the source of the series that may be given."""
-        return (SOURCE,)
 
     def settings(self) -> dict[str, Any]:
         """Say what is learned and held out."""
@@ -150,7 +148,7 @@ class SweepStudy(Study):
         keys = ("n", "parents", "seeds", "unspoken", "spectral_radius", "persistence", "train")
         ahead = (f"test_{steps}" for steps in HORIZONS)
         yield ("method", "share_of_seeds", "draw", *keys, *ahead)
-        for part, found in _city_results(results):
+        for part, found in city_results(results):
             share = part.learner.seeds if isinstance(part.learner, ScalableStructure) else None
             tests = (found["test"][str(steps)] for steps in HORIZONS)
             yield (part.name, share, part.draw, *(found[key] for key in keys), *tests)
@@ -179,17 +177,6 @@ def _far_apart(lines: Sequence[SpreadLine]) -> bool:
     return bool(known) and max(known) > _FAR_APART * min(known)
 
 
-def _city_results(results: Results) -> Iterator[tuple[CityPart, dict[str, Any]]]:
-    for part, found in results.items():
-        if isinstance(part, CityPart):
-            yield part, found
-
-
-def about(results: Results) -> str:
-    """Return what was learned from, for people."""
-    return next((str(found["data"]) for _, found in _city_results(results)), "")
-
-
 def errors(
     results: Results, name: str, axis: Literal["parents", "seeds"], steps: int = 1
 ) -> dict[float, list[float]]:
@@ -199,7 +186,7 @@ def errors(
     unstable systems that are no numbers are infinite here.
     """
     found: dict[float, list[float]] = {}
-    for part, result in _city_results(results):
+    for part, result in city_results(results):
         if part.name != name:
             continue
         learner = part.learner
@@ -263,7 +250,7 @@ def fifty_parents_are_best(results: Results) -> Verdict:
 def dense_overfits(results: Results) -> Verdict:
     """Judge that dense learning fits training better and predicts worse than all others."""
     train: dict[str, list[float]] = {}
-    for part, found in _city_results(results):
+    for part, found in city_results(results):
         train.setdefault(part.name, []).append(float(found["train"]))
     if DENSE not in train or len(train) < 2:
         raise NotMeasured("Dense learning and another method are needed.")

@@ -10,15 +10,21 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.dynamics import Dense, ScalableStructure
-from graftviz.experiments.reproduction.dynamics_city import HORIZONS, SOURCE, CityPart, CitySize
+from graftviz.experiments.reproduction.dynamics_city import (
+    HORIZONS,
+    CityPart,
+    CitySize,
+    CityStudy,
+    about,
+    city_results,
+)
 from graftviz.experiments.reproduction.dynamics_methods import DENSE
-from graftviz.experiments.reproduction.dynamics_sweep import CITY_PARENTS, SCALABLE, about
+from graftviz.experiments.reproduction.dynamics_sweep import CITY_PARENTS, SCALABLE
 from graftviz.experiments.reproduction.experiment import (
     Cells,
     Claim,
     NotMeasured,
     Results,
-    Study,
     Verdict,
 )
 from graftviz.experiments.reproduction.verdicts import verdict
@@ -31,7 +37,7 @@ _WRONG = 1.5  # times as large an error
 
 
 @dataclass(frozen=True)
-class WeekStudy(Study):
+class WeekStudy(CityStudy):
     """Scalable and dense learning on a city.
 
     Attributes
@@ -50,14 +56,6 @@ class WeekStudy(Study):
             CityPart(size, SCALABLE, learner, seed, seed, BUSIEST),
             CityPart(size, DENSE, Dense(), 0, seed, BUSIEST),
         ]
-
-    def needs(self) -> tuple[str, ...]:
-        """Return nothing: without data a city is made up."""
-        return ()
-
-    def accepts(self) -> tuple[str, ...]:
-        """Return the source of the series that may be given."""
-        return (SOURCE,)
 
     def settings(self) -> dict[str, Any]:
         """Say what is forecast."""
@@ -109,8 +107,7 @@ class WeekStudy(Study):
                 "persistence": found["persistence"],
                 **{f"test_{steps}": found["test"][str(steps)] for steps in HORIZONS},
             }
-            for part, found in results.items()
-            if isinstance(part, CityPart)
+            for part, found in city_results(results)
         ]
 
 
@@ -120,9 +117,7 @@ def _both(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     Where dense learning was not measured, those of scalable learning stand in both places, so that
     an interrupted figure can be drawn.
     """
-    found = {
-        part.name: one["forecasts"] for part, one in results.items() if isinstance(part, CityPart)
-    }
+    found = {part.name: one["forecasts"] for part, one in city_results(results)}
     if SCALABLE not in found:
         raise NotMeasured("Scalable learning was not measured.")
     return list(zip(found[SCALABLE], found.get(DENSE, found[SCALABLE]), strict=True))
