@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.budget.live import Mailbox, budget_message
+from graftviz.ui.awaited import Mailbox
+from graftviz.ui.budget.live import budget_message
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet

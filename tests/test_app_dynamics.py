@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.dynamics.city import city_positions, city_series
 from graftviz.dynamics.samples import positions_csv, series_csv
-from graftviz.ui.dynamics.live import Mailbox, dynamics_message
+from graftviz.ui.awaited import Mailbox
+from graftviz.ui.dynamics.live import dynamics_message
 from graftviz.ui.dynamics.panels import build_matrix, build_result
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")

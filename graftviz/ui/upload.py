@@ -22,6 +22,7 @@ from graftviz.table.reading import MAX_BYTES
 from graftviz.ui.controls import show_options
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
+from graftviz.ui.remembered import read_once
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 from graftviz.wording import reworded
 
@@ -163,7 +164,13 @@ def show_upload(state: TakesUploads) -> None:
     if file is None:
         return
     try:
-        upload = _read_cached(file, truth, places, reading, "" if anyway else expected)
+        wanted = "" if anyway else expected
+        upload = read_once(
+            "upload.read",
+            (file, truth, places),
+            (*reading.items(), wanted),
+            lambda: read_upload(file, truth, places, reading, wanted),
+        )
     except InputError as error:
         kept = " The table from before stays." if state.uploaded is not None else ""
         st.error(plain(reworded(str(error), _control) + kept))
@@ -175,20 +182,6 @@ def _control(name: str, value: str) -> str:
     """Name the control that sets an option of reading."""
     label = next(spec.label for spec in option_specs(UploadOptions) if spec.name == name)
     return f"“{label}: {value}” under “How to read it” above"
-
-
-def _read_cached(
-    file: Any, truth: Any, places: Any, options: Mapping[str, Any], expected: str
-) -> Upload:
-    """Read the files again only when they or the way to read them have changed."""
-    brought = tuple(part.file_id if part else None for part in (file, truth, places))
-    parts = (*brought, *options.items(), expected)
-    remembered = st.session_state.get("upload.read")
-    if remembered is None or remembered[0] != parts:
-        remembered = (parts, read_upload(file, truth, places, options, expected))
-        st.session_state["upload.read"] = remembered
-    upload: Upload = remembered[1]
-    return upload
 
 
 def _name(file: BinaryIO) -> str:

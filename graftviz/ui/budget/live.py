@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import streamlit as st
 
 from graftviz.narrative.budget import MEASURES, amount
 from graftviz.player.budget_records import budget_graph
+from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.jobs import Told
@@ -20,17 +20,6 @@ from graftviz.ui.budget.work import asked_by, source
 from graftviz.ui.feeding import whole_number
 from graftviz.ui.session_run import to_json
 
-AT_ONCE = 0.3  # seconds in which a run is awaited before the page goes on without it
-LONGEST_WAIT = 60.0  # seconds for the first step: without it there is nothing to show
-
-
-class Mailbox:
-    """What the browser sent since the run was last shown, and what it was shown then."""
-
-    def __init__(self) -> None:
-        self.picture = ""  # the graph it has
-        self.need: Mapping[str, Any] = {}
-
 
 @st.fragment
 def live_budget(state: BudgetState) -> None:
@@ -39,8 +28,7 @@ def live_budget(state: BudgetState) -> None:
     work = state.run
     if work is None or state.shown is None:
         return
-    work.wait(AT_ONCE)
-    _await_first(work)
+    await_first(work)
     found = work.latest
     if found is None:
         if work.failure:
@@ -118,12 +106,6 @@ def _ghost_record(state: BudgetState) -> dict[str, Any] | None:
             f"({MEASURES[before.complexity]}): {len(found.steps) - 1} edges{quality}."
         ),
     }
-
-
-def _await_first(work: Background[Told]) -> None:
-    give_up = time.monotonic() + LONGEST_WAIT
-    while work.latest is None and not work.ended and time.monotonic() < give_up:
-        work.wait(0.05)
 
 
 def _moved(state: BudgetState, place: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import streamlit as st
 from graftviz.dynamics import ScalableStructure
 from graftviz.errors import InputError
 from graftviz.player.dynamics_records import influence_graph, series_record
+from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
 from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import Told
@@ -18,17 +18,6 @@ from graftviz.ui.dynamics.material import DynamicsMaterial
 from graftviz.ui.dynamics.state import DynamicsState, Shown
 from graftviz.ui.feeding import whole_number
 from graftviz.ui.session_run import to_json
-
-AT_ONCE = 0.3  # seconds in which a run is awaited before the page goes on without it
-LONGEST_WAIT = 60.0  # seconds for the first word: without it there is nothing to show
-
-
-class Mailbox:
-    """What the browser sent since the run was last shown, and what it was shown then."""
-
-    def __init__(self) -> None:
-        self.picture = ""  # the graph it has
-        self.need: Mapping[str, Any] = {}
 
 
 @st.fragment
@@ -38,8 +27,7 @@ def live_dynamics(state: DynamicsState) -> None:
     work = state.run
     if work is None or state.shown is None:
         return
-    work.wait(AT_ONCE)
-    _await_first(work)
+    await_first(work)
     if work.latest is None:
         st.info("The first row takes a while; look again in a moment.")
         return
@@ -112,12 +100,6 @@ def _series(state: DynamicsState, material: DynamicsMaterial, found: Told) -> di
 def _busiest(material: DynamicsMaterial) -> int:
     """Return the series that varies most: what is shown before one is clicked."""
     return int(material.train.values.std(axis=0).argmax())
-
-
-def _await_first(work: Background[Told]) -> None:
-    give_up = time.monotonic() + LONGEST_WAIT
-    while work.latest is None and not work.ended and time.monotonic() < give_up:
-        work.wait(0.05)
 
 
 def _moved(state: DynamicsState, mail: Mailbox, place: Mapping[str, Any]) -> None:

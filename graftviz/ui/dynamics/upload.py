@@ -14,12 +14,12 @@ from graftviz.ui.dynamics.material import BroughtSeries, fingerprint
 from graftviz.ui.dynamics.options import OF_READING, SPECS
 from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.plain import plain
+from graftviz.ui.remembered import read_once
 from graftviz.wording import reworded
 
 MOST_BYTES = 100_000_000
 _LIMIT = MOST_BYTES // 1_000_000  # MB
 _KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
-_READ = "dynamics.read"
 
 
 def show_upload(state: DynamicsState) -> None:
@@ -63,7 +63,12 @@ def show_upload(state: DynamicsState) -> None:
         return
     options = {name: state.page.values[name] for name in OF_READING}
     try:
-        files = _read_cached(file, places, parents, options)
+        files = read_once(
+            "dynamics.read",
+            (file, places, parents),
+            tuple(options.items()),
+            lambda: read_files(file, places, parents, options),
+        )
         if expected and files.fingerprint != expected and not anyway:
             raise InputError(
                 f"These are not the files this link was made with (fingerprint "
@@ -95,20 +100,6 @@ def read_files(
     where = None if places is None else read_positions(places, series.names)
     known = None if parents is None else read_parents(parents, series.names)
     return BroughtSeries(series, where, known, fingerprint(series, where, known))
-
-
-def _read_cached(file: Any, places: Any, parents: Any, options: dict[str, Any]) -> BroughtSeries:
-    """Read the files again only when they or the way to read them have changed."""
-    asked = (
-        *(part.file_id if part else None for part in (file, places, parents)),
-        *options.items(),
-    )
-    remembered = st.session_state.get(_READ)
-    if remembered is None or remembered[0] != asked:
-        remembered = (asked, read_files(file, places, parents, options))
-        st.session_state[_READ] = remembered
-    files: BroughtSeries = remembered[1]
-    return files
 
 
 def _control(name: str, value: str) -> str:

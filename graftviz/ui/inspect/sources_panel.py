@@ -18,6 +18,7 @@ from graftviz.ui.inspect.source import ModelSource
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
 from graftviz.ui.plain import plain
+from graftviz.ui.remembered import read_once
 from graftviz.ui.url_state import UPLOAD
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
@@ -167,27 +168,20 @@ def _show_file(source: ModelSource, prefix: str) -> None:
         "Another model than the link's will do", key=f"{prefix}.any_file"
     )
     try:
-        name, brought = _read_cached(prefix, files)
+        name, brought = read_once(f"{prefix}.read", files, (), lambda: _read(files))
         source.accept(name, brought, any_file=any_file)
     except InputError as error:
         kept = " The model from before stays." if source.loaded is not None else ""
         st.error(plain(str(error) + kept))
 
 
-def _read_cached(prefix: str, files: list[Any]) -> tuple[str, ModelFile]:
-    """Read the files again only when they have changed."""
-    brought = tuple(file.file_id for file in files)
-    key = f"{prefix}.read"
-    remembered = st.session_state.get(key)
-    if remembered is None or remembered[0] != brought:
-        contents = {file.name: file.getvalue() for file in files}
-        if len(contents) < len(files):
-            raise InputError("Two of these files have the same name; bring one model at a time.")
-        models = [name for name in contents if not name.lower().endswith(".names.json")]
-        title = models[0] if len(models) == 1 else "Result folder"
-        remembered = (brought, title, read_brought(contents))
-        st.session_state[key] = remembered
-    return remembered[1], remembered[2]
+def _read(files: list[Any]) -> tuple[str, ModelFile]:
+    contents = {file.name: file.getvalue() for file in files}
+    if len(contents) < len(files):
+        raise InputError("Two of these files have the same name; bring one model at a time.")
+    models = [name for name in contents if not name.lower().endswith(".names.json")]
+    title = models[0] if len(models) == 1 else "Result folder"
+    return title, read_brought(contents)
 
 
 def _choose(
