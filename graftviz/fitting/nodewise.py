@@ -273,6 +273,10 @@ def _hessian(cells, starts, covariances, turned, hessian):
             _sum_parts(columns[k], columns[other], covariances, size[other], sums)
             for b in range(size[k]):
                 for c in range(size[other]):
+                    if not np.any(sums[b * size[other] + c]):  # no row is in both cells
+                        hessian[first[k] + b, :, first[other] + c, :] = 0.0
+                        hessian[first[other] + c, :, first[k] + b, :] = 0.0
+                        continue
                     at = 0
                     for x in range(components):
                         for y in range(x + 1):
