@@ -11,6 +11,7 @@ _PARTS = (
     "core.js",
     "log.js",
     "demand.js",
+    "camera.js",
     "gestures.js",
     "labels.js",
     "edges.js",
@@ -45,6 +46,7 @@ _REGION_PARTS = (
     "step_view.js",
     "transport.js",
     "region_log.js",
+    "camera.js",
     "gestures.js",
     "region_graph.js",
     "region_answer.js",
@@ -88,6 +90,7 @@ _DYNAMICS_PARTS = (
     "step_view.js",
     "fed_view.js",
     "transport.js",
+    "camera.js",
     "gestures.js",
     "dynamics_log.js",
     "dynamics_network.js",
@@ -139,6 +142,12 @@ def player_javascript() -> str:
 def player_css() -> str:
     """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
     return _slim_css(_read("player.css"))
+
+
+@cache
+def canvas_javascript() -> str:
+    """Return what a picture outside of the player needs to be zoomed, moved and clicked."""
+    return _joined(("camera.js", "gestures.js"))
 
 
 @cache

@@ -5,10 +5,10 @@ const NETWORK_ROOM = 40; // px between nodes from which on all of them wear thei
 const NETWORK_NEAR = 18; // px in which a pointer finds a node
 const NETWORK_SPARE = 3; // sources shown that were not taken, beside those that were
 
-class DynamicsNetwork {
+class DynamicsNetwork extends CameraView {
   constructor(app) {
+    super();
     this.app = app;
-    this.camera = { zoom: 1, x: 0, y: 0 };
     this.holder = h("div", { class: "gv-dynamics-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.count = h("span", { class: "gv-count" });
@@ -42,7 +42,7 @@ class DynamicsNetwork {
     const gaps = positions.map(([x, y], i) => positions.reduce((least, [a, b], j) => (i === j ? least : Math.min(least, Math.hypot(a - x, b - y))), Infinity));
     const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
     this.gap = Number.isFinite(gap) && gap > 0 ? gap : 2000;
-    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.resetCamera();
     this.tip.hidden = true;
   }
 
@@ -60,23 +60,7 @@ class DynamicsNetwork {
     this.unit = clamp(0.16 * this.spacing, 2.4, 8.5 * this.app.type);
   }
 
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
-    const f = zoom / this.camera.zoom;
-    this.camera.x = (px - this.surface.width / 2) * (1 - f) + this.camera.x * f;
-    this.camera.y = (py - this.surface.height / 2) * (1 - f) + this.camera.y * f;
-    this.camera.zoom = zoom;
-    this.app.wake();
-  }
-
-  panBy(dx, dy) {
-    this.camera.x += dx;
-    this.camera.y += dy;
-    this.app.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
+  wake() {
     this.app.wake();
   }
 

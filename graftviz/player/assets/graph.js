@@ -2,10 +2,10 @@
 
 const GLIDE_SECONDS = 0.7;
 
-class GraphView {
+class GraphView extends CameraView {
   constructor(app) {
+    super();
     this.app = app;
-    this.camera = { zoom: 1, x: 0, y: 0 };
     this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
     this.pointer = new GraphPointer(this);
     this.labels = new NodeLabels(this);
@@ -126,24 +126,7 @@ class GraphView {
     }
   }
 
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
-    const f = zoom / this.camera.zoom;
-    const [cx, cy] = [this.surface.width / 2, this.surface.height / 2];
-    this.camera.x = (px - cx) * (1 - f) + this.camera.x * f;
-    this.camera.y = (py - cy) * (1 - f) + this.camera.y * f;
-    this.camera.zoom = zoom;
-    this.app.wake();
-  }
-
-  panBy(dx, dy) {
-    this.camera.x += dx;
-    this.camera.y += dy;
-    this.app.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
+  wake() {
     this.app.wake();
   }
 

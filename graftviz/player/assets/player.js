@@ -132,7 +132,7 @@ class Player {
     else if (!related) this.ghost = null;
     if (old && !related) {
       this.selection = null;
-      this.graph.camera = { zoom: 1, x: 0, y: 0 };
+      this.graph.resetCamera();
     }
     this.next = null;
     this.log = log;

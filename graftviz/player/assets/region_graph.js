@@ -5,10 +5,10 @@ const FLASH_SECONDS = 1.1;
 const NAME_ROOM = 56; // px between nodes from which on all of them wear their names
 const LABEL_ROOM = 23; // px between nodes from which on every candidate wears its bound
 
-class RegionGraph {
+class RegionGraph extends CameraView {
   constructor(app) {
+    super();
     this.app = app;
-    this.camera = { zoom: 1, x: 0, y: 0 };
     this.hover = -1;
     this.holder = h("div", { class: "gv-region-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
@@ -55,7 +55,7 @@ class RegionGraph {
     this.box = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
     this.gap = this.gapOf(graph.positions);
     this.screen = new Float32Array(2 * graph.names.length);
-    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.resetCamera();
     this.hover = -1;
   }
 
@@ -87,23 +87,7 @@ class RegionGraph {
     return [this.screen[2 * i], this.screen[2 * i + 1]];
   }
 
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
-    const f = zoom / this.camera.zoom;
-    this.camera.x = (px - this.surface.width / 2) * (1 - f) + this.camera.x * f;
-    this.camera.y = (py - this.surface.height / 2) * (1 - f) + this.camera.y * f;
-    this.camera.zoom = zoom;
-    this.app.wake();
-  }
-
-  panBy(dx, dy) {
-    this.camera.x += dx;
-    this.camera.y += dy;
-    this.app.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
+  wake() {
     this.app.wake();
   }
 
