@@ -59,7 +59,7 @@ def stability_figure(
         )
     figure.add_hline(
         y=threshold,
-        line={"color": BLACK, "dash": "dash"},
+        line={"color": GREY, "dash": "dash"},
         annotation={"text": f"stable: {threshold:.0%} and more", "font": {"size": 14}},
     )
     figure.update_xaxes(title_text="edges, most frequent first")

@@ -9,6 +9,8 @@ from pathlib import Path
 _ASSETS = Path(__file__).parent / "assets"
 _PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
     "log.js",
     "demand.js",
     "camera.js",
@@ -29,6 +31,8 @@ _PARTS = (
 )
 _RACE_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
     "race_log.js",
     "race_looks.js",
     "view.js",
@@ -41,6 +45,8 @@ _RACE_PARTS = (
 )
 _REGION_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -57,6 +63,8 @@ _REGION_PARTS = (
 )
 _PRUNE_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -71,6 +79,8 @@ _PRUNE_PARTS = (
 )
 _BUDGET_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -85,6 +95,8 @@ _BUDGET_PARTS = (
 )
 _DYNAMICS_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -147,7 +159,7 @@ def player_css() -> str:
 @cache
 def canvas_javascript() -> str:
     """Return what a picture outside of the player needs to be zoomed, moved and clicked."""
-    return _joined(("camera.js", "gestures.js"))
+    return _joined(("keys.js", "camera.js", "gestures.js"))
 
 
 @cache

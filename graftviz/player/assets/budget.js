@@ -37,6 +37,11 @@ class BudgetPlayer extends FedView {
     return this.log.finished || document.hidden;
   }
 
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the last one"]]],
+      ["In the junction tree", [["↓ ↑ or n p", "the next clique, the last one"]]]];
+  }
+
   // ------------------------------------------------------------------------------------ movement
 
   stateWords() {

@@ -183,14 +183,15 @@ const luminance = (c) => {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 
-// Okabe–Ito, lightened for dark paper where the original would be too dim.
+// Okabe–Ito, darkened for white paper and lightened for dark paper where the original would be too dim.
+// What is new is lit: bright `step` within a `rim` that can be told from the paper.
 const ON_LIGHT = {
-  step: [240, 168, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
+  step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
   objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
   attract: [213, 94, 0], repel: [0, 114, 178], region: [0, 114, 178],
 };
 const ON_DARK = {
-  step: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
+  step: [255, 190, 46], rim: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
   objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
   attract: [226, 112, 24], repel: [48, 142, 206], region: [86, 180, 233],
 };
@@ -219,7 +220,8 @@ function readPalette(root) {
     text,
     primary,
     muted: mix(background, text, 0.7),
-    faint: mix(background, text, 0.38),
+    faint: mix(background, text, 0.5),
+    outline: mix(background, text, 0.62),
     hairline: mix(background, text, 0.13),
     font: style.fontFamily || "sans-serif",
   };

@@ -5,7 +5,7 @@ const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between questions for rows sti
 
 class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-dynamics", "Influence network", { key: "dynamics", speed: 8, retry: DYNAMICS_RETRY });
+    super(host, callbacks, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8, retry: DYNAMICS_RETRY });
     this.chosen = null; // the series that was clicked
     this.hover = -1;
     this.series = null;
@@ -49,6 +49,12 @@ class DynamicsPlayer extends FedView {
 
   get isComplete() {
     return this.log.finished && (this.series !== null || this.tries >= DYNAMICS_RETRY.length);
+  }
+
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the network", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "series")])],
+      ["In the matrix", [["↓ ↑ or n p", "the next row, the last one"], ["Esc", "choose nothing"]]],
+      ["In the prediction", [["↓ ↑ or n p", "the next point in time, the last one"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement

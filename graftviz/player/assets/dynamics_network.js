@@ -22,10 +22,7 @@ class DynamicsNetwork extends CameraView {
       this.holder, h("footer", {}, h("div", {}, this.keys, this.count, this.silent), zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
-    this.surface.canvas.tabIndex = 0;
-    this.surface.canvas.setAttribute("role", "img");
     this.release = attachGestures(this);
-    this.surface.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
   destroy() {
@@ -94,21 +91,17 @@ class DynamicsNetwork extends CameraView {
   chooseAt(x, y) {
     const node = this.nodeAt(x, y);
     if (node >= 0) this.app.choose(node);
-    else this.unchoose();
+    else this.leave();
   }
 
-  unchoose() {
+  leave() {
     if (this.app.chosen !== null) this.app.choose(null);
   }
 
-  /** Without a pointer: n and p go from series to series. */
-  key(event) {
-    const step = { n: 1, p: -1 }[event.key];
+  /** By keyboard: the next or the last series. */
+  turn(step) {
     const { app } = this;
-    if (!step || !app.log || event.ctrlKey || event.metaKey || event.altKey) return;
-    const { n } = app.log;
-    app.choose(app.chosen === null ? (step > 0 ? 0 : n - 1) : (app.chosen + step + n) % n);
-    event.preventDefault();
+    if (app.log) app.choose(turned(app.chosen ?? -1, step, app.log.n));
   }
 
   // ------------------------------------------------------------------------------------- drawing
@@ -146,7 +139,9 @@ class DynamicsNetwork extends CameraView {
       const colour = edge.value < 0 ? palette.repel : palette.attract;
       const alpha = chosen === null ? (isNew ? 1 : crowd) : isOwn ? (edge.target === chosen ? 1 : 0.5) : 0.09;
       const width = (0.7 + 2.6 * strength) * Math.min(1, this.unit / 4.5);
-      if (isNew) this.arrow(context, edge.source, edge.target, css(palette.step, 0.55), width + 4.5, entry, false);
+      if (isNew) {
+        for (const [glow, wider] of [[palette.rim, 5.5], [palette.step, 4]]) this.arrow(context, edge.source, edge.target, css(glow), width + wider, entry, false);
+      }
       this.arrow(context, edge.source, edge.target, css(colour, alpha), width, isNew ? entry : 1);
     }
   }
@@ -211,7 +206,7 @@ class DynamicsNetwork extends CameraView {
       const known = log.born[i] > 0 && log.born[i] <= shown;
       const kind = log.kindOf(i);
       const size = this.unit * (kind === "seed" ? 1.02 : 1);
-      if (i === newest && chosen === null) this.halo(context, x, y, css(palette.step, 0.75));
+      if (i === newest && chosen === null) this.halo(context, x, y, css(palette.step), css(palette.rim));
       if (i === chosen) this.halo(context, x, y, css(palette.primary));
       context.beginPath();
       if (kind === "seed") context.rect(x - size * 0.9, y - size * 0.9, 1.8 * size, 1.8 * size);
@@ -229,11 +224,14 @@ class DynamicsNetwork extends CameraView {
     }
   }
 
-  halo(context, x, y, colour) {
+  halo(context, x, y, colour, rim = colour) {
     context.beginPath();
     context.arc(x, y, this.unit * 1.75 + 2, 0, 7);
     context.fillStyle = colour;
     context.fill();
+    context.lineWidth = 1.2;
+    context.strokeStyle = rim;
+    context.stroke();
   }
 
   drawNames(context, palette, log, shown, chosen, found) {
@@ -286,7 +284,7 @@ class DynamicsNetwork extends CameraView {
     this.silent.textContent = silent.length ? `No seed speaks for ${named}${silent.length > 6 ? ` and ${silent.length - 6} more` : ""}.` : "";
     this.surface.canvas.setAttribute("aria-label",
       `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} known, `
-      + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}. Press n or p to go from series to series.`);
+      + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}.`);
   }
 
   describeKeys(log, shown, chosen) {

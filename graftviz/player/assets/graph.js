@@ -21,8 +21,6 @@ class GraphView extends CameraView {
     this.element = h("div", { class: "gv-card gv-graph" }, this.holder, app.region.caption, h("footer", {}, this.keys, zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.canvas = this.surface.canvas;
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "img");
     this.releaseGestures = attachGestures(this);
   }
 
@@ -152,8 +150,16 @@ class GraphView extends CameraView {
     this.zoomBy(shift ? 0.5 : 2, x, y);
   }
 
-  unchoose() {
+  leave() {
     this.app.select(null);
+  }
+
+  turn(step) {
+    this.pointer.turn(step);
+  }
+
+  turnEdge(step) {
+    this.pointer.turnEdge(step);
   }
 
   // ------------------------------------------------------------------------------ what is where
@@ -230,7 +236,8 @@ class GraphView extends CameraView {
     const { n } = this.log;
     const chosen = this.app.selection;
     const light = new Set(this.edges.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
-    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step, palette.dark ? 0.7 : 0.55));
+    for (const i of light) this.disc(context, i, this.unit * 0.55 + 3, css(palette.rim));
+    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step));
     const top = Math.log2(1 + this.topDegree);
     this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
     const colours = new Map();
@@ -255,7 +262,7 @@ class GraphView extends CameraView {
       context.fillStyle = level === 0 ? css(mix(palette.background, palette.text, 0.3)) : viridis(0.04 + (0.93 * level) / 32);
       context.fill();
       context.lineWidth = rim;
-      context.strokeStyle = css(palette.dark ? mix(palette.background, palette.text, 0.62) : palette.background, 0.9);
+      context.strokeStyle = css(palette.outline);
       context.stroke();
     }
     context.globalAlpha = 1;

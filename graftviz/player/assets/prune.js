@@ -106,6 +106,11 @@ class PrunePlayer extends StepView {
     this.wake();
   }
 
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the last one"]]],
+      ["In the ranking", [["↓ ↑ or n p", "the next edge, the last one"]]]];
+  }
+
   // ----------------------------------------------------------------------------------- movement
 
   /** How far the shown exchange has come to be seen, 0 … 1. */

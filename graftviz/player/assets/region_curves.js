@@ -127,7 +127,7 @@ class RegionCurves {
     context.lineTo(plot.right, at);
     context.lineWidth = 1.4;
     context.setLineDash([6, 4]);
-    context.strokeStyle = css(palette.step);
+    context.strokeStyle = css(palette.rim);
     context.stroke();
     context.setLineDash([]);
     context.textAlign = "left";

@@ -20,8 +20,6 @@ class RegionGraph extends CameraView {
     this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
-    this.surface.canvas.tabIndex = 0;
-    this.surface.canvas.setAttribute("role", "img");
     this.release = attachGestures(this);
     this.buildLegend();
   }
@@ -108,7 +106,26 @@ class RegionGraph extends CameraView {
   }
 
   pointAt(x, y) {
-    const i = this.graph ? this.nodeAt(x, y) : -1;
+    this.pointTo(this.graph ? this.nodeAt(x, y) : -1, x, y);
+  }
+
+  /** By keyboard: the next or the last variable; Enter asks about it. */
+  turn(step) {
+    if (!this.graph || !this.app.log) return;
+    const i = turned(this.hover < 0 ? this.app.log.region.query : this.hover, step, this.graph.names.length);
+    this.pointTo(i, ...this.at(i));
+    this.app.say(this.tip.textContent.replace("click", "press Enter"));
+  }
+
+  enter() {
+    if (this.hover >= 0) this.app.ask(this.hover);
+  }
+
+  leave() {
+    this.pointTo(-1);
+  }
+
+  pointTo(i, x, y) {
     if (i !== this.hover) {
       this.hover = i;
       this.surface.canvas.classList.toggle("gv-pointing", i >= 0);
@@ -245,7 +262,7 @@ class RegionGraph extends CameraView {
     for (const { added: i } of log.steps.slice(1, this.k + 1)) this.disc(context, i, this.unit * (i === added ? this.entry : 1));
     context.fillStyle = css(palette.text);
     context.fill();
-    if (this.k > 0) this.ring(context, added, this.unit + 2.5, 2.2, css(palette.step));
+    if (this.k > 0) this.ring(context, added, this.unit + 2.5, 2.2, css(palette.rim));
     this.star(context, query, this.unit * 1.85);
     context.lineJoin = "round";
     context.lineWidth = 2.2;

@@ -1,6 +1,6 @@
 // The graph of a finished model on a canvas: look around, and click a node or an edge. What is drawn
 // is decided by the server (GraphPicture); here it is only shown, and what was clicked is told.
-// mount.js, and camera.js and gestures.js of the player, come before it.
+// mount.js, and keys.js, camera.js and gestures.js of the player, come before it.
 
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 const STYLES = {
@@ -30,7 +30,7 @@ class GraphView extends CameraView {
   constructor(onPick) {
     super();
     this.onPick = onPick;
-    this.canvas = make("canvas", { tabindex: "0", role: "img" });
+    this.canvas = make("canvas");
     this.tip = make("div", { class: "gi-tip" });
     this.tip.hidden = true;
     this.stage = make("div", { class: "gi-stage" }, this.canvas, this.tip);
@@ -207,7 +207,7 @@ class GraphView extends CameraView {
     };
     const nearEdges = chosenNode === undefined ? 0 : this.ends.filter((ends) => ends.includes(chosenNode)).length;
     // Or a hub would vanish under its own edges, and small nodes under all of them.
-    const opacity = nearEdges > 40 || edges.length > 300 ? 0.5 : 0.8;
+    const opacity = nearEdges > 40 || edges.length > 300 ? 0.6 : 1;
     const thickest = edges.length > 150 ? 2.2 : 4;
     edges.forEach(([i, j, strength, kind], e) => {
       const [color, dash] = [this.colorOf(kind), STYLES[kind].dash];
@@ -217,7 +217,7 @@ class GraphView extends CameraView {
       context.setLineDash([]);
       if (isChosen || e === this.hoverEdge) line(e, this.text, width + 7, isChosen ? 0.45 : 0.2);
       context.setLineDash(dash);
-      const plain = chosenNode !== undefined && near ? this.text : "#8a8f96";
+      const plain = chosenNode !== undefined && near ? this.text : "#7a8088";
       line(e, color || plain, width, near ? opacity : 0.25);
     });
     context.setLineDash([]);
@@ -237,7 +237,7 @@ class GraphView extends CameraView {
       context.fillStyle = observed[i] !== undefined ? this.text : viridis(values[k]);
       context.fill();
       context.lineWidth = 1;
-      context.strokeStyle = this.dark ? "#e4eaf0" : "#1b2430";
+      context.strokeStyle = this.text;
       context.stroke();
       const ring = (gap, width, color, dash = []) => {
         context.beginPath();
@@ -312,14 +312,27 @@ class GraphView extends CameraView {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
-    const turn = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!turn) return;
-    // By falling degree, from the chosen one on.
-    const { nodes, selected } = this.data;
-    const now = this.byDegree.indexOf(selected ? this.place.get(selected.i) : undefined);
-    const next = now < 0 ? 0 : (now + turn + nodes.length) % nodes.length;
-    this.pick({ node: nodes[this.byDegree[next]] });
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step || event.shiftKey) return;
+    this.turn(step);
     event.preventDefault();
+  }
+
+  /** By keyboard: on by falling degree, from the chosen node. */
+  turn(step) {
+    const { nodes, selected } = this.data;
+    const now = selected ? this.byDegree.indexOf(this.place.get(selected.i)) : -1;
+    this.pick({ node: nodes[this.byDegree[turned(now, step, nodes.length)]] });
+  }
+
+  /** By keyboard: the next or the last edge, of the chosen node if there is one. */
+  turnEdge(step) {
+    const { edges, selected } = this.data;
+    if (!selected || selected.kind === "node") this.around = selected ? selected.i : null;
+    const own = edges.filter(([i, j]) => this.around === null || i === this.around || j === this.around);
+    if (own.length === 0) return;
+    const now = selected?.kind === "edge" ? own.findIndex(([i, j]) => i === selected.i && j === selected.j) : -1;
+    this.pick({ edge: own[turned(now, step, own.length)].slice(0, 2) });
   }
 
   chooseAt(x, y) {
@@ -335,7 +348,7 @@ class GraphView extends CameraView {
     this.zoomBy(shift ? 0.5 : 2, x, y);
   }
 
-  unchoose() {
+  leave() {
     if (this.data) this.pick({});
   }
 
