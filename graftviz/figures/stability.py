@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.figures.style import BLACK, BLUE, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.figures.style import BLUE, GREY, ORANGE, VERMILION, escaped, finish
 from graftviz.selection import EdgeStability
 from graftviz.selection.stability import STABLE
 

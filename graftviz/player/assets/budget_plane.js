@@ -8,7 +8,7 @@ class BudgetPlane {
     this.holder = h("div", { class: "gv-budget-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.element = h("section", { class: `gv-card ${kind}`, "aria-label": title },
-      h("header", {}, h("h3", {}, title), this.count), this.holder);
+      h("header", {}, h("h3", {}, title), this.count, saveButton(app, title.toLowerCase().replace(" ", "-"))), this.holder);
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
     this.abort = new AbortController();

@@ -25,7 +25,7 @@ class CurvesPanel {
     this.ghostName = h("span");
     this.ghostKey = h("span", { class: "gv-key", hidden: true }, lineSample("ghost"), this.ghostName);
     this.element = h("section", { class: "gv-card gv-curves", "aria-label": "Curves" },
-      h("header", {}, h("h3", {}, "Curves"), this.choice.element), this.body, this.ghostKey);
+      h("header", {}, h("h3", {}, "Curves"), this.choice.element, saveButton(app, "curves")), this.body, this.ghostKey);
     this.charts = [];
   }
 

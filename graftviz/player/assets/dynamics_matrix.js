@@ -14,7 +14,7 @@ class DynamicsMatrix {
     this.high = h("span");
     const ramp = h("span", { class: "gv-key", title: "In units of the usual swings of both series" }, this.low, h("i", { class: "gv-dynamics-ramp", "aria-hidden": "true" }), this.high);
     this.element = h("section", { class: "gv-card gv-dynamics-matrix", "aria-label": "Matrix A" },
-      h("header", {}, h("h3", {}, "Matrix A"), ramp), this.holder, this.read, this.notes);
+      h("header", {}, h("h3", {}, "Matrix A"), ramp, saveButton(app, "matrix")), this.holder, this.read, this.notes);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     attachKeys(canvas, this);

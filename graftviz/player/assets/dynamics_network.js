@@ -17,7 +17,7 @@ class DynamicsNetwork extends CameraView {
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole network", icon("fit"), () => this.resetCamera()));
+      button("Show the whole network", icon("fit"), () => this.resetCamera()), saveButton(app, "network"));
     this.element = h("section", { class: "gv-card gv-graph gv-dynamics-network", "aria-label": "Influence network" },
       this.holder, h("footer", {}, h("div", {}, this.keys, this.count, this.silent), zoom));
     this.surface = new Surface(this.holder, () => app.resized());

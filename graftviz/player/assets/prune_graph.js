@@ -23,7 +23,7 @@ class PruneGraph {
     this.element = h("section", { class: "gv-card gv-prune-graph", "aria-label": "Graph" },
       h("div", { class: "gv-prune-words" }, this.words, this.fallback, this.stop),
       this.holder,
-      h("footer", { class: "gv-legend" }, key("tree", "of the Chow–Liu tree"), key("edge", "other edge"), key("leaving", "leaves"), key("arriving", "arrives")));
+      h("footer", { class: "gv-legend" }, key("tree", "of the Chow–Liu tree"), key("edge", "other edge"), key("leaving", "leaves"), key("arriving", "arrives"), saveButton(app, "graph")));
   }
 
   destroy() {

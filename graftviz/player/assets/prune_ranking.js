@@ -10,7 +10,7 @@ class PruneRanking {
     this.out = h("p", { class: "gv-prune-out", dir: "auto" });
     this.into = h("p", { class: "gv-prune-in", dir: "auto" });
     this.element = h("section", { class: "gv-card gv-prune-ranking", "aria-label": "Ranking of contributions" },
-      h("header", {}, h("h3", {}, "Who contributes least?"), this.count), this.holder, this.out, this.into);
+      h("header", {}, h("h3", {}, "Who contributes least?"), this.count, saveButton(app, "ranking")), this.holder, this.out, this.into);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     attachKeys(canvas, this);

@@ -7,7 +7,7 @@ class RaceGraphs {
     this.hover = -1;
     this.grid = h("div", { class: "gv-race-graphs" });
     this.keys = h("div", { class: "gv-legend gv-race-keys" });
-    this.element = h("section", { "aria-label": "Graphs" }, this.grid, this.keys);
+    this.element = h("section", { class: "gv-saved", "aria-label": "Graphs" }, this.grid, this.keys);
   }
 
   setRace(log) {
@@ -24,7 +24,7 @@ class RaceGraphs {
       log.racers.length > 1 ? key(lineSample("agreed"), "all racers have it ", this.agreedCount) : null,
       ...(log.truth
         ? [key(lineSample("right"), "true"), key(lineSample("wrong"), "false"), key(lineSample("haze"), "true, still missing")]
-        : [key(lineSample("plain"), "edge")]));
+        : [key(lineSample("plain"), "edge")]), saveButton(this.app, "race"));
   }
 
   buildTile(racer) {

@@ -16,7 +16,7 @@ class RegionMap {
     this.legend = h("div", { class: "gv-legend" }, h("span", { class: "gv-key" }, "c = 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.top),
       h("span", { class: "gv-key" }, h("i", { class: "gv-region-key gv-region-vacuous", "aria-hidden": "true" }), "c ≥ 1"));
     this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Strength of influence" },
-      h("header", {}, h("h3", {}, "Does influence die out?"), h("span", { class: "gv-count" }, "c = ", this.value)),
+      h("header", {}, h("h3", {}, "Does influence die out?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
       h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.legend)));
     this.surface = new Surface(this.holder, () => app.resized());
     attachKeys(this.surface.canvas, this);

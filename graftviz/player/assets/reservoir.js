@@ -31,7 +31,7 @@ class ReservoirPanel {
     this.work = h("p", { class: "gv-work" });
     this.picture = h("div", {}, this.chart, this.key);
     this.element = h("section", { class: "gv-card gv-reservoir", "aria-label": "Reservoir" },
-      h("header", {}, h("h3", {}, "Reservoir"), this.size, this.choice.element),
+      h("header", {}, h("h3", {}, "Reservoir"), this.size, this.choice.element, saveButton(app, "reservoir")),
       this.none, this.picture, this.bar, this.sizes, this.work);
     this.surface = new Surface(this.chart, () => app.resized());
     attachKeys(this.surface.canvas, this);
