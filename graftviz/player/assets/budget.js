@@ -38,8 +38,8 @@ class BudgetPlayer extends FedView {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the last one"]]],
-      ["In the junction tree", [["↓ ↑ or n p", "the next clique, the last one"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the one before"]]],
+      ["In the junction tree", [["↓ ↑ or n p", "the next clique, the one before"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement

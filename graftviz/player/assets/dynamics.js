@@ -53,8 +53,8 @@ class DynamicsPlayer extends FedView {
 
   get keys() {
     return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the network", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "series")])],
-      ["In the matrix", [["↓ ↑ or n p", "the next row, the last one"], ["Esc", "choose nothing"]]],
-      ["In the prediction", [["↓ ↑ or n p", "the next point in time, the last one"]]]];
+      ["In the matrix", [["↓ ↑ or n p", "the next row, the one before"], ["Esc", "choose nothing"]]],
+      ["In the prediction", [["↓ ↑ or n p", "the next point in time, the one before"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement

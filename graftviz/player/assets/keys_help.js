@@ -1,7 +1,7 @@
 // The table of keys, shown for "?".
 
 const KEYS_PLAY = [["space", "play, pause"], ["← →", "one step back, one step on"], ["shift ← →", "ten steps"], ["Home End", "to the start, to the end"], ["?", "this table"]];
-const KEYS_GRAPH = [["↓ ↑ or n p", "the next variable, the last one"], ["+ − 0", "nearer, farther, all of it"], ["shift and arrows", "move the picture"], ["Esc", "choose nothing"]];
+const KEYS_GRAPH = [["↓ ↑ or n p", "the next variable, the one before"], ["+ − 0", "nearer, farther, all of it"], ["shift and arrows", "move the picture"], ["Esc", "choose nothing"]];
 const KEYS_MOVE = [["tab", "from picture to picture, and to all controls"]];
 
 /** A dialog with groups of keys: [[title, [[keys, what they do], …]], …]. */

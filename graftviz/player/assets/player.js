@@ -58,8 +58,8 @@ class Player {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "the next edge of the chosen variable, the last one"]]],
-      ["In the reservoir", [["↓ ↑ or n p", "the next candidate, the last one"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "the next edge of the chosen variable, the one before"]]],
+      ["In the reservoir", [["↓ ↑ or n p", "the next candidate, the one before"]]]];
   }
 
   /** No tweening: the reader asked for it, or nobody is looking. */

@@ -107,8 +107,8 @@ class PrunePlayer extends StepView {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the last one"]]],
-      ["In the ranking", [["↓ ↑ or n p", "the next edge, the last one"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the one before"]]],
+      ["In the ranking", [["↓ ↑ or n p", "the next edge, the one before"]]]];
   }
 
   // ----------------------------------------------------------------------------------- movement

@@ -87,7 +87,7 @@ class RacePlayer extends View {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", [["↓ ↑ or n p", "the next variable, the last one"]]]];
+    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", [["↓ ↑ or n p", "the next variable, the one before"]]]];
   }
 
   // ------------------------------------------------------------------------------- axis, places

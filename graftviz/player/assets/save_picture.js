@@ -10,6 +10,20 @@ function saveButton(app, name) {
   return node;
 }
 
+/** The piece of line that stands beside words in a legend. */
+function drawSample(context, sample, left, middle) {
+  const { borderTopColor, borderTopStyle, borderTopWidth } = getComputedStyle(sample);
+  const box = sample.getBoundingClientRect();
+  context.beginPath();
+  context.moveTo(box.left - left, middle);
+  context.lineTo(box.right - left, middle);
+  context.setLineDash(borderTopStyle === "solid" ? [] : [6, 3]);
+  context.lineWidth = parseFloat(borderTopWidth);
+  context.strokeStyle = borderTopColor;
+  context.stroke();
+  context.setLineDash([]);
+}
+
 function savePicture(app, card, name) {
   const canvases = [...card.querySelectorAll("canvas")].filter((canvas) => canvas.surface && canvas.clientWidth > 1);
   Surface.fine = SAVE_FINE;
@@ -45,7 +59,11 @@ function savePicture(app, card, name) {
       const style = getComputedStyle(node);
       context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
       context.fillStyle = style.color;
-      context.fillText(node.innerText.replace(/\s+/g, " ").trim(), box.left - left, (box.top + box.bottom) / 2 - top);
+      const sample = node.querySelector(".gv-line");
+      const middle = (box.top + box.bottom) / 2 - top;
+      if (sample) drawSample(context, sample, left, middle);
+      const start = sample ? sample.getBoundingClientRect().right + 6 : box.left;
+      context.fillText(node.innerText.replace(/\s+/g, " ").trim(), start - left, middle);
     }
     return picture;
   }
