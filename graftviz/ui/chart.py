@@ -36,6 +36,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
         alt=alt,
         config={
             "displaylogo": False,
+            "modeBarButtons": [["toImage", "resetScale2d"]],
             "toImageButtonOptions": {"format": "svg", "filename": name},
         },
         **options,
