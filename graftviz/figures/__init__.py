@@ -1,6 +1,7 @@
 """Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
 
 from graftviz.figures.budget import partition_figure, quality_figure
+from graftviz.figures.data import figure_csv
 from graftviz.figures.dynamics import prediction_figure
 from graftviz.figures.inspect import (
     change_figure,
@@ -20,6 +21,7 @@ __all__ = [
     "change_figure",
     "degree_figure",
     "edge_figure",
+    "figure_csv",
     "figure_html",
     "node_figure",
     "norms_figure",

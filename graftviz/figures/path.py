@@ -22,7 +22,7 @@ from graftviz.selection import LamPath, PathPoint
 
 _HEIGHT = 720
 _ROWS_OF_PLOTS = 3
-_TALLEST_LABELLED = 24  # values of λ up to which every bar says its number of edges
+_LABELS = 7  # numbers of edges that find room in a figure as wide as a phone
 
 
 class _Best(NamedTuple):
@@ -126,14 +126,14 @@ def _ebic_a_row(path: LamPath, point: PathPoint) -> float:
 
 def _draw_edges(figure: go.Figure, path: LamPath) -> None:
     points = path.points
-    labelled = len(path.planned) <= _TALLEST_LABELLED
+    labelled = _labelled(path)
     figure.add_trace(
         go.Scatter(
             x=[point.lam for point in points],
             y=[point.edges for point in points],
             name="edges",
-            mode="lines+markers+text" if labelled else "lines+markers",
-            text=[f"{point.edges:,}" for point in points],
+            mode="lines+markers+text",
+            text=[f"{point.edges:,}" if k in labelled else "" for k, point in enumerate(points)],
             textposition="top left",
             cliponaxis=False,
             fill="tozeroy",
@@ -146,6 +146,18 @@ def _draw_edges(figure: go.Figure, path: LamPath) -> None:
         col=1,
         secondary_y=False,
     )
+
+
+def _labelled(path: LamPath) -> set[int]:
+    """Return which points say their number of edges: the best, then some more."""
+    points = path.points
+    apart = -(-len(path.planned) // _LABELS)
+    best = [point for point in (path.best_by_ebic, path.best_by_nlpl) if point is not None]
+    chosen: set[int] = set()
+    for k in (*map(points.index, best), len(points) - 1, *range(0, len(points), apart)):
+        if all(abs(k - other) >= apart for other in chosen):
+            chosen.add(k)
+    return chosen
 
 
 def _best_points(path: LamPath) -> list[_Best]:

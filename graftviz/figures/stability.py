@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.figures.style import BLACK, BLUE, GREY, ORANGE, VERMILION, escaped, finish
+from graftviz.figures.style import BLUE, GREY, ORANGE, VERMILION, escaped, finish
 from graftviz.selection import EdgeStability
 from graftviz.selection.stability import STABLE
 
@@ -59,7 +59,7 @@ def stability_figure(
         )
     figure.add_hline(
         y=threshold,
-        line={"color": BLACK, "dash": "dash"},
+        line={"color": GREY, "dash": "dash"},
         annotation={"text": f"stable: {threshold:.0%} and more", "font": {"size": 14}},
     )
     figure.update_xaxes(title_text="edges, most frequent first")

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 # Okabe and Ito, without their yellow: it is lost in thin lines.
 BLACK = "#000000"
-ORANGE = "#E69F00"
+ORANGE = "#BD7A00"  # darker than theirs, which is too pale for lines on white
 GREEN = "#009E73"
 BLUE = "#0072B2"
 VERMILION = "#D55E00"

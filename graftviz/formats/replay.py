@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graftviz._version import __version__
 from graftviz.player.assets import replay_parts
 
 # Above this many characters the run is stored compressed; below, it can be read in the page source.
@@ -58,6 +59,7 @@ def replay_page(
         "{style_hash}": _hash(style),
         "{title}": html.escape(str(header["title"])),
         "{style}": style,
+        "{provenance}": html.escape(_provenance(header)),
         "{data_type}": data_type,
         "{data}": data,
         "{script}": script,
@@ -69,6 +71,16 @@ def replay_page(
         before, rest = rest.split(key, 1)
         page += [before, value]
     return "".join([*page, rest])
+
+
+def _provenance(header: Mapping[str, Any]) -> str:
+    """Say where a run comes from, and of which graftviz; no date, so that it is reproducible."""
+    rows = header["rows"]
+    held_out = f", {rows['test']:,} held out" if rows["test"] else ""
+    return (
+        f"Learned by graftviz {__version__} from {rows['train']:,} rows{held_out}. "
+        "This page needs no network."
+    )
 
 
 def _hash(text: str) -> str:

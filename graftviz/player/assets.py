@@ -9,8 +9,12 @@ from pathlib import Path
 _ASSETS = Path(__file__).parent / "assets"
 _PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
+    "save_picture.js",
     "log.js",
     "demand.js",
+    "camera.js",
     "gestures.js",
     "labels.js",
     "edges.js",
@@ -28,6 +32,9 @@ _PARTS = (
 )
 _RACE_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
+    "save_picture.js",
     "race_log.js",
     "race_looks.js",
     "view.js",
@@ -40,11 +47,15 @@ _RACE_PARTS = (
 )
 _REGION_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
+    "save_picture.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
     "transport.js",
     "region_log.js",
+    "camera.js",
     "gestures.js",
     "region_graph.js",
     "region_answer.js",
@@ -55,6 +66,9 @@ _REGION_PARTS = (
 )
 _PRUNE_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
+    "save_picture.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -69,9 +83,13 @@ _PRUNE_PARTS = (
 )
 _BUDGET_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
+    "save_picture.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
+    "fed_view.js",
     "transport.js",
     "budget_log.js",
     "budget_plane.js",
@@ -82,10 +100,15 @@ _BUDGET_PARTS = (
 )
 _DYNAMICS_PARTS = (
     "core.js",
+    "keys.js",
+    "keys_help.js",
+    "save_picture.js",
     "race_looks.js",
     "view.js",
     "step_view.js",
+    "fed_view.js",
     "transport.js",
+    "camera.js",
     "gestures.js",
     "dynamics_log.js",
     "dynamics_network.js",
@@ -137,6 +160,12 @@ def player_javascript() -> str:
 def player_css() -> str:
     """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
     return _slim_css(_read("player.css"))
+
+
+@cache
+def canvas_javascript() -> str:
+    """Return what a picture outside of the player needs to be zoomed, moved and clicked."""
+    return _joined(("keys.js", "camera.js", "gestures.js"))
 
 
 @cache

@@ -19,9 +19,10 @@ _ASSETS = Path(__file__).parent / "assets"
 Trigger = Callable[[Mapping[str, Any]], None]
 
 
-def mounting(script: str) -> str:
-    """Return the JavaScript of a component: ``mount.js``, then `script`."""
-    return "\n".join((_ASSETS / part).read_text(encoding="utf-8") for part in ("mount.js", script))
+def mounting(script: str, shared: str = "") -> str:
+    """Return the JavaScript of a component: ``mount.js``, what else is `shared`, then `script`."""
+    glue, own = ((_ASSETS / part).read_text(encoding="utf-8") for part in ("mount.js", script))
+    return "\n".join((glue, shared, own))
 
 
 class MountedView:

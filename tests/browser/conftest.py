@@ -28,6 +28,9 @@ from graftviz.ui.warm_up import WarmUp
 # Backwards, as some tests go through the same jobs at the same time: they meet halfway.
 WarmUp(every_job()[::-1]).finished.wait()
 """
+COMPILING = 400_000  # ms the very first start may take
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
 
 
@@ -152,6 +155,26 @@ def open_page(browser: Any) -> Iterator[PageFactory]:
     yield factory
     factory.close()
     assert not factory.troubles, factory.troubles
+
+
+@pytest.fixture
+def opener(open_page: PageFactory, address: str) -> Iterator[Callable[..., Callable[..., Any]]]:
+    """Make, of a page's usual query and what it shows in the end, the function that opens it.
+
+    The pages below the app's own address forgive what Streamlit itself does not find there.
+    """
+
+    def opener_of(usual: str, shows: str) -> Callable[..., Any]:
+        def open_it(query: str = usual, **page_options: Any) -> Any:
+            page = open_page(**page_options)
+            page.goto(address + query)
+            page.locator(shows).wait_for(timeout=COMPILING)
+            return page
+
+        return open_it
+
+    yield opener_of
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
 
 
 @pytest.fixture

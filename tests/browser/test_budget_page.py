@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,24 +11,14 @@ from waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
 SMALL = "budget?data=survey&bound=1"
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 
 @pytest.fixture
-def budget(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+def budget(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a run."""
-
-    def open_budget(query: str = SMALL, **page_options: Any) -> Any:
-        page = open_page(**page_options)
-        page.goto(address + query)
-        page.locator(".gv-budget-body:not([hidden])").wait_for(timeout=COMPILING)
-        return page
-
-    yield open_budget
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+    opened: Callable[..., Any] = opener(SMALL, ".gv-budget-body:not([hidden])")
+    return opened
 
 
 def position(page: Any) -> tuple[int, int | None]:

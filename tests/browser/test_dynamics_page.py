@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,24 +16,14 @@ from graftviz.ui.dynamics.options import DynamicsOptions
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
 SMALL = "dynamics?size=12&rows=150&parents=3&seeds=4"
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 
 @pytest.fixture
-def dynamics(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+def dynamics(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a run."""
-
-    def open_dynamics(query: str = SMALL, **page_options: Any) -> Any:
-        page = open_page(**page_options)
-        page.goto(address + query)
-        page.locator(".gv-dynamics-body:not([hidden])").wait_for(timeout=COMPILING)
-        return page
-
-    yield open_dynamics
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+    opened: Callable[..., Any] = opener(SMALL, ".gv-dynamics-body:not([hidden])")
+    return opened
 
 
 def position(page: Any) -> tuple[int, int | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,24 +16,14 @@ from graftviz.ui.material import prepare
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
 QUICK = "prune?exchanges=4&exchange=2"
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 
 @pytest.fixture
-def prune(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+def prune(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a run."""
-
-    def open_prune(query: str = QUICK, **page_options: Any) -> Any:
-        page = open_page(**page_options)
-        page.goto(address + query)
-        page.locator(".gv-prune-body:not([hidden])").wait_for(timeout=COMPILING)
-        return page
-
-    yield open_prune
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+    opened: Callable[..., Any] = opener(QUICK, ".gv-prune-body:not([hidden])")
+    return opened
 
 
 @pytest.fixture(scope="module")

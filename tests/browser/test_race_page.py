@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -21,10 +21,7 @@ from graftviz.ui.url_state import Vocabulary
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
 KARATE = "race?data=karate"
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 COUNT_MESSAGES = (
     "(() => { const send = WebSocket.prototype.send; globalThis.sent = 0;"
@@ -33,18 +30,16 @@ COUNT_MESSAGES = (
 
 
 @pytest.fixture
-def race(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+def race(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a race whose racers have all ended."""
+    open_it = opener(KARATE, ".gv-race-body:not([hidden])")
 
-    def open_race(query: str = KARATE, **page_options: Any) -> Any:
-        page = open_page(**page_options)
-        page.goto(address + query)
-        page.locator(".gv-race-body:not([hidden])").wait_for(timeout=COMPILING)
+    def open_race(*query: str, **page_options: Any) -> Any:
+        page = open_it(*query, **page_options)
         eventually(page, lambda: "…" not in position(page))
         return page
 
-    yield open_race
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+    return open_race
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,24 +17,14 @@ from graftviz.ui.regions.models import grid_model
 
 pytestmark = pytest.mark.browser
 
-COMPILING = 400_000  # ms the very first start may take
 SMALL = "regions?side=8"
-# Streamlit looks for its own addresses below the page's first, and then where they are.
-ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
 
 
 @pytest.fixture
-def regions(open_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+def regions(opener: Any) -> Callable[..., Any]:
     """Open the page with a query and wait until it shows a region."""
-
-    def open_regions(query: str = SMALL, **page_options: Any) -> Any:
-        page = open_page(**page_options)
-        page.goto(address + query)
-        page.locator(".gv-region-body:not([hidden])").wait_for(timeout=COMPILING)
-        return page
-
-    yield open_regions
-    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+    opened: Callable[..., Any] = opener(SMALL, ".gv-region-body:not([hidden])")
+    return opened
 
 
 def headline(page: Any) -> str:

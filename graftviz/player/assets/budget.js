@@ -2,14 +2,12 @@
 
 const BUDGET_ENTRY = 0.5; // seconds an edge takes to arrive
 const BUDGET_RETRY = [100, 200, 400, 700]; // ms between questions for steps still to come
-const BUDGET_LOST = 4000; // ms after which an answer will not come any more
 
-class BudgetPlayer extends StepView {
+class BudgetPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, { branch: null, ...callbacks }, "gv-budget-view", "Model under a budget", { key: "budget", speed: 4 });
+    super(host, callbacks, "gv-budget-view", "Model under a budget", { key: "budget", speed: 4, retry: BUDGET_RETRY });
     this.hover = null; // {node} or {clique} under the pointer
     this.ghost = null;
-    this.tries = 0;
     this.graph = new BudgetGraph(this);
     this.tree = new BudgetTree(this);
     this.gauge = new BudgetGauge(this);
@@ -26,50 +24,22 @@ class BudgetPlayer extends StepView {
 
   // ----------------------------------------------------------------------------------- messages
 
-  show({ graph, run, visit }) {
-    if (graph) this.picture = graph;
-    const isFirst = this.log === null;
-    const isVisit = isFirst || visit !== this.visit;
-    const isNews = isFirst || run.token !== this.log.run.token;
-    this.visit = visit;
-    if (isNews) {
-      if (run.from > 0) return this.ask(0);
-      this.log = new BudgetLog(this.picture, run);
-      this.hover = null;
-      this.transport.setRun(this.log);
-    }
-    this.log.run = run;
+  begin(run) {
+    this.log = new BudgetLog(this.picture, run);
+    this.hover = null;
+  }
+
+  receive({ run }) {
     this.ghost = run.ghost;
-    this.log.take(run);
-    if (isNews || isVisit) this.open(run, isVisit);
-    if (this.wanted !== null) this.goTo(Math.min(this.wanted, this.log.ready));
-    if (run.done) this.wanted = null;
-    this.reveal();
-    this.tries = run.steps.length ? 0 : this.tries + 1;
-    this.askAgain();
-    this.changed();
-    return undefined;
   }
 
-  /** Another run plays from its start; a link goes where it says, and who asked for less motion to the end. */
-  open(run, isVisit) {
-    this.wanted = isVisit && run.at !== null ? run.at : this.still ? Infinity : null;
-    this.goTo(0);
-    this.playing = this.wanted === null;
+  get isComplete() {
+    return this.log.finished || document.hidden;
   }
 
-  ask(from) {
-    this.callbacks.need({ from });
-  }
-
-  askAgain() {
-    clearTimeout(this.timers.need);
-    if (this.log.finished || document.hidden) return;
-    this.timers.need = setTimeout(() => {
-      this.ask(this.log.steps.length);
-      // An answer asks again by itself; this is for one that was lost.
-      this.timers.need = setTimeout(() => this.askAgain(), BUDGET_LOST);
-    }, BUDGET_RETRY[Math.min(this.tries, BUDGET_RETRY.length - 1)]);
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the one before"]]],
+      ["In the junction tree", [["↓ ↑ or n p", "the next clique, the one before"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement
@@ -82,12 +52,6 @@ class BudgetPlayer extends StepView {
   advance(seconds) {
     super.advance(seconds);
     this.gauge.advance(seconds);
-  }
-
-  roll(seconds) {
-    super.roll(seconds);
-    // The end may be reached before it is known to be one.
-    if (!this.playing) this.changed();
   }
 
   // ------------------------------------------------------------------------------------ pointing

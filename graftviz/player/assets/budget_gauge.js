@@ -10,7 +10,7 @@ class BudgetGauge {
     this.holder = h("div", { class: "gv-chart gv-budget-gauge" });
     this.course = h("div", { class: "gv-chart gv-budget-course" });
     this.element = h("section", { class: "gv-card gv-budget", "aria-label": "Budget" },
-      h("div", { class: "gv-budget-side" }, h("header", {}, this.title, this.now), this.holder, this.facts, this.ghostLine),
+      h("div", { class: "gv-budget-side" }, h("header", {}, this.title, this.now, saveButton(app, "budget")), this.holder, this.facts, this.ghostLine),
       h("div", { class: "gv-budget-history" }, h("h4", {}, "Step by step: τ dashed, the share of pairs out of reach shaded"), this.course));
     this.gauge = new Surface(this.holder, () => app.resized());
     this.chart = new Surface(this.course, () => app.resized());

@@ -5,6 +5,7 @@ const BUDGET_NAME_ROOM = 42; // px between nodes from which on all of them wear 
 class BudgetGraph extends BudgetPlane {
   constructor(app) {
     super(app, "gv-budget-graph", "Graph");
+    this.kind = "node";
     const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
     this.ghostKey = key("gv-line gv-line-missing", "only in the run before");
     this.element.append(h("footer", { class: "gv-legend" }, key("gv-line gv-line-step", "new"), key("gv-budget-lit", "widest clique"), this.ghostKey));
@@ -18,6 +19,11 @@ class BudgetGraph extends BudgetPlane {
     this.at = graph.positions.map((place) => this.project(place, margin));
     this.spacing = Math.sqrt((width * height) / Math.max(n, 1)) * 0.62;
     this.unit = clamp(0.15 * this.spacing, 3.2, 9 * this.app.type);
+  }
+
+  things() {
+    this.places();
+    return this.at;
   }
 
   find(x, y) {
@@ -69,7 +75,7 @@ class BudgetGraph extends BudgetPlane {
     for (const [i, j] of ghost.edges) if (!own.has(`${i},${j}`)) this.line(context, i, j);
     context.setLineDash([1.6, 5]);
     context.lineWidth = 1.6;
-    context.strokeStyle = css(palette.muted, 0.55);
+    context.strokeStyle = css(palette.muted, 0.75);
     context.stroke();
     context.setLineDash([]);
   }
@@ -90,13 +96,13 @@ class BudgetGraph extends BudgetPlane {
     context.beginPath();
     for (const { edge } of log.steps.slice(1, shown)) this.line(context, ...edge);
     context.lineWidth = clamp(this.unit * 0.28, 1.3, 2.6);
-    context.strokeStyle = css(palette.text, 0.62);
+    context.strokeStyle = css(palette.text, 0.7);
     context.stroke();
   }
 
   drawNewest(context, palette, edge) {
     const f = this.entry;
-    for (const [colour, width] of [[css(palette.step, 0.75), 9], [css(palette.text, 0.9), 2.4]]) {
+    for (const [colour, width] of [[css(palette.rim), 10.5], [css(palette.step), 8.5], [css(palette.text, 0.9), 2.4]]) {
       context.beginPath();
       this.line(context, ...edge, f);
       context.lineCap = "round";

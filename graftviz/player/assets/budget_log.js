@@ -23,6 +23,11 @@ class BudgetLog {
     this.last = done ? this.ready : null;
   }
 
+  /** How many steps have come; step 0 is one. */
+  get known() {
+    return this.steps.length;
+  }
+
   name(i) {
     return this.graph.names[i];
   }

@@ -1,5 +1,6 @@
 // A picture of places 0 … 10000 that fills its box: what the graph and the junction tree share.
 
+/** A subclass says what `kind` of things it shows, and where: `things`. */
 class BudgetPlane {
   constructor(app, kind, title) {
     this.app = app;
@@ -7,14 +8,15 @@ class BudgetPlane {
     this.holder = h("div", { class: "gv-budget-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.element = h("section", { class: `gv-card ${kind}`, "aria-label": title },
-      h("header", {}, h("h3", {}, title), this.count), this.holder);
+      h("header", {}, h("h3", {}, title), this.count, saveButton(app, title.toLowerCase().replace(" ", "-"))), this.holder);
     this.surface = new Surface(this.holder, () => app.resized());
-    this.surface.canvas.setAttribute("role", "img");
     this.holder.append(this.tip);
     this.abort = new AbortController();
     const on = (type, listener) => this.surface.canvas.addEventListener(type, listener, { signal: this.abort.signal });
     on("pointermove", (event) => this.pointAt(event));
     on("pointerdown", (event) => this.pointAt(event));
+    on("blur", () => this.leave());
+    attachKeys(this.surface.canvas, this, this.abort.signal);
     on("pointerleave", (event) => { if (event.pointerType !== "touch") this.leave(); });
   }
 
@@ -35,7 +37,20 @@ class BudgetPlane {
     if (!this.app.log) return;
     const box = this.surface.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const found = this.find(x, y);
+    this.pointTo(this.find(x, y), x, y);
+  }
+
+  /** By keyboard: the next or the last thing in the picture. */
+  turn(step) {
+    const { log, hover } = this.app;
+    if (!log) return;
+    const places = this.things();
+    const k = turned(hover?.[this.kind] ?? -1, step, places.length);
+    this.pointTo({ [this.kind]: k }, ...places[k]);
+    this.app.say(this.tip.textContent);
+  }
+
+  pointTo(found, x, y) {
     this.app.pointTo(found);
     this.tip.hidden = !found;
     if (!found) return;

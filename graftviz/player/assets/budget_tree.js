@@ -7,6 +7,7 @@ const BUDGET_SHORT = 9; // characters of a name inside a box
 class BudgetTree extends BudgetPlane {
   constructor(app) {
     super(app, "gv-budget-tree", "Junction tree");
+    this.kind = "clique";
     this.element.append(h("footer", { class: "gv-legend" }, h("span", { class: "gv-key" },
       "a box is a clique; point to one to find it in the graph")));
     this.boxes = [];
@@ -51,6 +52,10 @@ class BudgetTree extends BudgetPlane {
     });
   }
 
+  things() {
+    return this.boxes.map(({ x, y }) => [x, y]);
+  }
+
   find(x, y) {
     const c = this.boxes.findIndex((box) => Math.abs(box.x - x) <= box.w + 2 && Math.abs(box.y - y) <= box.h + 2);
     return c < 0 ? null : { clique: c };
@@ -77,7 +82,7 @@ class BudgetTree extends BudgetPlane {
       context.moveTo(this.boxes[a].x, this.boxes[a].y);
       context.lineTo(this.boxes[b].x, this.boxes[b].y);
       context.lineWidth = both ? 4 : 2;
-      context.strokeStyle = css(both ? palette.primary : palette.muted, both ? 1 : 0.65);
+      context.strokeStyle = css(both ? palette.primary : palette.muted, both ? 1 : 0.8);
       context.stroke();
     }
     context.font = this.font;
@@ -93,9 +98,11 @@ class BudgetTree extends BudgetPlane {
     context.beginPath();
     context.roundRect(x - w, y - half, 2 * w, 2 * half, 7);
     if (isNew) {
-      context.lineWidth = 8;
-      context.strokeStyle = css(palette.step, 0.75);
-      context.stroke();
+      for (const [colour, width] of [[palette.rim, 9.5], [palette.step, 7.5]]) {
+        context.lineWidth = width;
+        context.strokeStyle = css(colour);
+        context.stroke();
+      }
     }
     context.fillStyle = css(colour ? mix(palette.background, colour, palette.dark ? 0.42 : 0.26) : palette.background);
     context.fill();

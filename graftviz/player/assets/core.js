@@ -71,6 +71,7 @@ const ICONS = {
   minus: "M5 11h14v2H5z",
   fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
   close: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12l5.6 5.6-1.4 1.4-5.6-5.6L6.4 19 5 17.6l5.6-5.6L5 6.4z",
+  save: "M11 3h2v9.200l3.300-3.300 1.400 1.400L12 16l-5.700-5.700 1.400-1.400 3.300 3.300zM4 18h16v2H4z",
   branch: "M6 3h2v7.5c1-.9 2.4-1.5 4-1.5h2.2L12 6.8 13.4 5.4 18 10l-4.600 4.600L12 13.2l2.200-2.200H12c-2.400 0-4 1.600-4 4V21H6z",
 };
 
@@ -183,14 +184,15 @@ const luminance = (c) => {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 
-// Okabe–Ito, lightened for dark paper where the original would be too dim.
+// Okabe–Ito, darkened for white paper and lightened for dark paper where the original would be too dim.
+// What is new is lit: bright `step` within a `rim` that can be told from the paper.
 const ON_LIGHT = {
-  step: [240, 168, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
+  step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
   objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
   attract: [213, 94, 0], repel: [0, 114, 178], region: [0, 114, 178],
 };
 const ON_DARK = {
-  step: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
+  step: [255, 190, 46], rim: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
   objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
   attract: [226, 112, 24], repel: [48, 142, 206], region: [86, 180, 233],
 };
@@ -219,7 +221,8 @@ function readPalette(root) {
     text,
     primary,
     muted: mix(background, text, 0.7),
-    faint: mix(background, text, 0.38),
+    faint: mix(background, text, 0.5),
+    outline: mix(background, text, 0.62),
     hairline: mix(background, text, 0.13),
     font: style.fontFamily || "sans-serif",
   };
@@ -227,8 +230,11 @@ function readPalette(root) {
 
 /** A canvas that fills its parent and draws in CSS pixels at the screen's own resolution. */
 class Surface {
+  static fine = 1; // times the screen's resolution: more while a picture is saved
+
   constructor(parent, changed) {
     this.canvas = h("canvas");
+    this.canvas.surface = this;
     this.context = this.canvas.getContext("2d");
     this.width = this.height = 0;
     this.parent = parent;
@@ -243,7 +249,7 @@ class Surface {
   measure() {
     const width = Math.floor(this.parent.clientWidth);
     const height = Math.floor(this.parent.clientHeight);
-    const ratio = clamp(window.devicePixelRatio || 1, 1, 3);
+    const ratio = this.wantedRatio;
     if (width === this.width && height === this.height && ratio === this.ratio) return false;
     [this.width, this.height, this.ratio] = [width, height, ratio];
     this.canvas.width = Math.round(width * ratio);
@@ -251,9 +257,13 @@ class Surface {
     return true;
   }
 
+  get wantedRatio() {
+    return clamp((window.devicePixelRatio || 1) * Surface.fine, 1, 3);
+  }
+
   /** A cleared context, or null while there is nothing to draw on. */
   begin() {
-    if ((window.devicePixelRatio || 1) !== this.ratio) this.measure();
+    if (this.wantedRatio !== this.ratio) this.measure();
     if (this.width < 2 || this.height < 2) return null;
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.context.clearRect(0, 0, this.width, this.height);

@@ -25,7 +25,7 @@ class CurvesPanel {
     this.ghostName = h("span");
     this.ghostKey = h("span", { class: "gv-key", hidden: true }, lineSample("ghost"), this.ghostName);
     this.element = h("section", { class: "gv-card gv-curves", "aria-label": "Curves" },
-      h("header", {}, h("h3", {}, "Curves"), this.choice.element), this.body, this.ghostKey);
+      h("header", {}, h("h3", {}, "Curves"), this.choice.element, saveButton(app, "curves")), this.body, this.ghostKey);
     this.charts = [];
   }
 
@@ -168,7 +168,7 @@ class CurvesPanel {
     }
     for (const [name, colour] of about.series) {
       const ink = colour === "nlpl" ? palette.text : palette[colour];
-      if (this.ghost && this.comparable(name)) this.trace(context, this.ghost, name, 0, this.ghost.ready, x, y, css(ink, 0.5), 1.4, [5, 4]);
+      if (this.ghost && this.comparable(name)) this.trace(context, this.ghost, name, 0, this.ghost.ready, x, y, css(ink, 0.8), 1.4, [5, 4]);
       this.trace(context, log, name, Math.floor(p), log.ready, x, y, css(ink, 0.28), 1.5, []);
       const end = this.trace(context, log, name, 0, p, x, y, css(ink), 2.2, name === "precision" ? [6, 3] : []);
       if (end) {

@@ -2,15 +2,13 @@
 
 const DYNAMICS_ENTRY = 0.45; // seconds a row takes to arrive
 const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between questions for rows still to come
-const DYNAMICS_LOST = 4000; // ms after which an answer will not come any more
 
-class DynamicsPlayer extends StepView {
+class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, { branch: null, ...callbacks }, "gv-dynamics", "Influence network", { key: "dynamics", speed: 8 });
+    super(host, callbacks, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8, retry: DYNAMICS_RETRY });
     this.chosen = null; // the series that was clicked
     this.hover = -1;
     this.series = null;
-    this.tries = 0;
     this.network = new DynamicsNetwork(this);
     this.matrix = new DynamicsMatrix(this);
     this.evidence = new DynamicsEvidence(this);
@@ -28,59 +26,35 @@ class DynamicsPlayer extends StepView {
 
   // ----------------------------------------------------------------------------------- messages
 
-  show({ graph, run, series, visit }) {
-    const isFirst = this.log === null;
-    const isVisit = isFirst || visit !== this.visit;
-    const isNews = isFirst || run.token !== this.log.run.token;
-    if (graph) this.picture = graph;
-    if (isNews) {
-      if (run.from > 0) return this.ask(0);
-      const isOther = isFirst || this.picture.id !== this.log.graph.id;
-      this.log = new DynamicsLog(this.picture, run);
-      if (isOther) {
-        this.chosen = null;
-        this.hover = -1;
-        this.network.setGraph(this.picture);
-      }
-      this.matrix.clear();
-      this.transport.setRun(this.log);
+  begin(run, isFirst) {
+    const isOther = isFirst || this.picture.id !== this.log.graph.id;
+    this.log = new DynamicsLog(this.picture, run);
+    if (isOther) {
+      this.chosen = null;
+      this.hover = -1;
+      this.network.setGraph(this.picture);
     }
-    this.visit = visit;
-    this.log.run = run;
-    this.log.take(run);
+    this.matrix.clear();
+  }
+
+  receive({ run, series }, isVisit) {
     this.series = series;
     if (isVisit) this.chosen = run.node;
-    if (isNews || isVisit) this.open(run, isVisit);
-    if (this.wanted !== null) this.goTo(Math.min(this.wanted, this.log.ready));
-    if (run.done) this.wanted = null;
-    this.reveal();
-    this.tries = run.steps.length ? 0 : this.tries + 1;
-    this.askAgain();
-    this.changed();
-    return undefined;
   }
 
-  /** Another run plays from its start; a link goes where it says, and who asked for less motion to the end. */
-  open(run, isVisit) {
-    const isAtEnd = isVisit && run.at === null && run.node !== null;
-    this.wanted = isVisit && run.at !== null ? run.at : this.still || isAtEnd ? Infinity : null;
-    this.goTo(0);
-    this.playing = this.wanted === null;
+  /** A link to a series is about its prediction, which there is at the end. */
+  opensAtEnd({ node }) {
+    return node !== null;
   }
 
-  ask(from) {
-    this.callbacks.need({ from });
+  get isComplete() {
+    return this.log.finished && (this.series !== null || this.tries >= DYNAMICS_RETRY.length);
   }
 
-  askAgain() {
-    clearTimeout(this.timers.need);
-    if (this.log.finished && this.series) return;
-    if (this.log.finished && this.tries >= DYNAMICS_RETRY.length) return;
-    this.timers.need = setTimeout(() => {
-      this.ask(this.log.rows.length);
-      // An answer asks again by itself; this is for one that was lost.
-      this.timers.need = setTimeout(() => this.askAgain(), DYNAMICS_LOST);
-    }, DYNAMICS_RETRY[Math.min(this.tries, DYNAMICS_RETRY.length - 1)]);
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the network", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "series")])],
+      ["In the matrix", [["↓ ↑ or n p", "the next row, the one before"], ["Esc", "choose nothing"]]],
+      ["In the prediction", [["↓ ↑ or n p", "the next point in time, the one before"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement
@@ -95,12 +69,6 @@ class DynamicsPlayer extends StepView {
     return this.still ? 1 : smooth(clamp(this.age / Math.min(DYNAMICS_ENTRY, 0.9 / this.speed), 0, 1));
   }
 
-  roll(seconds) {
-    super.roll(seconds);
-    // The end may be reached before it is known to be one.
-    if (!this.playing) this.changed();
-  }
-
   // ------------------------------------------------------------------------------------ choosing
 
   /** Choose a series, or none; its evidence and its prediction follow. */
@@ -110,7 +78,7 @@ class DynamicsPlayer extends StepView {
     clearTimeout(this.timers.moved);
     this.tellPlace();
     clearTimeout(this.timers.lost);
-    this.timers.lost = setTimeout(() => this.tellAgain(), DYNAMICS_LOST);
+    this.timers.lost = setTimeout(() => this.tellAgain(), FED_LOST);
   }
 
   /** For a choice whose prediction has not come: the message may have been lost. */

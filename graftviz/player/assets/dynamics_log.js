@@ -33,6 +33,11 @@ class DynamicsLog {
     if (fresh.length) this.measure();
   }
 
+  /** How many rows have come. */
+  get known() {
+    return this.rows.length;
+  }
+
   add(row) {
     this.rows.push(row);
     const born = this.rows.length;

@@ -14,10 +14,10 @@ class DynamicsMatrix {
     this.high = h("span");
     const ramp = h("span", { class: "gv-key", title: "In units of the usual swings of both series" }, this.low, h("i", { class: "gv-dynamics-ramp", "aria-hidden": "true" }), this.high);
     this.element = h("section", { class: "gv-card gv-dynamics-matrix", "aria-label": "Matrix A" },
-      h("header", {}, h("h3", {}, "Matrix A"), ramp), this.holder, this.read, this.notes);
+      h("header", {}, h("h3", {}, "Matrix A"), ramp, saveButton(app, "matrix")), this.holder, this.read, this.notes);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
-    canvas.setAttribute("role", "img");
+    attachKeys(canvas, this);
     canvas.addEventListener("pointermove", (event) => this.point(event));
     canvas.addEventListener("pointerdown", (event) => this.choose(event));
     canvas.addEventListener("pointerleave", () => this.pointTo(null));
@@ -102,7 +102,7 @@ class DynamicsMatrix {
       context.lineWidth = 1;
       context.strokeRect(left - 0.5, top - 0.5, side + 1, side + 1);
       const newest = shown > 0 ? log.rows[shown - 1].node : -1;
-      if (newest >= 0 && shown !== log.last) this.frame(context, css(palette.step), left, top + newest * unit, side, unit, 2.2);
+      if (newest >= 0 && shown !== log.last) this.frame(context, css(palette.rim), left, top + newest * unit, side, unit, 2.2);
       if (chosen !== null) this.frame(context, css(palette.primary), left, top + chosen * unit, side, unit, 2.2);
       if (this.cell) this.frame(context, css(palette.text), left + this.cell.u * unit, top + this.cell.i * unit, unit, unit, 1.5);
       context.font = `${11.5 * type}px ${palette.font}`;
@@ -169,6 +169,14 @@ class DynamicsMatrix {
   choose(event) {
     const cell = this.find(event);
     if (cell) this.app.choose(cell.i);
+  }
+
+  turn(step) {
+    this.app.network.turn(step);
+  }
+
+  leave() {
+    this.app.network.leave();
   }
 
   tell() {

@@ -5,10 +5,10 @@ const NETWORK_ROOM = 40; // px between nodes from which on all of them wear thei
 const NETWORK_NEAR = 18; // px in which a pointer finds a node
 const NETWORK_SPARE = 3; // sources shown that were not taken, beside those that were
 
-class DynamicsNetwork {
+class DynamicsNetwork extends CameraView {
   constructor(app) {
+    super();
     this.app = app;
-    this.camera = { zoom: 1, x: 0, y: 0 };
     this.holder = h("div", { class: "gv-dynamics-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.count = h("span", { class: "gv-count" });
@@ -17,15 +17,12 @@ class DynamicsNetwork {
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole network", icon("fit"), () => this.resetCamera()));
+      button("Show the whole network", icon("fit"), () => this.resetCamera()), saveButton(app, "network"));
     this.element = h("section", { class: "gv-card gv-graph gv-dynamics-network", "aria-label": "Influence network" },
       this.holder, h("footer", {}, h("div", {}, this.keys, this.count, this.silent), zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
-    this.surface.canvas.tabIndex = 0;
-    this.surface.canvas.setAttribute("role", "img");
     this.release = attachGestures(this);
-    this.surface.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
   destroy() {
@@ -42,7 +39,7 @@ class DynamicsNetwork {
     const gaps = positions.map(([x, y], i) => positions.reduce((least, [a, b], j) => (i === j ? least : Math.min(least, Math.hypot(a - x, b - y))), Infinity));
     const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
     this.gap = Number.isFinite(gap) && gap > 0 ? gap : 2000;
-    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.resetCamera();
     this.tip.hidden = true;
   }
 
@@ -60,23 +57,7 @@ class DynamicsNetwork {
     this.unit = clamp(0.16 * this.spacing, 2.4, 8.5 * this.app.type);
   }
 
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
-    const f = zoom / this.camera.zoom;
-    this.camera.x = (px - this.surface.width / 2) * (1 - f) + this.camera.x * f;
-    this.camera.y = (py - this.surface.height / 2) * (1 - f) + this.camera.y * f;
-    this.camera.zoom = zoom;
-    this.app.wake();
-  }
-
-  panBy(dx, dy) {
-    this.camera.x += dx;
-    this.camera.y += dy;
-    this.app.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
+  wake() {
     this.app.wake();
   }
 
@@ -110,21 +91,17 @@ class DynamicsNetwork {
   chooseAt(x, y) {
     const node = this.nodeAt(x, y);
     if (node >= 0) this.app.choose(node);
-    else this.unchoose();
+    else this.leave();
   }
 
-  unchoose() {
+  leave() {
     if (this.app.chosen !== null) this.app.choose(null);
   }
 
-  /** Without a pointer: n and p go from series to series. */
-  key(event) {
-    const step = { n: 1, p: -1 }[event.key];
+  /** By keyboard: the next or the last series. */
+  turn(step) {
     const { app } = this;
-    if (!step || !app.log || event.ctrlKey || event.metaKey || event.altKey) return;
-    const { n } = app.log;
-    app.choose(app.chosen === null ? (step > 0 ? 0 : n - 1) : (app.chosen + step + n) % n);
-    event.preventDefault();
+    if (app.log) app.choose(turned(app.chosen ?? -1, step, app.log.n));
   }
 
   // ------------------------------------------------------------------------------------- drawing
@@ -162,7 +139,9 @@ class DynamicsNetwork {
       const colour = edge.value < 0 ? palette.repel : palette.attract;
       const alpha = chosen === null ? (isNew ? 1 : crowd) : isOwn ? (edge.target === chosen ? 1 : 0.5) : 0.09;
       const width = (0.7 + 2.6 * strength) * Math.min(1, this.unit / 4.5);
-      if (isNew) this.arrow(context, edge.source, edge.target, css(palette.step, 0.55), width + 4.5, entry, false);
+      if (isNew) {
+        for (const [glow, wider] of [[palette.rim, 5.5], [palette.step, 4]]) this.arrow(context, edge.source, edge.target, css(glow), width + wider, entry, false);
+      }
       this.arrow(context, edge.source, edge.target, css(colour, alpha), width, isNew ? entry : 1);
     }
   }
@@ -227,7 +206,7 @@ class DynamicsNetwork {
       const known = log.born[i] > 0 && log.born[i] <= shown;
       const kind = log.kindOf(i);
       const size = this.unit * (kind === "seed" ? 1.02 : 1);
-      if (i === newest && chosen === null) this.halo(context, x, y, css(palette.step, 0.75));
+      if (i === newest && chosen === null) this.halo(context, x, y, css(palette.step), css(palette.rim));
       if (i === chosen) this.halo(context, x, y, css(palette.primary));
       context.beginPath();
       if (kind === "seed") context.rect(x - size * 0.9, y - size * 0.9, 1.8 * size, 1.8 * size);
@@ -245,11 +224,14 @@ class DynamicsNetwork {
     }
   }
 
-  halo(context, x, y, colour) {
+  halo(context, x, y, colour, rim = colour) {
     context.beginPath();
     context.arc(x, y, this.unit * 1.75 + 2, 0, 7);
     context.fillStyle = colour;
     context.fill();
+    context.lineWidth = 1.2;
+    context.strokeStyle = rim;
+    context.stroke();
   }
 
   drawNames(context, palette, log, shown, chosen, found) {
@@ -302,7 +284,7 @@ class DynamicsNetwork {
     this.silent.textContent = silent.length ? `No seed speaks for ${named}${silent.length > 6 ? ` and ${silent.length - 6} more` : ""}.` : "";
     this.surface.canvas.setAttribute("aria-label",
       `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} known, `
-      + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}. Press n or p to go from series to series.`);
+      + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}.`);
   }
 
   describeKeys(log, shown, chosen) {

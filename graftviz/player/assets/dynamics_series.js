@@ -10,7 +10,7 @@ class DynamicsSeries {
     const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
     this.keys = h("div", { class: "gv-legend" }, key("gv-line gv-dynamics-seen", "what happened"), key("gv-line gv-dynamics-said", "prediction"), key("gv-dynamics-band", "±2 residual standard deviations"));
     this.element = h("section", { class: "gv-card gv-dynamics-series", "aria-label": "Prediction" },
-      h("header", {}, this.title, this.readout), this.holder, this.keys, this.words);
+      h("header", {}, this.title, this.readout, saveButton(app, "prediction")), this.holder, this.keys, this.words);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     canvas.setAttribute("role", "img");

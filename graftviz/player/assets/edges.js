@@ -4,7 +4,7 @@ const KINDS = ["right", "wrong", "plain"];
 const DOTS = 4000; // drawn for all missing edges together
 const FAINTEST = 0.1; // opacity of an edge that no subsample found
 const SURE_LEVELS = 7;
-const GONE = 0.55; // opacity of an edge that was taken out in the shown step
+const GONE = 0.75; // opacity of an edge that was taken out in the shown step
 
 class EdgeLayer {
   constructor(view) {
@@ -37,7 +37,7 @@ class EdgeLayer {
     this.missingSample.classList.toggle("gv-line-haze", haze);
     context.lineWidth = haze ? 0.8 : 1.6;
     context.setLineDash(haze ? [] : [1.6, period - 1.6]);
-    context.strokeStyle = css(palette.muted, (haze ? 0.24 : 0.6) * (1 - 0.6 * this.view.region.light));
+    context.strokeStyle = css(palette.muted, (haze ? 0.3 : 0.75) * (1 - 0.6 * this.view.region.light));
     context.stroke();
     context.setLineDash([]);
   }
@@ -110,9 +110,11 @@ class EdgeLayer {
       const light = since > before ? part : 1 - clamp(p - since, 0, 1);
       context.beginPath();
       this.segment(context, log.sources[e], log.targets[e]);
-      context.strokeStyle = css(palette.step, (palette.dark ? 0.78 : 0.62) * light);
-      context.lineWidth = this.width(e) + 4 + 4 * light;
-      context.stroke();
+      for (const [colour, wider] of [[palette.rim, 1.8], [palette.step, 0]]) {
+        context.strokeStyle = css(colour, light);
+        context.lineWidth = this.width(e) + 4 + 4 * light + wider;
+        context.stroke();
+      }
       if (arriving || light > 0.5) {
         this.stroke(context, palette, [e], this.kindOf(e), this.width(e), arriving ? part : 1);
       }

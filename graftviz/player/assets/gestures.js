@@ -1,6 +1,6 @@
 // Pointer, wheel and touch on a graph: pan, zoom, point, choose. Returns the function that undoes it.
 // A view has panBy, zoomBy, resetCamera, pointAt (NaN: nowhere) and chooseAt, and if it likes pressed,
-// twiceAt and unchoose.
+// twiceAt, and what keys.js asks for.
 
 function attachGestures(view) {
   const { canvas } = view.surface;
@@ -64,14 +64,6 @@ function attachGestures(view) {
     const unit = event.deltaMode === 1 ? 16 : 1;
     view.zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) * (event.ctrlKey ? 0.006 : 0.0022)), ...place(event));
   }, { passive: false });
-  on("keydown", (event) => {
-    const keys = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 };
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (keys[event.key]) view.zoomBy(keys[event.key]);
-    else if (event.key === "0") view.resetCamera();
-    else if (event.key === "Escape" && view.unchoose) view.unchoose();
-    else return;
-    event.preventDefault();
-  });
+  attachKeys(canvas, view, abort.signal);
   return () => abort.abort();
 }

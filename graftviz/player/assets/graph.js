@@ -2,10 +2,10 @@
 
 const GLIDE_SECONDS = 0.7;
 
-class GraphView {
+class GraphView extends CameraView {
   constructor(app) {
+    super();
     this.app = app;
-    this.camera = { zoom: 1, x: 0, y: 0 };
     this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
     this.pointer = new GraphPointer(this);
     this.labels = new NodeLabels(this);
@@ -17,12 +17,10 @@ class GraphView {
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole graph", icon("fit"), () => this.resetCamera()));
+      button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(app, "graph"));
     this.element = h("div", { class: "gv-card gv-graph" }, this.holder, app.region.caption, h("footer", {}, this.keys, zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.canvas = this.surface.canvas;
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "img");
     this.releaseGestures = attachGestures(this);
   }
 
@@ -126,24 +124,7 @@ class GraphView {
     }
   }
 
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
-    const f = zoom / this.camera.zoom;
-    const [cx, cy] = [this.surface.width / 2, this.surface.height / 2];
-    this.camera.x = (px - cx) * (1 - f) + this.camera.x * f;
-    this.camera.y = (py - cy) * (1 - f) + this.camera.y * f;
-    this.camera.zoom = zoom;
-    this.app.wake();
-  }
-
-  panBy(dx, dy) {
-    this.camera.x += dx;
-    this.camera.y += dy;
-    this.app.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
+  wake() {
     this.app.wake();
   }
 
@@ -169,8 +150,16 @@ class GraphView {
     this.zoomBy(shift ? 0.5 : 2, x, y);
   }
 
-  unchoose() {
+  leave() {
     this.app.select(null);
+  }
+
+  turn(step) {
+    this.pointer.turn(step);
+  }
+
+  turnEdge(step) {
+    this.pointer.turnEdge(step);
   }
 
   // ------------------------------------------------------------------------------ what is where
@@ -247,7 +236,8 @@ class GraphView {
     const { n } = this.log;
     const chosen = this.app.selection;
     const light = new Set(this.edges.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
-    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step, palette.dark ? 0.7 : 0.55));
+    for (const i of light) this.disc(context, i, this.unit * 0.55 + 3, css(palette.rim));
+    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step));
     const top = Math.log2(1 + this.topDegree);
     this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
     const colours = new Map();
@@ -272,7 +262,7 @@ class GraphView {
       context.fillStyle = level === 0 ? css(mix(palette.background, palette.text, 0.3)) : viridis(0.04 + (0.93 * level) / 32);
       context.fill();
       context.lineWidth = rim;
-      context.strokeStyle = css(palette.dark ? mix(palette.background, palette.text, 0.62) : palette.background, 0.9);
+      context.strokeStyle = css(palette.outline);
       context.stroke();
     }
     context.globalAlpha = 1;

@@ -4,6 +4,7 @@ class GraphPointer {
   constructor(view) {
     this.view = view;
     this.over = null; // {node} or {edge: [i, j]}
+    this.around = null; // the variable whose edges are gone through by keyboard
     this.tip = h("div", { class: "gv-tip", hidden: true });
   }
 
@@ -20,6 +21,32 @@ class GraphPointer {
     const pair = this.view.pairAt(x, y);
     if (pair) app.selectPair(pair.i, pair.j);
     else app.select(null);
+  }
+
+  /** By keyboard: the next or the last variable, in the order of the table. */
+  turn(step) {
+    const { app, log } = this.view;
+    const i = turned(app.selection ? app.selection.i : -1, step, log.n);
+    app.select({ kind: "node", i });
+    this.say(this.aboutNode(i));
+  }
+
+  /** By keyboard: the next or the last edge, of the chosen variable if there is one. */
+  turnEdge(step) {
+    const { app, log } = this.view;
+    const { selection } = app;
+    if (selection === null || selection.kind === "node") this.around = selection && selection.i;
+    const pairs = log.snapshot(app.shown).active.map((e) => [log.sources[e], log.targets[e]])
+      .filter((pair) => this.around === null || pair.includes(this.around));
+    if (pairs.length === 0) return app.say("No edges here at this step.");
+    const now = selection && selection.j !== undefined ? pairs.findIndex((pair) => pair.includes(selection.i) && pair.includes(selection.j)) : -1;
+    const [i, j] = pairs[turned(now, step, pairs.length)];
+    app.selectPair(i, j);
+    return this.say(this.aboutPair({ i, j }));
+  }
+
+  say(parts) {
+    this.view.app.say(h("p", {}, ...parts).textContent);
   }
 
   moveTo(x, y) {

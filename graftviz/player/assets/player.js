@@ -57,6 +57,11 @@ class Player {
     this.panels = [this.graph, this.reservoir, this.curves, this.transport];
   }
 
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "the next edge of the chosen variable, the one before"]]],
+      ["In the reservoir", [["↓ ↑ or n p", "the next candidate, the one before"]]]];
+  }
+
   /** No tweening: the reader asked for it, or nobody is looking. */
   get still() {
     return this.motion.matches;
@@ -132,7 +137,7 @@ class Player {
     else if (!related) this.ghost = null;
     if (old && !related) {
       this.selection = null;
-      this.graph.camera = { zoom: 1, x: 0, y: 0 };
+      this.graph.resetCamera();
     }
     this.next = null;
     this.log = log;
@@ -317,6 +322,11 @@ class Player {
     }
     this.announceSoon();
     this.wake();
+  }
+
+  /** Tell screen readers something at once. */
+  say(text) {
+    this.live.textContent = text;
   }
 
   announceSoon() {

@@ -106,6 +106,11 @@ class PrunePlayer extends StepView {
     this.wake();
   }
 
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the one before"]]],
+      ["In the ranking", [["↓ ↑ or n p", "the next edge, the one before"]]]];
+  }
+
   // ----------------------------------------------------------------------------------- movement
 
   /** How far the shown exchange has come to be seen, 0 … 1. */

@@ -8,7 +8,7 @@ class PruneCurves {
     this.table = h("table", { class: "gv-prune-table" },
       h("thead", {}, h("tr", {}, ["who leaves", "PLL", "best (step)", "accepted", "fell back"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
     this.element = h("section", { class: "gv-card gv-prune-curves", "aria-label": "Pseudo-likelihood by exchange" },
-      h("header", {}, h("h3", {}, "Three ways to choose"), h("span", { class: "gv-count" }, "training PLL, nats per row")), this.holder, this.table);
+      h("header", {}, h("h3", {}, "Three ways to choose"), h("span", { class: "gv-count" }, "training PLL, nats per row"), saveButton(app, "three-ways")), this.holder, this.table);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     canvas.setAttribute("role", "img");

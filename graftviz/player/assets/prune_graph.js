@@ -16,14 +16,14 @@ class PruneGraph {
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
     const { canvas } = this.surface;
-    canvas.setAttribute("role", "img");
+    attachKeys(canvas, this);
     canvas.addEventListener("pointermove", (event) => this.point(event));
-    canvas.addEventListener("pointerleave", () => this.pointAt(-1));
+    for (const type of ["pointerleave", "blur"]) canvas.addEventListener(type, () => this.leave());
     const key = (kind, text) => h("span", { class: "gv-key" }, h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" }), text);
     this.element = h("section", { class: "gv-card gv-prune-graph", "aria-label": "Graph" },
       h("div", { class: "gv-prune-words" }, this.words, this.fallback, this.stop),
       this.holder,
-      h("footer", { class: "gv-legend" }, key("tree", "of the Chow–Liu tree"), key("edge", "other edge"), key("leaving", "leaves"), key("arriving", "arrives")));
+      h("footer", { class: "gv-legend" }, key("tree", "of the Chow–Liu tree"), key("edge", "other edge"), key("leaving", "leaves"), key("arriving", "arrives"), saveButton(app, "graph")));
   }
 
   destroy() {
@@ -190,6 +190,17 @@ class PruneGraph {
       if (distance < gap) [best, gap] = [i, distance];
     });
     this.pointAt(best);
+  }
+
+  /** By keyboard: the next or the last variable. */
+  turn(step) {
+    if (!this.at) return;
+    this.pointAt(turned(this.hover, step, this.at.length));
+    this.app.say(this.tip.textContent);
+  }
+
+  leave() {
+    this.pointAt(-1);
   }
 
   pointAt(i) {

@@ -10,12 +10,12 @@ class PruneRanking {
     this.out = h("p", { class: "gv-prune-out", dir: "auto" });
     this.into = h("p", { class: "gv-prune-in", dir: "auto" });
     this.element = h("section", { class: "gv-card gv-prune-ranking", "aria-label": "Ranking of contributions" },
-      h("header", {}, h("h3", {}, "Who contributes least?"), this.count), this.holder, this.out, this.into);
+      h("header", {}, h("h3", {}, "Who contributes least?"), this.count, saveButton(app, "ranking")), this.holder, this.out, this.into);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
-    canvas.setAttribute("role", "img");
+    attachKeys(canvas, this);
     canvas.addEventListener("pointermove", (event) => this.point(event));
-    canvas.addEventListener("pointerleave", () => app.pointTo(null));
+    for (const type of ["pointerleave", "blur"]) canvas.addEventListener(type, () => this.leave());
   }
 
   destroy() {
@@ -100,6 +100,19 @@ class PruneRanking {
     if (entering < 0) return;
     context.textAlign = "right";
     context.fillText("enter", plot.right, low);
+  }
+
+  /** By keyboard: the next or the last bar. */
+  turn(step) {
+    const { app, shownBars: bars } = this;
+    if (!bars?.length) return;
+    const { i, j, worth } = bars[turned(app.pointed ? bars.findIndex((bar) => pairKey(bar.i, bar.j) === pairKey(...app.pointed)) : -1, step, bars.length)];
+    app.pointTo([i, j], worth);
+    app.say(this.count.textContent);
+  }
+
+  leave() {
+    this.app.pointTo(null);
   }
 
   point(event) {

@@ -6,7 +6,7 @@ class PruneStrip {
     this.count = h("span", { class: "gv-count" });
     this.holder = h("div", { class: "gv-chart gv-prune-strip" });
     this.element = h("section", { class: "gv-card gv-prune-tying", "aria-label": "Parameters and their clusters" },
-      h("header", {}, h("h3", {}, "Parameters share values"), this.count), this.holder);
+      h("header", {}, h("h3", {}, "Parameters share values"), this.count, saveButton(app, "parameters")), this.holder);
     this.surface = new Surface(this.holder, () => app.resized());
     this.surface.canvas.setAttribute("role", "img");
   }

@@ -86,6 +86,10 @@ class RacePlayer extends View {
     this.asking.ask(wants);
   }
 
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", [["↓ ↑ or n p", "the next variable, the one before"]]]];
+  }
+
   // ------------------------------------------------------------------------------- axis, places
 
   get scale() {

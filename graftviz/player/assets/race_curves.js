@@ -33,7 +33,7 @@ class RaceCurves {
   buildChart(about) {
     const holder = h("div", { class: "gv-chart gv-race-curve" });
     const element = h("div", { class: "gv-card" },
-      h("header", {}, h("h3", {}, about.title), h("span", { class: "gv-count", title: about.measured }, about.unit)), holder);
+      h("header", {}, h("h3", {}, about.title), h("span", { class: "gv-count", title: about.measured }, about.unit), saveButton(this.app, about.name)), holder);
     this.grid.append(element);
     const surface = new Surface(holder, () => this.app.resized());
     surface.canvas.setAttribute("role", "img");

@@ -7,7 +7,7 @@ class RaceGraphs {
     this.hover = -1;
     this.grid = h("div", { class: "gv-race-graphs" });
     this.keys = h("div", { class: "gv-legend gv-race-keys" });
-    this.element = h("section", { "aria-label": "Graphs" }, this.grid, this.keys);
+    this.element = h("section", { class: "gv-saved", "aria-label": "Graphs" }, this.grid, this.keys);
   }
 
   setRace(log) {
@@ -24,7 +24,7 @@ class RaceGraphs {
       log.racers.length > 1 ? key(lineSample("agreed"), "all racers have it ", this.agreedCount) : null,
       ...(log.truth
         ? [key(lineSample("right"), "true"), key(lineSample("wrong"), "false"), key(lineSample("haze"), "true, still missing")]
-        : [key(lineSample("plain"), "edge")]));
+        : [key(lineSample("plain"), "edge")]), saveButton(this.app, "race"));
   }
 
   buildTile(racer) {
@@ -38,10 +38,10 @@ class RaceGraphs {
       h("p", { class: "gv-race-numbers" }, numbers, badge), trouble, holder);
     holder.append(tip);
     const surface = new Surface(holder, () => this.app.wake());
-    surface.canvas.setAttribute("role", "img");
     const tile = { racer, numbers, badge, trouble, surface, tip, holder };
     surface.canvas.addEventListener("pointermove", (event) => this.point(tile, event));
-    surface.canvas.addEventListener("pointerleave", () => this.leave());
+    for (const type of ["pointerleave", "blur"]) surface.canvas.addEventListener(type, () => this.leave());
+    attachKeys(surface.canvas, { turn: (step) => this.turn(tile, step), leave: () => this.leave() });
     return { ...tile, element };
   }
 
@@ -107,7 +107,8 @@ class RaceGraphs {
       const missing = log.header.truth.filter(([i, j]) => !held.has(racer.key(i, j)));
       this.stroke(context, at, missing, css(palette.muted, palette.dark ? 0.3 : 0.26), 0.7, []);
     }
-    this.stroke(context, at, groups.agreed, css(palette.step, palette.dark ? 0.5 : 0.46), thin + 4, []);
+    this.stroke(context, at, groups.agreed, css(palette.rim), thin + 5, []);
+    this.stroke(context, at, groups.agreed, css(mix(palette.background, palette.step, 0.55)), thin + 3.6, []);
     for (const kind of ["plain", "right", "wrong"]) {
       this.stroke(context, at, groups[kind], css(palette[kind], 0.9), thin, kind === "wrong" ? [4, 2.5] : []);
     }
@@ -161,7 +162,7 @@ class RaceGraphs {
   // -------------------------------------------------------------------------------------- hover
 
   point(tile, event) {
-    const { log, places } = this.app;
+    const { log } = this.app;
     const box = tile.surface.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const place = this.placer(tile.surface);
@@ -171,6 +172,18 @@ class RaceGraphs {
       const distance = Math.hypot(px - x, py - y);
       if (distance < gap) [best, gap] = [i, distance];
     }
+    this.pointTo(tile, best, x, y);
+  }
+
+  /** By keyboard: the next or the last variable. */
+  turn(tile, step) {
+    const i = turned(this.hover, step, this.app.log.n);
+    this.pointTo(tile, i, ...this.placer(tile.surface)(i));
+    this.app.say(tile.tip.textContent);
+  }
+
+  pointTo(tile, best, x, y) {
+    const { log, places } = this.app;
     if (best !== this.hover) {
       this.hover = best;
       this.app.wake();

@@ -23,10 +23,11 @@ class RaceTransport {
     this.duration = h("select", { "aria-label": "How long the whole race takes", change: () => app.setDuration(Number(this.duration.value)) },
       RACE_DURATIONS.map((seconds) => h("option", { value: seconds }, `in ${seconds} s`)));
     this.duration.value = String(app.duration);
+    this.help = new KeysHelp(app.keys);
     this.element = h("div", { class: "gv-transport gv-race-transport", role: "group", "aria-label": "Playback" },
       h("div", { class: "gv-buttons" }, this.restart, this.back, this.play, this.next, this.toEnd),
       this.track, this.text,
-      h("span", { class: "gv-race-axis" }, h("span", { class: "gv-muted" }, "by"), this.axis.element, this.scale.element, h("label", { class: "gv-speed" }, this.duration)));
+      h("span", { class: "gv-race-axis" }, h("span", { class: "gv-muted" }, "by"), this.axis.element, this.scale.element, h("label", { class: "gv-speed" }, this.duration), this.help.button), this.help.dialog);
     this.listen();
   }
 
@@ -53,7 +54,7 @@ class RaceTransport {
 
   /** Whether a key press is meant for the race. */
   concerns(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return false;
     const [target] = event.composedPath();
     if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName || "")) return false;
     if (event.composedPath().includes(this.app.root)) return true;
@@ -73,6 +74,7 @@ class RaceTransport {
     else if (event.key === "ArrowLeft") app.step(-1);
     else if (event.key === "Home") app.seek(0);
     else if (event.key === "End") app.seek(Infinity);
+    else if (event.key === "?") this.help.show();
     else return;
     event.preventDefault();
   }

@@ -138,6 +138,11 @@ class RegionPlayer extends StepView {
     return shown === log.last ? `${promise} · finished` : promise;
   }
 
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["Enter", "ask about this variable"]]],
+      ["In the map of strengths", [["arrows", "weaker or stronger fields (← →) and couplings (↓ ↑)"]]]];
+  }
+
   // ----------------------------------------------------------------------------------- movement
 
   advance(seconds) {

@@ -23,7 +23,7 @@ class RegionAnswer {
     this.verdict = h("p", { class: "gv-answer-verdict" });
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Answer" },
-      h("header", {}, this.question, this.choice), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
+      h("header", {}, this.question, this.choice, saveButton(app, "answer")), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
     this.surface = new Surface(this.holder, () => app.resized());
     this.surface.canvas.setAttribute("role", "img");
   }

@@ -10,7 +10,7 @@ class RegionCurves {
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.element = h("section", { class: "gv-card gv-region-curves", "aria-label": "Bound and error against size" },
       h("header", {}, h("h3", {}, "Which rule grows it best?"),
-        h("span", { class: "gv-count" }, h("i", { class: "gv-line gv-region-solid", "aria-hidden": "true" }), " bound ", h("i", { class: "gv-line gv-region-dotted", "aria-hidden": "true" }), " true error")),
+        h("span", { class: "gv-count" }, h("i", { class: "gv-line gv-region-solid", "aria-hidden": "true" }), " bound ", h("i", { class: "gv-line gv-region-dotted", "aria-hidden": "true" }), " true error"), saveButton(app, "rules")),
       this.keys, this.holder, this.note);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
@@ -127,7 +127,7 @@ class RegionCurves {
     context.lineTo(plot.right, at);
     context.lineWidth = 1.4;
     context.setLineDash([6, 4]);
-    context.strokeStyle = css(palette.step);
+    context.strokeStyle = css(palette.rim);
     context.stroke();
     context.setLineDash([]);
     context.textAlign = "left";

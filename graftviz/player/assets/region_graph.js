@@ -5,10 +5,10 @@ const FLASH_SECONDS = 1.1;
 const NAME_ROOM = 56; // px between nodes from which on all of them wear their names
 const LABEL_ROOM = 23; // px between nodes from which on every candidate wears its bound
 
-class RegionGraph {
+class RegionGraph extends CameraView {
   constructor(app) {
+    super();
     this.app = app;
-    this.camera = { zoom: 1, x: 0, y: 0 };
     this.hover = -1;
     this.holder = h("div", { class: "gv-region-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
@@ -16,12 +16,10 @@ class RegionGraph {
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole graph", icon("fit"), () => this.resetCamera()));
+      button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(app, "region"));
     this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
-    this.surface.canvas.tabIndex = 0;
-    this.surface.canvas.setAttribute("role", "img");
     this.release = attachGestures(this);
     this.buildLegend();
   }
@@ -55,7 +53,7 @@ class RegionGraph {
     this.box = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
     this.gap = this.gapOf(graph.positions);
     this.screen = new Float32Array(2 * graph.names.length);
-    this.camera = { zoom: 1, x: 0, y: 0 };
+    this.resetCamera();
     this.hover = -1;
   }
 
@@ -87,23 +85,7 @@ class RegionGraph {
     return [this.screen[2 * i], this.screen[2 * i + 1]];
   }
 
-  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 20);
-    const f = zoom / this.camera.zoom;
-    this.camera.x = (px - this.surface.width / 2) * (1 - f) + this.camera.x * f;
-    this.camera.y = (py - this.surface.height / 2) * (1 - f) + this.camera.y * f;
-    this.camera.zoom = zoom;
-    this.app.wake();
-  }
-
-  panBy(dx, dy) {
-    this.camera.x += dx;
-    this.camera.y += dy;
-    this.app.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
+  wake() {
     this.app.wake();
   }
 
@@ -124,7 +106,26 @@ class RegionGraph {
   }
 
   pointAt(x, y) {
-    const i = this.graph ? this.nodeAt(x, y) : -1;
+    this.pointTo(this.graph ? this.nodeAt(x, y) : -1, x, y);
+  }
+
+  /** By keyboard: the next or the last variable; Enter asks about it. */
+  turn(step) {
+    if (!this.graph || !this.app.log) return;
+    const i = turned(this.hover < 0 ? this.app.log.region.query : this.hover, step, this.graph.names.length);
+    this.pointTo(i, ...this.at(i));
+    this.app.say(this.tip.textContent.replace("click", "press Enter"));
+  }
+
+  enter() {
+    if (this.hover >= 0) this.app.ask(this.hover);
+  }
+
+  leave() {
+    this.pointTo(-1);
+  }
+
+  pointTo(i, x, y) {
     if (i !== this.hover) {
       this.hover = i;
       this.surface.canvas.classList.toggle("gv-pointing", i >= 0);
@@ -261,7 +262,7 @@ class RegionGraph {
     for (const { added: i } of log.steps.slice(1, this.k + 1)) this.disc(context, i, this.unit * (i === added ? this.entry : 1));
     context.fillStyle = css(palette.text);
     context.fill();
-    if (this.k > 0) this.ring(context, added, this.unit + 2.5, 2.2, css(palette.step));
+    if (this.k > 0) this.ring(context, added, this.unit + 2.5, 2.2, css(palette.rim));
     this.star(context, query, this.unit * 1.85);
     context.lineJoin = "round";
     context.lineWidth = 2.2;

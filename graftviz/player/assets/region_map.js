@@ -16,10 +16,10 @@ class RegionMap {
     this.legend = h("div", { class: "gv-legend" }, h("span", { class: "gv-key" }, "c = 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.top),
       h("span", { class: "gv-key" }, h("i", { class: "gv-region-key gv-region-vacuous", "aria-hidden": "true" }), "c ≥ 1"));
     this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Strength of influence" },
-      h("header", {}, h("h3", {}, "Does influence die out?"), h("span", { class: "gv-count" }, "c = ", this.value)),
+      h("header", {}, h("h3", {}, "Does influence die out?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
       h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.legend)));
     this.surface = new Surface(this.holder, () => app.resized());
-    this.surface.canvas.setAttribute("role", "img");
+    attachKeys(this.surface.canvas, this);
     this.listen();
   }
 
@@ -37,6 +37,7 @@ class RegionMap {
       this.pass();
       this.app.wake();
     };
+    canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || !this.point) return;
       this.dragging = true;
@@ -55,6 +56,18 @@ class RegionMap {
       this.done = true;
       this.pass();
     });
+  }
+
+  /** By keyboard: the point moves by a fortieth of the map. */
+  key(event) {
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!way || !this.point || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const from = this.held || [this.point.t1, this.point.t2];
+    this.held = from.map((t, k) => Number(clamp(t + (way[k] * this.point.most[k]) / 40, 0, this.point.most[k]).toFixed(2)));
+    this.done = true;
+    this.pass();
+    this.app.wake();
   }
 
   /** One question at a time: while an answer is awaited, only the newest place is remembered. */

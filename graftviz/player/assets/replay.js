@@ -10,13 +10,16 @@ async function readRun(node) {
 async function openReplay() {
   const root = document.documentElement;
   const scheme = matchMedia("(prefers-color-scheme: dark)");
-  const follow = () => { root.dataset.theme = remembered.get("theme", scheme.matches ? "dark" : "light"); };
+  const system = () => (scheme.matches ? "dark" : "light");
+  const follow = () => { root.dataset.theme = remembered.get("theme", null) ?? system(); };
   follow();
   const player = GraftvizPlayer.mount(document.getElementById("player"), {});
   scheme.addEventListener("change", () => { follow(); player.refresh(); });
   document.getElementById("theme").addEventListener("click", (event) => {
     if (event.detail) event.currentTarget.blur(); // the space bar is the player's
-    remembered.set("theme", root.dataset.theme === "dark" ? "light" : "dark");
+    const other = root.dataset.theme === "dark" ? "light" : "dark";
+    // Back at the system's own, the page follows it again.
+    remembered.set("theme", other === system() ? null : other);
     follow();
     player.refresh();
   });

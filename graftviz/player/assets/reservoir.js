@@ -31,10 +31,11 @@ class ReservoirPanel {
     this.work = h("p", { class: "gv-work" });
     this.picture = h("div", {}, this.chart, this.key);
     this.element = h("section", { class: "gv-card gv-reservoir", "aria-label": "Reservoir" },
-      h("header", {}, h("h3", {}, "Reservoir"), this.size, this.choice.element),
+      h("header", {}, h("h3", {}, "Reservoir"), this.size, this.choice.element, saveButton(app, "reservoir")),
       this.none, this.picture, this.bar, this.sizes, this.work);
     this.surface = new Surface(this.chart, () => app.resized());
-    this.surface.canvas.setAttribute("role", "img");
+    attachKeys(this.surface.canvas, this);
+    this.surface.canvas.addEventListener("blur", () => this.leave());
     this.chart.addEventListener("pointermove", (event) => this.point(event));
     this.chart.addEventListener("pointerleave", () => this.leave());
   }
@@ -196,7 +197,7 @@ class ReservoirPanel {
     for (const k of view.taken) fate[k] = 1;
     for (const k of view.skipped) fate[k] = 2;
     const base = y(0);
-    const styles = [css(palette.plain, 0.62), css(palette.step), css(palette.background)];
+    const styles = [css(palette.plain, 0.8), css(palette.step), css(palette.background)];
     this.bars = view.edges.map((_, k) => ({ left: x(k), right: x(k + 1), fate: fate[k] }));
     this.view = view;
     for (const kind of [0, 2, 1]) {
@@ -212,8 +213,8 @@ class ReservoirPanel {
       if (kind === 2) this.hatch(context, palette, score, y, base);
       // Outlines help wide bars; round narrow ones they would be all there is to see.
       if (kind === 1 && this.bars[0].right - this.bars[0].left > 9) {
-        context.lineWidth = 0.8;
-        context.strokeStyle = css(palette.text, 0.75);
+        context.lineWidth = 1;
+        context.strokeStyle = css(palette.rim);
         context.stroke();
       }
     }
@@ -302,12 +303,26 @@ class ReservoirPanel {
   point(event) {
     const { left, top } = this.surface.canvas.getBoundingClientRect();
     const x = event.clientX - left;
-    const k = this.bars ? this.bars.findIndex((bar) => x >= bar.left && x < bar.right) : -1;
+    this.pointTo(this.bars ? this.bars.findIndex((bar) => x >= bar.left && x < bar.right) : -1, x, event.clientY - top);
+  }
+
+  /** By keyboard: the next or the last candidate. */
+  turn(step) {
+    if (!this.bars?.length) return;
+    const k = turned(this.hover, step, this.bars.length);
+    this.pointTo(k, this.bars[k].left, this.surface.height / 2);
+    this.app.say(this.tip.textContent);
+  }
+
+  pointTo(k, x, y) {
     if (k !== this.hover) {
       this.hover = k;
       this.app.wake();
     }
-    if (k < 0) return this.leave();
+    if (k < 0) {
+      this.leave();
+      return;
+    }
     const { log } = this.app;
     const [i, j] = this.view.edges[k];
     const fate = ["", " · activated", " · touches an activated one"][this.bars[k].fate];
@@ -315,7 +330,7 @@ class ReservoirPanel {
       ` · place ${k + 1} · score ${format(this.view.scores[k])}${fate}`);
     this.tip.hidden = false;
     this.tip.style.left = `${clamp(x + 12, 2, Math.max(2, this.surface.width - this.tip.offsetWidth - 2))}px`;
-    this.tip.style.top = `${Math.max(event.clientY - top - this.tip.offsetHeight - 8, 0)}px`;
+    this.tip.style.top = `${Math.max(y - this.tip.offsetHeight - 8, 0)}px`;
   }
 
   leave() {

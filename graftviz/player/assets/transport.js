@@ -25,9 +25,10 @@ class Transport {
     this.track = h("div", { class: "gv-track", role: "slider", tabindex: "0", "aria-label": "Step", "aria-valuemin": "0" },
       h("i", { class: "gv-rail" }), this.buffered, this.filled, this.mark, this.thumb);
     this.text = h("span", { class: "gv-position" });
+    this.help = new KeysHelp(app.keys);
     this.element = h("div", { class: "gv-transport", role: "group", "aria-label": "Playback" },
       h("div", { class: "gv-buttons" }, this.toStart, this.back, this.play, this.next, this.toEnd),
-      this.track, this.text, h("label", { class: "gv-speed" }, this.speed), this.branch);
+      this.track, this.text, h("label", { class: "gv-speed" }, this.speed), this.help.button, this.branch, this.help.dialog);
     this.extent = 1; // steps the timeline spans, eased while the end is open
     this.dragging = false;
     this.listen();
@@ -73,7 +74,7 @@ class Transport {
 
   /** Whether a key press is meant for the player. */
   concerns(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return false;
     const [target] = event.composedPath();
     const inside = event.composedPath().includes(this.app.root);
     if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName || "")) return false;
@@ -97,6 +98,7 @@ class Transport {
     else if (event.key === "ArrowLeft") app.stepBy(event.shiftKey ? -10 : -1);
     else if (event.key === "Home") app.seek(0);
     else if (event.key === "End") app.seek(Infinity);
+    else if (event.key === "?") this.help.show();
     else return;
     event.preventDefault();
   }

@@ -79,6 +79,11 @@ class View {
 
   // ------------------------------------------------------------------------- words, type, theme
 
+  /** Tell screen readers something at once. */
+  say(text) {
+    this.live.textContent = text;
+  }
+
   /** Tell screen readers what `words` returns by then, no faster than it can be read out. */
   announce(words) {
     this.timers.live ||= setTimeout(() => {

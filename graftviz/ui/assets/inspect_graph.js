@@ -1,6 +1,6 @@
 // The graph of a finished model on a canvas: look around, and click a node or an edge. What is drawn
 // is decided by the server (GraphPicture); here it is only shown, and what was clicked is told.
-// mount.js comes before it.
+// mount.js, and keys.js, camera.js and gestures.js of the player, come before it.
 
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 const STYLES = {
@@ -26,11 +26,11 @@ const viridis = (share) => {
   return `rgb(${mixed.join(",")})`;
 };
 
-class GraphView {
+class GraphView extends CameraView {
   constructor(onPick) {
+    super();
     this.onPick = onPick;
-    this.camera = { zoom: 1, x: 0, y: 0 };
-    this.canvas = make("canvas", { tabindex: "0", role: "img" });
+    this.canvas = make("canvas");
     this.tip = make("div", { class: "gi-tip" });
     this.tip.hidden = true;
     this.stage = make("div", { class: "gi-stage" }, this.canvas, this.tip);
@@ -41,10 +41,10 @@ class GraphView {
       this.button("Show the whole picture", "⤢", () => this.resetCamera()),
       this.button("Save the picture as PNG", "PNG", () => this.save()));
     this.element = make("div", { class: "gi" }, this.stage, make("footer", {}, this.keys, tools));
-    this.abort = new AbortController();
     this.watcher = new ResizeObserver(() => this.wake());
     this.watcher.observe(this.stage);
-    this.listen();
+    this.release = attachGestures(this);
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
     // Where things are on the page, for whoever drives it from outside.
     this.canvas.graftviz = {
       edges: () => this.data.edges.map(([i, j]) => [i, j]),
@@ -56,6 +56,10 @@ class GraphView {
     };
   }
 
+  get surface() {
+    return { canvas: this.canvas, width: this.stage.clientWidth, height: this.stage.clientHeight };
+  }
+
   button(label, text, action) {
     const element = make("button", { type: "button", title: label, "aria-label": label }, text);
     element.addEventListener("click", action);
@@ -65,7 +69,7 @@ class GraphView {
   // ---------------------------------------------------------------------------------------- data
 
   show(data) {
-    if (this.data && this.data.token !== data.token) this.camera = { zoom: 1, x: 0, y: 0 };
+    if (this.data && this.data.token !== data.token) this.resetCamera();
     this.data = data;
     this.place = new Map(data.nodes.map((i, k) => [i, k]));
     this.ends = data.edges.map(([i, j]) => [this.place.get(i), this.place.get(j)]);
@@ -140,19 +144,6 @@ class GraphView {
     return this.screen[k];
   }
 
-  zoomBy(factor, px = this.stage.clientWidth / 2, py = this.stage.clientHeight / 2) {
-    const zoom = clamp(this.camera.zoom * factor, 0.5, 24);
-    const f = zoom / this.camera.zoom;
-    const [cx, cy] = [this.stage.clientWidth / 2, this.stage.clientHeight / 2];
-    this.camera = { zoom, x: (px - cx) * (1 - f) + this.camera.x * f, y: (py - cy) * (1 - f) + this.camera.y * f };
-    this.wake();
-  }
-
-  resetCamera() {
-    this.camera = { zoom: 1, x: 0, y: 0 };
-    this.wake();
-  }
-
   // ----------------------------------------------------------------------------- what is where
 
   nodeAt(x, y) {
@@ -216,7 +207,7 @@ class GraphView {
     };
     const nearEdges = chosenNode === undefined ? 0 : this.ends.filter((ends) => ends.includes(chosenNode)).length;
     // Or a hub would vanish under its own edges, and small nodes under all of them.
-    const opacity = nearEdges > 40 || edges.length > 300 ? 0.5 : 0.8;
+    const opacity = nearEdges > 40 || edges.length > 300 ? 0.6 : 1;
     const thickest = edges.length > 150 ? 2.2 : 4;
     edges.forEach(([i, j, strength, kind], e) => {
       const [color, dash] = [this.colorOf(kind), STYLES[kind].dash];
@@ -226,7 +217,7 @@ class GraphView {
       context.setLineDash([]);
       if (isChosen || e === this.hoverEdge) line(e, this.text, width + 7, isChosen ? 0.45 : 0.2);
       context.setLineDash(dash);
-      const plain = chosenNode !== undefined && near ? this.text : "#8a8f96";
+      const plain = chosenNode !== undefined && near ? this.text : "#7a8088";
       line(e, color || plain, width, near ? opacity : 0.25);
     });
     context.setLineDash([]);
@@ -246,7 +237,7 @@ class GraphView {
       context.fillStyle = observed[i] !== undefined ? this.text : viridis(values[k]);
       context.fill();
       context.lineWidth = 1;
-      context.strokeStyle = this.dark ? "#e4eaf0" : "#1b2430";
+      context.strokeStyle = this.text;
       context.stroke();
       const ring = (gap, width, color, dash = []) => {
         context.beginPath();
@@ -317,76 +308,35 @@ class GraphView {
     }, "image/png");
   }
 
-  // ----------------------------------------------------------------------------------- gestures
-
-  listen() {
-    const { canvas } = this;
-    const on = (type, listener, options) => canvas.addEventListener(type, listener, { signal: this.abort.signal, ...options });
-    const pointers = new Map();
-    let [moved, spread] = [0, 0];
-    const at = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    on("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      pointers.set(event.pointerId, at(event));
-      [moved, spread] = [pointers.size > 1 ? 99 : 0, 0];
-      canvas.setPointerCapture(event.pointerId);
-    });
-    on("pointermove", (event) => {
-      const [now, last] = [at(event), pointers.get(event.pointerId)];
-      if (!last) return event.pointerType === "touch" ? undefined : this.hover(now);
-      pointers.set(event.pointerId, now);
-      moved += Math.hypot(now[0] - last[0], now[1] - last[1]);
-      if (pointers.size === 1 && moved > 4) {
-        this.camera.x += now[0] - last[0];
-        this.camera.y += now[1] - last[1];
-        this.wake();
-      } else if (pointers.size === 2) {
-        const [a, b] = [...pointers.values()];
-        const distance = Math.hypot(a[0] - b[0], a[1] - b[1]);
-        if (spread > 0 && distance > 0) this.zoomBy(distance / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
-        spread = distance;
-      }
-      return undefined;
-    });
-    const release = (event) => {
-      const known = pointers.delete(event.pointerId);
-      if (known && event.type === "pointerup" && moved <= 4 && this.data) this.choose(at(event));
-    };
-    on("pointerup", release);
-    on("pointercancel", release);
-    on("pointerleave", () => this.hover(null));
-    on("dblclick", (event) => this.zoomBy(event.shiftKey ? 0.5 : 2, ...at(event)));
-    on("wheel", (event) => {
-      // A page that scrolls must go on scrolling: zoom only when asked for, or after a click here.
-      if (!event.ctrlKey && canvas.getRootNode().activeElement !== canvas) return;
-      event.preventDefault();
-      const turned = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
-      this.zoomBy(Math.exp(-clamp(turned, -120, 120) * (event.ctrlKey ? 0.006 : 0.0022)), ...at(event));
-    }, { passive: false });
-    on("keydown", (event) => this.key(event));
-  }
+  // ----------------------------------------------------------------------- pointer and keyboard
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
-    const turn = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (turn) {
-      // By falling degree, from the chosen one on.
-      const { nodes, selected } = this.data;
-      const now = this.byDegree.indexOf(selected ? this.place.get(selected.i) : undefined);
-      const next = now < 0 ? 0 : (now + turn + nodes.length) % nodes.length;
-      this.pick({ node: nodes[this.byDegree[next]] });
-    } else if (event.key === "+" || event.key === "=") this.zoomBy(1.4);
-    else if (event.key === "-") this.zoomBy(1 / 1.4);
-    else if (event.key === "0") this.resetCamera();
-    else if (event.key === "Escape") this.pick({});
-    else return;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step || event.shiftKey) return;
+    this.turn(step);
     event.preventDefault();
   }
 
-  choose([x, y]) {
+  /** By keyboard: on by falling degree, from the chosen node. */
+  turn(step) {
+    const { nodes, selected } = this.data;
+    const now = selected ? this.byDegree.indexOf(this.place.get(selected.i)) : -1;
+    this.pick({ node: nodes[this.byDegree[turned(now, step, nodes.length)]] });
+  }
+
+  /** By keyboard: the next or the last edge, of the chosen node if there is one. */
+  turnEdge(step) {
+    const { edges, selected } = this.data;
+    if (!selected || selected.kind === "node") this.around = selected ? selected.i : null;
+    const own = edges.filter(([i, j]) => this.around === null || i === this.around || j === this.around);
+    if (own.length === 0) return;
+    const now = selected?.kind === "edge" ? own.findIndex(([i, j]) => i === selected.i && j === selected.j) : -1;
+    this.pick({ edge: own[turned(now, step, own.length)].slice(0, 2) });
+  }
+
+  chooseAt(x, y) {
+    if (!this.data) return undefined;
     this.project();
     const k = this.nodeAt(x, y);
     if (k >= 0) return this.pick({ node: this.data.nodes[k] });
@@ -394,8 +344,17 @@ class GraphView {
     return this.pick(e >= 0 ? { edge: this.data.edges[e].slice(0, 2) } : {});
   }
 
-  hover(point) {
+  twiceAt(x, y, shift) {
+    this.zoomBy(shift ? 0.5 : 2, x, y);
+  }
+
+  leave() {
+    if (this.data) this.pick({});
+  }
+
+  pointAt(x, y) {
     if (!this.data || !this.screen) return;
+    const point = Number.isNaN(x) ? null : [x, y];
     const node = point ? this.nodeAt(...point) : -1;
     const edge = point && node < 0 ? this.edgeAt(...point) : -1;
     if (node !== this.hoverNode || edge !== this.hoverEdge) this.wake();
@@ -415,7 +374,7 @@ class GraphView {
 
   destroy() {
     this.gone = true;
-    this.abort.abort();
+    this.release();
     this.watcher.disconnect();
     this.element.remove();
   }

@@ -149,6 +149,33 @@ class Host {
   }
 }
 
+/** The host of a view of a graph, which is sent once: it knows `graphId`, `token`, and what to `ask` for. */
+class GraphicHost extends Host {
+  graph = null;
+
+  /** What else to ask for where the graph is missing. */
+  missing() {
+    return {};
+  }
+
+  tokenOf(message) {
+    return message.run.token;
+  }
+
+  show(message) {
+    this.token = this.tokenOf(message);
+    if (message.graphId !== this.graph) {
+      if (!message.graph) {
+        // The server believes that we have this graph, but this mount point is new.
+        this.sendLater("need", { token: this.token, graph: true, ...this.missing(message) });
+        return;
+      }
+      this.graph = message.graphId;
+    }
+    this.view.show(message);
+  }
+}
+
 /** The host of a mount point: the one that is there, one that lost its place, or else a new one. */
 function hostOf(Kind, root) {
   let host = HOSTS.get(root);

@@ -1,8 +1,7 @@
 // The model under a budget in the page.
 
-class BudgetHost extends Host {
+class BudgetHost extends GraphicHost {
   library = "GraftvizBudget";
-  graph = null;
 
   callbacks() {
     return {
@@ -14,17 +13,8 @@ class BudgetHost extends Host {
     };
   }
 
-  show(message) {
-    this.token = message.run.token;
-    if (message.graphId !== this.graph) {
-      if (!message.graph) {
-        // The server believes that we have this graph, but this mount point is new.
-        this.sendLater("need", { token: this.token, graph: true, from: 0 });
-        return;
-      }
-      this.graph = message.graphId;
-    }
-    this.view.show(message);
+  missing() {
+    return { from: 0 };
   }
 }
 

@@ -1,8 +1,7 @@
 // The growing region in the page.
 
-class RegionHost extends Host {
+class RegionHost extends GraphicHost {
   library = "GraftvizRegion";
-  graph = null;
 
   trigger(name, value) {
     this.send(name, { token: this.token, ...value });
@@ -21,17 +20,12 @@ class RegionHost extends Host {
     };
   }
 
-  show(message) {
-    this.token = message.token;
-    if (message.graphId !== this.graph) {
-      if (!message.graph) {
-        // The server believes that we have this graph, but this mount point is new.
-        this.sendLater("need", { token: this.token, graph: true, parts: message.pending });
-        return;
-      }
-      this.graph = message.graphId;
-    }
-    this.view.show(message);
+  tokenOf(message) {
+    return message.token;
+  }
+
+  missing(message) {
+    return { parts: message.pending };
   }
 }
 

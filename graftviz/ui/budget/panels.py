@@ -12,6 +12,7 @@ from graftviz.ui.budget.material import data_title
 from graftviz.ui.budget.options import SPECS, slider_of
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import asked_by, path_of, told
+from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.plain import plain
 from graftviz.ui.services import stops_with_session
@@ -108,12 +109,12 @@ def _show_points(state: BudgetState, runs: list[Told], path: tuple[TradeOff, ...
         figure = quality_figure(
             everything, options.quality, options.cost, shown.complexity, shown.tau
         )
-        st.plotly_chart(figure, key="budget_quality", alt=words or "No model is measured yet.")
+        show_figure(figure, key="budget_quality", alt=words or "No model is measured yet.")
         st.markdown(plain(words))
     with right:
         words = error_words(everything, shown.complexity)
         figure = partition_figure(everything, shown.complexity, shown.tau)
-        st.plotly_chart(figure, key="budget_partition", alt=words or "No model is measured yet.")
+        show_figure(figure, key="budget_partition", alt=words or "No model is measured yet.")
         st.markdown(plain(words))
 
 

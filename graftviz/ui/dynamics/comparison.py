@@ -11,6 +11,7 @@ from graftviz.dynamics import LEARNERS
 from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import given_words, race_words
+from graftviz.ui.chart import show_figure
 from graftviz.ui.dynamics.jobs import Measured
 from graftviz.ui.dynamics.options import parent_count, seeds_of
 from graftviz.ui.dynamics.state import RACE, Compared, DynamicsState
@@ -70,7 +71,7 @@ def _show(state: DynamicsState, known: Compared) -> None:
             chosen=k,
         )
         words = _best_words(known.curves.by_parents, "parents", "k")
-        st.plotly_chart(figure, key="dynamics_parents", alt=words or "Nothing is measured yet.")
+        show_figure(figure, key="dynamics_parents", alt=words or "Nothing is measured yet.")
         st.caption(plain(words))
     with right:
         levels = [
@@ -84,7 +85,7 @@ def _show(state: DynamicsState, known: Compared) -> None:
             levels=levels,
         )
         words = _best_words(known.curves.by_seeds, "seeds", "|S|")
-        st.plotly_chart(figure, key="dynamics_seeds", alt=words or "Nothing is measured yet.")
+        show_figure(figure, key="dynamics_seeds", alt=words or "Nothing is measured yet.")
         st.caption(plain(words))
 
 

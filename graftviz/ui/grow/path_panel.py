@@ -14,6 +14,7 @@ from graftviz.options import option_specs
 from graftviz.selection import LamPath, PathPoint, lam_path_steps
 from graftviz.ui.automatic import settings_of
 from graftviz.ui.background import Background
+from graftviz.ui.chart import show_figure
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 
@@ -149,7 +150,7 @@ def _show_progress(state: GrowState, plan: PathPlan, work: Background[LamPath]) 
             _set_open(False)
             st.rerun()
     if path is not None and path.points:
-        st.plotly_chart(path_figure(path), key="path_so_far")
+        st.plotly_chart(path_figure(path), key="path_so_far", alt=_words(path))
 
 
 def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
@@ -158,9 +159,10 @@ def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) ->
     path = work.latest
     if path is None or not path.points:
         return
+    words = _words(path)
     buttons = st.container(horizontal=True)
-    event = st.plotly_chart(
-        path_figure(path), key="path_chart", on_select="rerun", selection_mode="points"
+    event = show_figure(
+        path_figure(path), "path_chart", words, on_select="rerun", selection_mode="points"
     )
     clicked = _clicked(path, event)
     with buttons:
@@ -195,6 +197,18 @@ def take(state: GrowState, plan: PathPlan, lam: float) -> None:
         state.choose_option("significance", 0.0)
     state.choose_option("lam", lam)
     _set_open(False)
+
+
+def _words(path: LamPath) -> str:
+    """Return the figure of a path in words."""
+    found = [
+        f"{name} is best at λ = {point.lam:g}, with {point.edges:,} edges"
+        for name, point in (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
+        if point is not None
+    ]
+    largest, least = path.points[0], path.points[-1]
+    edges = f"From λ = {largest.lam:g} to {least.lam:g} edges grow to {least.edges:,}"
+    return "; ".join((edges, *found)) + "."
 
 
 def _clicked(path: LamPath, event: Any) -> PathPoint | None:

@@ -10,6 +10,7 @@ from graftviz.figures import norms_figure
 from graftviz.inspection import ModelDifference
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.narrative.inspection import difference_words
+from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.plain import plain
 
@@ -46,7 +47,7 @@ def show_comparison(state: InspectState, difference: ModelDifference | None, tro
     with listed:
         _show_table(state, difference, first.model.names)
     with drawn:
-        st.plotly_chart(
+        show_figure(
             norms_figure(difference, first.model.names, "the first", "the second"),
             key="inspect_norms",
             alt=f"Weight norms in both models, a point per edge. {words}",

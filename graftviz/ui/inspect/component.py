@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 
 from graftviz.inspection import GraphPicture
+from graftviz.player.assets import canvas_javascript
 from graftviz.ui.mounted import mounting
 
 _ASSETS = Path(__file__).parent.parent / "assets"
@@ -108,7 +109,7 @@ def _component() -> Any:
     return st.components.v2.component(
         "graftviz_inspect_graph",
         css=(_ASSETS / "inspect_graph.css").read_text(encoding="utf-8"),
-        js=mounting("inspect_graph.js"),
+        js=mounting("inspect_graph.js", canvas_javascript()),
     )
 
 

@@ -12,6 +12,7 @@ from graftviz.inspection import mutual_informations
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import edge_words, marginal_words, node_words, region_words
 from graftviz.narrative.phrases import pair, short
+from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.plain import plain
 
@@ -42,7 +43,7 @@ def _show_overview(state: InspectState, model: PairwiseMRF) -> None:
         return
     busiest = np.argsort(-model.degrees(), kind="stable")[:5].tolist()
     words = f"How many nodes have which degree; {short(model.names[busiest[0]])} has the largest."
-    st.plotly_chart(degree_figure(model), key="inspect_degrees", alt=words)
+    show_figure(degree_figure(model), key="inspect_degrees", alt=words)
     st.caption("Click a node or an edge, or begin with one of the busiest:")
     with st.container(horizontal=True, gap="small"):
         for i in busiest:
@@ -58,13 +59,13 @@ def _show_node(
     marginals = [None if beliefs is None else beliefs.node[i] for beliefs in (before, after)]
     shown = marginals[1] if marginals[1] is not None else marginals[0]
     words = "Its weights." if shown is None else f"{marginal_words(model, i, shown)}."
-    st.plotly_chart(node_figure(model, i, *marginals), key="inspect_node", alt=words)
+    show_figure(node_figure(model, i, *marginals), key="inspect_node", alt=words)
     if i not in state.evidence:
         _show_region(state)
     _show_partners(state, model, i, before)
     if model.degrees()[i]:
         with st.expander("Its place among all degrees"):
-            st.plotly_chart(
+            show_figure(
                 degree_figure(model, i), key="inspect_node_degree", alt=node_words(model, i)
             )
 
@@ -183,7 +184,7 @@ def _show_edge(state: InspectState, model: PairwiseMRF, e: int, beliefs: Beliefs
     information = None if joint is None else float(mutual_informations([joint])[0])
     words = edge_words(model, e, information)
     st.caption(plain(f"{words}."))
-    st.plotly_chart(edge_figure(model, e, joint), key="inspect_edge", alt=words)
+    show_figure(edge_figure(model, e, joint), key="inspect_edge", alt=words)
     with st.container(horizontal=True, gap="small"):
         for end in (i, j):
             _node_button(state, model, end, "inspect.end")

@@ -20,6 +20,7 @@ from graftviz.inspection import (
 )
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural, short
+from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.plain import plain
 
@@ -188,9 +189,7 @@ def show_changed(state: InspectState, before: Beliefs, after: Beliefs) -> None:
         f"p({short(model.labels[i][k])}) went from {starts[0]:.2f} to {ends[0]:.2f}."
     )
     st.markdown(plain(words))
-    st.plotly_chart(
-        change_figure(model, shown, starts, ends, states), key="inspect_changed", alt=words
-    )
+    show_figure(change_figure(model, shown, starts, ends, states), key="inspect_changed", alt=words)
 
 
 def _bars(title: str) -> Any:

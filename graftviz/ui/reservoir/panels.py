@@ -11,6 +11,7 @@ from graftviz.narrative.reservoir import activation_words, run_words, simulation
 from graftviz.options import option_specs
 from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
+from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.plain import plain
@@ -52,7 +53,7 @@ def show_simulation(options: ReservoirOptions) -> None:
         return
     figure = rank_figure(found, size=options.reservoir, logarithmic=options.logarithmic)
     words = simulation_words(found, options.reservoir)
-    st.plotly_chart(figure, key="reservoir_ranks", alt=words)
+    show_figure(figure, key="reservoir_ranks", alt=words)
     st.markdown(plain(words))
 
 
@@ -67,7 +68,7 @@ def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
     words = run_words(first_hit, steps)
     if steps and first_hit:
         figure = run_rank_figure(first_hit, steps, options.data)
-        st.plotly_chart(figure, key="reservoir_run", alt=words)
+        show_figure(figure, key="reservoir_run", alt=words)
     st.markdown(plain(words))
     return steps
 
@@ -97,4 +98,4 @@ def show_activation(state: PageOptions[ReservoirOptions], steps: tuple[RankedSte
         st.markdown(plain(words))
     with right:
         names = load_dataset(options.data).table.names
-        st.plotly_chart(activation_figure(view, picked, names), key="reservoir_scores", alt=words)
+        show_figure(activation_figure(view, picked, names), key="reservoir_scores", alt=words)

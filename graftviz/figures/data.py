@@ -1,0 +1,56 @@
+"""What a figure shows, as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+_MISSING = ""
+
+
+def figure_csv(figure: go.Figure) -> str:
+    """Return the points of a figure: a row for each, with the name of its curve, x, y and z.
+
+    Parameters
+    ----------
+    figure : go.Figure
+        Of curves, bars, histograms or heat maps; anything else in it has no rows.
+
+    Returns
+    -------
+    str
+        CSV with the columns ``curve``, ``x``, ``y`` and ``z``; z only of heat maps.
+    """
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("curve", "x", "y", "z"))
+    for place, trace in enumerate(figure.data, start=1):
+        name = trace.name or f"{trace.type} {place}"
+        rows.writerows((name, *row) for row in _points(trace))
+    return text.getvalue()
+
+
+def _points(trace: Any) -> Iterator[tuple[Any, Any, Any]]:
+    x, y, z = (_values(getattr(trace, axis, None)) for axis in ("x", "y", "z"))
+    if z is not None:
+        for r, line in enumerate(z):
+            for c, value in enumerate(line):
+                yield _at(x, c), _at(y, r), value
+        return
+    for k in range(max(0 if x is None else len(x), 0 if y is None else len(y))):
+        yield _at(x, k), _at(y, k), _MISSING
+
+
+def _values(given: Any) -> list[Any] | None:
+    return None if given is None else np.asarray(given).tolist()
+
+
+def _at(values: list[Any] | None, k: int) -> Any:
+    if values is None:
+        return k
+    return _MISSING if k >= len(values) or values[k] is None else values[k]

@@ -1,0 +1,62 @@
+"""A Plotly figure in the page, and its files: HTML, CSV, and SVG from the figure's own toolbar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from graftviz.figures import figure_csv, figure_html
+
+
+def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
+    """Show a figure with a menu that saves it.
+
+    Parameters
+    ----------
+    figure : go.Figure
+    key : str
+        Of the chart in the session; its files are named after it.
+    alt : str
+        The figure in words.
+    **options
+        For ``st.plotly_chart``.
+
+    Returns
+    -------
+    object
+        What ``st.plotly_chart`` returns: the selection, where `options` ask for one.
+    """
+    name = key.replace("_", "-")
+    event = st.plotly_chart(
+        figure,
+        key=key,
+        alt=alt,
+        config={
+            "displaylogo": False,
+            "modeBarButtons": [["toImage", "resetScale2d"]],
+            "toImageButtonOptions": {"format": "svg", "filename": name},
+        },
+        **options,
+    )
+    with st.popover("Save figure", key=f"{key}.save", type="tertiary", width="content"):
+        _button("Page (HTML, opens offline)", f"{name}.html", "text/html", key, figure_html, figure)
+        _button("Data (CSV)", f"{name}.csv", "text/csv", key, figure_csv, figure)
+        st.caption("The camera in the figure's toolbar saves it as SVG.")
+    return event
+
+
+def _button(
+    label: str, name: str, mime: str, key: str, write: Callable[[go.Figure], str], figure: go.Figure
+) -> None:
+    st.download_button(
+        label,
+        lambda: write(figure).encode("utf-8", "replace"),
+        name,
+        mime,
+        key=f"{key}.{mime}",
+        width="stretch",
+        on_click="ignore",
+    )

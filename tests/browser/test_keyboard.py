@@ -1,0 +1,112 @@
+"""The player without a pointer: pictures take keys, say what they show, and let go of the focus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+GRAPH = ".gv-stage canvas"
+SAID = ".gv-live"
+
+
+def test_variables_and_edges_are_gone_through(finished: Any) -> None:
+    page = finished
+    page.evaluate("player.seek(Infinity)")
+    page.focus(GRAPH)
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("player.selection") == {"kind": "node", "i": 0}
+    page.keyboard.press("p")
+    last = page.evaluate("player.log.n - 1")
+    assert page.evaluate("player.selection.i") == last
+    assert page.inner_text(SAID).startswith(page.evaluate(f"player.log.name({last})"))
+    page.keyboard.press("ArrowDown")
+    degree = page.evaluate("player.log.nodeFacts(0, player.shown).degree")
+    seen = []
+    for _ in range(degree):
+        page.keyboard.press("e")
+        pair = page.evaluate("player.selection")
+        assert 0 in (pair["i"], pair["j"])
+        seen.append((pair["i"], pair["j"]))
+    assert len(set(seen)) == degree > 0
+    page.keyboard.press("e")
+    assert page.evaluate("[player.selection.i, player.selection.j]") == list(seen[0])
+    page.keyboard.press("Escape")
+    assert page.evaluate("player.selection") is None
+
+
+def test_the_picture_is_moved_and_steps_are_left_alone(finished: Any) -> None:
+    page = finished
+    page.focus(GRAPH)
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.evaluate("[player.graph.camera.x < 0, player.shown]") == [True, 0]
+    page.keyboard.press("+")
+    assert page.evaluate("player.graph.camera.zoom") > 1
+    page.keyboard.press("0")
+    assert page.evaluate("player.graph.camera") == {"zoom": 1, "x": 0, "y": 0}
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("player.shown") == 1
+
+
+def test_candidates_of_the_reservoir_are_named(finished: Any, until: Any) -> None:
+    page = finished
+    page.evaluate("player.seek(3)")
+    until(page, "player.raf === 0")
+    page.focus(".gv-reservoir canvas")
+    page.keyboard.press("n")
+    i, j = page.evaluate("player.log.record(3).reservoir.edges[0]")
+    for node in (i, j):
+        assert page.evaluate(f"player.log.name({node})") in page.inner_text(SAID)
+    assert "place 1" in page.inner_text(SAID)
+
+
+def test_focus_goes_through_everything_and_out_again(finished: Any) -> None:
+    page = finished
+    page.focus("#elsewhere")
+    visited = []
+    ring = (
+        "(() => { const node = document.activeElement; const style = getComputedStyle(node);"
+        " return [node.getAttribute('aria-label') ?? node.textContent,"
+        " node === document.body, parseFloat(style.outlineWidth), style.outlineStyle]; })()"
+    )
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        name, is_out, width, style = page.evaluate(ring)
+        if is_out:
+            break
+        assert style == "auto" or (style == "solid" and width >= 2), name
+        visited.append(name)
+    assert is_out
+    for name in ("Zoom in", "Play", "Step", "Speed in steps per second", "Keys"):
+        assert name in visited
+    assert sum(name.startswith("Graph after step") for name in visited) == 1
+
+
+def test_the_table_of_keys_opens_closes_and_keeps_the_keys(finished: Any) -> None:
+    page = finished
+    page.focus(GRAPH)
+    page.keyboard.press("?")
+    table = page.get_by_role("dialog", name="Keys")
+    assert "the next variable" in table.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("player.shown") == 0
+    page.keyboard.press("Escape")
+    assert not table.is_visible()
+    assert page.evaluate("document.activeElement === player.graph.canvas")
+
+
+def test_a_picture_is_saved(finished: Any, until: Any) -> None:
+    page = finished
+    page.evaluate("player.seek(4)")
+    until(page, "player.raf === 0")
+    with page.expect_download() as download:
+        page.locator(".gv-curves .gv-save").press("Enter")
+    file = download.value
+    assert file.suggested_filename == "curves-step-4.png"
+    data = file.path().read_bytes()
+    assert data.startswith(b"\x89PNG")
+    width = int.from_bytes(data[16:20], "big")
+    assert width >= 3 * page.evaluate("player.curves.body.clientWidth")
+    until(page, "player.curves.charts[0].surface.ratio === devicePixelRatio")

@@ -1,0 +1,259 @@
+"""Colours: text and marks stand out from the paper, and kinds of marks from each other.
+
+Contrast is WCAG 2.2's ratio of relative luminances (4.5 for text, 3 for marks); kinds of colour
+vision are simulated with the matrices of Machado, Oliveira and Fernandes (2009) at full severity.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graftviz.figures.style as figure_style
+import graftviz.player.assets as assets_module
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = Path(assets_module.__file__).parent / "assets"
+CORE = (ASSETS / "core.js").read_text(encoding="utf-8")
+RACERS = (ASSETS / "race_looks.js").read_text(encoding="utf-8")
+PRUNE = (ASSETS / "prune_graph.js").read_text(encoding="utf-8")
+EDGES = (ASSETS / "edges.js").read_text(encoding="utf-8")
+REPLAY = (ASSETS / "replay.css").read_text(encoding="utf-8")
+INSPECT = (ROOT / "graftviz/ui/assets/inspect_graph.js").read_text(encoding="utf-8")
+CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))["theme"]
+THEMES = ("light", "dark")
+TEXT, MARK = 4.5, 3.0
+MUTED, FAINT, OUTLINE = 0.7, 0.5, 0.62  # shares of the text's colour in core.js
+CAPTION = 0.6  # the share of the text's colour in Streamlit's captions
+TINT = 0.13  # and of the primary colour under what is chosen
+APART = 0.08  # least distance, in OKLab, of colours that alone tell two things apart
+RGB = np.ndarray
+
+VISION = {
+    "usual": np.eye(3),
+    "protanopia": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopia": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+    "tritanopia": np.array(
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ]
+    ),
+}
+_TO_LMS = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_TO_LAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def rgb(text: str) -> RGB:
+    digits = text.lstrip("#")
+    return np.array([int(digits[k : k + 2], 16) for k in (0, 2, 4)], dtype=float)
+
+
+def linear(colour: RGB) -> RGB:
+    share = colour / 255
+    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: RGB, other: RGB) -> float:
+    light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear(c))) for c in (one, other))
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+def over(paper: RGB, ink: RGB, share: float) -> RGB:
+    return paper + (ink - paper) * share
+
+
+def distance(one: RGB, other: RGB, vision: str) -> float:
+    """Return how far two colours are apart in OKLab for a kind of colour vision."""
+    places = []
+    for colour in (one, other):
+        seen = np.clip(VISION[vision] @ linear(colour), 0, 1)
+        places.append(_TO_LAB @ np.cbrt(_TO_LMS @ seen))
+    return float(np.linalg.norm(places[0] - places[1]))
+
+
+def marks(theme: str) -> dict[str, RGB]:
+    """Return the colours of marks from the player's script."""
+    block = re.search(rf"const ON_{theme.upper()} = {{(.*?)}};", CORE, re.DOTALL)
+    assert block
+    found = re.findall(r"(\w+): \[(\d+), (\d+), (\d+)\]", block[1])
+    return {name: np.array([float(v) for v in values]) for name, *values in found}
+
+
+def racers(theme: str) -> list[RGB]:
+    found = re.search(rf"const RACER_ON_{theme.upper()} = (\[\[.*?\]\]);", RACERS)
+    assert found
+    return [np.array(colour, dtype=float) for colour in json.loads(found[1])]
+
+
+def exchange_colours(theme: str) -> dict[str, RGB]:
+    found = re.findall(r"{ leaving: (\[.*?\]), arriving: (\[.*?\]) }", PRUNE)
+    assert len(found) == 2
+    dark, light = found
+    pair = dark if theme == "dark" else light
+    return {
+        name: np.array(json.loads(text), dtype=float)
+        for name, text in zip(("leaving", "arriving"), pair, strict=True)
+    }
+
+
+def replay_theme(theme: str) -> dict[str, RGB]:
+    light, dark = REPLAY.split(':root[data-theme="dark"]')
+    found = re.findall(r"--st-([a-z-]+)-color: (#\w{6})", dark if theme == "dark" else light)
+    return {name: rgb(colour) for name, colour in found}
+
+
+def app_theme(theme: str) -> dict[str, RGB]:
+    return {
+        "text": rgb(CONFIG[theme]["textColor"]),
+        "background": rgb(CONFIG[theme]["backgroundColor"]),
+        "secondary-background": rgb(CONFIG[theme]["secondaryBackgroundColor"]),
+        "primary": rgb(CONFIG[theme]["primaryColor"]),
+    }
+
+
+PAPERS = [
+    (app_theme, "light"),
+    (app_theme, "dark"),
+    (replay_theme, "light"),
+    (replay_theme, "dark"),
+]
+
+
+@pytest.mark.parametrize(("tokens", "theme"), PAPERS)
+def test_text_stands_out_from_every_ground(tokens: object, theme: str) -> None:
+    colours = tokens(theme)  # type: ignore[operator]
+    for ground in ("background", "secondary-background"):
+        paper = colours[ground]
+        assert contrast(colours["text"], paper) >= TEXT
+        assert contrast(over(paper, colours["text"], MUTED), paper) >= TEXT
+    assert contrast(colours["primary"], colours["background"]) >= TEXT
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_captions_and_chosen_options_stand_out(theme: str) -> None:
+    section = CONFIG[theme]
+    text, primary = rgb(section["textColor"]), rgb(section["primaryColor"])
+    for paper in (section["backgroundColor"], section["sidebar"]["backgroundColor"]):
+        ground = rgb(paper)
+        assert contrast(over(ground, text, CAPTION), ground) >= TEXT
+        assert contrast(primary, over(ground, primary, TINT)) >= TEXT
+        assert contrast(rgb(section["linkColor"]), ground) >= TEXT
+
+
+@pytest.mark.parametrize(("tokens", "theme"), PAPERS)
+def test_marks_and_the_ring_of_the_focus_stand_out(tokens: object, theme: str) -> None:
+    colours = tokens(theme)  # type: ignore[operator]
+    paper = colours["background"]
+    known = marks(theme)
+    # What is new is filled with `step`, which on white is pale, within a rim that is not.
+    outlined = {"step"} if theme == "light" else set()
+    for name, colour in (known | exchange_colours(theme)).items():
+        if name not in outlined:
+            assert contrast(colour, paper) >= MARK, name
+    for k, colour in enumerate(racers(theme)):
+        assert contrast(colour, paper) >= MARK, k
+    assert contrast(colours["primary"], paper) >= MARK
+    for share in (FAINT, OUTLINE):
+        assert contrast(over(paper, colours["text"], share), paper) >= MARK
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_edges_stand_out_as_they_are_drawn(theme: str) -> None:
+    paper, text = app_theme(theme)["background"], app_theme(theme)["text"]
+    found = re.search(r"const alpha = \(key & 1 \? ([\d.]+) :", EDGES)
+    missing = re.search(r"css\(palette\.muted, \(haze \? [\d.]+ : ([\d.]+)\)", EDGES)
+    gone = re.search(r"const GONE = ([\d.]+);", EDGES)
+    assert found
+    assert missing
+    assert gone
+    for kind in ("right", "wrong", "plain"):
+        assert contrast(over(paper, marks(theme)[kind], float(found[1])), paper) >= MARK, kind
+    for share in (missing[1], gone[1]):
+        assert contrast(over(paper, over(paper, text, MUTED), float(share)), paper) >= MARK
+
+
+def test_shares_are_those_of_the_script() -> None:
+    for name, share in (("muted", MUTED), ("faint", FAINT), ("outline", OUTLINE)):
+        assert f"{name}: mix(background, text, {share})" in CORE
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_figures_and_the_graph_of_inspect_stand_out(theme: str) -> None:
+    paper = app_theme(theme)["background"]
+    for name in ("ORANGE", "GREEN", "BLUE", "VERMILION", "GREY"):
+        assert contrast(rgb(getattr(figure_style, name)), paper) >= MARK, name
+    for colour in CONFIG["chartCategoricalColors"]:
+        assert contrast(rgb(colour), paper) >= MARK, colour
+    key = "darkColor" if theme == "dark" else "color"
+    for style in re.findall(r"{ (color: .*?) }", INSPECT):
+        colours = dict(re.findall(r'(\w+): "(#\w{6})"', style))
+        assert contrast(rgb(colours.get(key, colours["color"])), paper) >= MARK
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_colour_alone_tells_apart_can_be_told_apart(theme: str, vision: str) -> None:
+    """Signs of numbers, and what is new or chosen against what is not; all else differs in form.
+
+    By form: false edges are dashed and missing ones dotted, racers have dashes and marks of their
+    own, precision is dashed, leaving edges are dashed and crossed, arriving ones wide, seeds and
+    nodes without a seed are squares and diamonds.
+    """
+    known = marks(theme)
+    for one, other in (
+        ("attract", "repel"),
+        ("step", "right"),
+        ("step", "wrong"),
+        ("step", "plain"),
+        ("step", "region"),
+    ):
+        assert distance(known[one], known[other], vision) >= APART, (one, other)
+    primary = app_theme(theme)["primary"]
+    assert distance(primary, known["step"], vision) >= APART
+
+
+def test_what_may_share_a_colour_differs_in_form() -> None:
+    dashes = re.search(r"const RACER_DASHES = (\[.*?\]);\n", RACERS)
+    shapes = re.search(r"const RACER_MARKS = \[(.*?)\];", RACERS, re.DOTALL)
+    assert dashes
+    assert shapes
+    for forms in (json.loads(dashes[1]), re.findall(r'"(.*?)"', shapes[1])):
+        assert len(forms) == len(racers("light")) == len(racers("dark"))
+        assert all(one != other for one, other in combinations(forms, 2))
+    assert "context.setLineDash(dotted ?? (kind === 1 ? [dash, gap] : []))" in EDGES
+    leaving = re.search(r"  leave\(context, edge.*?\n  }", PRUNE, re.DOTALL)
+    assert leaving
+    assert "[7, 5]" in leaving[0]
+    assert "slope" in leaving[0]
