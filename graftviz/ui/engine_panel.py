@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.boundary import bounded
 from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
 
 LONG_SECONDS = 20.0  # from the cache everything is there sooner
@@ -25,6 +26,7 @@ def show_engine(engine: WarmUp) -> None:
 
 
 @st.fragment(run_every=3.0)
+@bounded
 def _show_rest(engine: WarmUp) -> None:
     if engine.finished.is_set():
         st.rerun()
@@ -35,6 +37,7 @@ def _show_rest(engine: WarmUp) -> None:
 
 
 @st.fragment(run_every=0.5)
+@bounded
 def _show_compiling(engine: WarmUp) -> None:
     if engine.ready.is_set():
         st.rerun()
