@@ -369,7 +369,7 @@ def test_files_without_a_model_are_refused_in_one_sentence(files, sentence):
 
 
 def test_an_archive_that_unpacks_beyond_all_bounds_is_refused(monkeypatch):
-    monkeypatch.setattr("graftviz.formats.brought.MAX_BYTES", 1_000_000)
+    monkeypatch.setattr("graftviz.formats.brought.MOST_UNPACKED", 1_000_000)
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("m.uai", b"0" * 2_000_000)
