@@ -4,6 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from graftviz.ui.boundary import page_boundary
+
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
 st.set_page_config(
@@ -23,4 +25,6 @@ pages = [
     st.Page("pages/dynamics.py", title="Dynamics", url_path="dynamics"),
     st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
 ]
-st.navigation(pages, position="top").run()
+page = st.navigation(pages, position="top")
+with page_boundary():
+    page.run()

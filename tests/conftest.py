@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -73,3 +74,32 @@ def browser() -> Iterator[Any]:
         )
         yield chromium
         chromium.close()
+
+
+class _References(logging.Handler):
+    """Keeps what the app's boundary logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture
+def references() -> list[logging.LogRecord]:
+    """What the app logged with a reference in this test; a test that expects it clears it."""
+    return []
+
+
+@pytest.fixture(autouse=True)
+def _no_unexpected_errors(references: list[logging.LogRecord]) -> Iterator[None]:
+    """Fail a test in which a page met an unexpected error: the page itself stays calm."""
+    handler = _References()
+    handler.records = references
+    boundary = logging.getLogger("graftviz.ui.boundary")
+    boundary.addHandler(handler)
+    yield
+    boundary.removeHandler(handler)
+    assert not references, [logging.Formatter().format(record) for record in references]

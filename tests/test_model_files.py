@@ -27,6 +27,7 @@ from graftviz.formats.graphml_reading import parse_graphml
 from graftviz.formats.model_tables import marginals_csv, model_edges_csv
 from graftviz.formats.models import read_model, read_model_file
 from graftviz.formats.node_link import node_link_json, parse_node_link
+from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.svg import graph_svg, viridis
 from graftviz.formats.uai import write_uai
 from graftviz.inference import infer
@@ -369,7 +370,7 @@ def test_files_without_a_model_are_refused_in_one_sentence(files, sentence):
 
 
 def test_an_archive_that_unpacks_beyond_all_bounds_is_refused(monkeypatch):
-    monkeypatch.setattr("graftviz.formats.brought.MAX_BYTES", 1_000_000)
+    monkeypatch.setattr("graftviz.formats.brought.MOST_UNPACKED", 1_000_000)
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("m.uai", b"0" * 2_000_000)
@@ -408,7 +409,8 @@ def test_edges_and_marginals_read_back_as_they_are(model):
     flat = np.concatenate(beliefs.node).tolist()
     assert [float(row["probability"]) for row in rows] == flat
     assert [float(row["probability_given_evidence"]) for row in rows] == flat
-    assert [row["state"] for row in rows] == [label for states in model.labels for label in states]
+    labels = [label for states in model.labels for label in states]
+    assert [row["state"] for row in rows] == [shown_cell(label) for label in labels]
     assert "mutual" not in model_edges_csv(model)
     assert "given" not in marginals_csv(model, beliefs)
 

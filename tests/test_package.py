@@ -96,3 +96,69 @@ def test_a_directory_others_could_write_to_is_not_trusted(tmp_path):
     shared.rmdir()
     shared.symlink_to(tmp_path)
     assert private_cache(tmp_path) not in (shared, other)
+
+
+KERNELS = """
+import sys
+sys.path.insert(0, {folder!r})
+{before}
+import graftviz
+import small_kernels
+print(small_kernels.outer(3))
+"""
+SMALL = """from numba import njit
+
+@njit(cache=True)
+def inner(x):
+    return x + 1
+
+@njit(cache=True)
+def outer(x):
+    return 2 * inner(x)
+"""
+
+
+def kernels_run(folder: Path, before: str = "", **environment: str) -> str:
+    """Call a kernel of a module in `folder` in a fresh process; return what was logged."""
+    (folder / "small_kernels.py").write_text(SMALL)
+    code = KERNELS.format(folder=str(folder), before=before)
+    done = run_python(code, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR="", **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "8"
+    return done.stderr
+
+
+def test_kernels_run_where_the_disk_is_full(tmp_path):
+    # No file may grow: what a full disk does, and any user may ask for it.
+    limit = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+sys.dont_write_bytecode = True
+"""
+    pytest.importorskip("resource")
+    told = kernels_run(tmp_path, limit)
+    assert told.count("could not be kept") == 1, "two kernels, one line"
+    assert "Traceback" not in told
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+def test_kernels_run_where_nothing_can_be_written(tmp_path):
+    nowhere = """
+import tempfile
+def refuse(*args, **kwargs):
+    raise OSError(30, "Read-only file system")
+tempfile.TemporaryFile = tempfile.mkdtemp = refuse
+"""
+    told = kernels_run(tmp_path, nowhere, HOME="/nonexistent/home", TMPDIR="/nonexistent/tmp")
+    assert "cannot be kept on this machine" in told
+
+
+def test_damaged_kernels_are_compiled_again_and_replaced(tmp_path):
+    assert kernels_run(tmp_path) == ""
+    kept = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]
+    assert len(kept) == 4
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:40])
+    assert "could not be read" in kernels_run(tmp_path)
+    assert all(path.stat().st_size > 40 for path in kept), "what was damaged has been replaced"

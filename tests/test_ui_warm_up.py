@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import suppress
 
+import numba
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from graftviz.datasets import DataSet
 from graftviz.errors import InputError
@@ -15,6 +18,7 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable
+from graftviz.ui import engine_panel
 from graftviz.ui.material import PAGE_PRESET, prepare
 from graftviz.ui.recording import Plan, new_recorder
 from graftviz.ui.warm_up import WarmUp, engine_kernels, first_jobs, later_jobs
@@ -129,3 +133,37 @@ def test_a_failing_job_is_logged_and_neither_locks_the_page_nor_stops_the_others
     assert engine.ready.is_set()
     assert done == [1]
     assert "ArithmeticError" in caplog.text
+
+
+def page_of_engine(engine):
+    """What a page does with its engine; Streamlit runs the source by itself."""
+    import streamlit as st  # noqa: PLC0415
+
+    from graftviz.ui.engine_panel import engine_is_ready  # noqa: PLC0415
+
+    if engine_is_ready(engine):
+        st.text("the page")
+
+
+def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
+    def broken() -> None:
+        raise numba.TypingError("cannot determine the type of 'x' in /home/somebody/kernel.py")
+
+    engine = WarmUp([broken])
+    assert engine.finished.wait(5)
+    page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()
+    assert [text.value for text in page.text] == ["the page"]
+    assert re.search(r"under reference [0-9a-f]{6}", page.warning[0].value)
+    assert "somebody" not in page.warning[0].value
+
+
+def test_nobody_has_to_wait_for_a_compiler_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_panel, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine_panel, "QUIET_SECONDS", 0.0)
+    gate = threading.Event()
+    engine = WarmUp([gate.wait])
+    page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()
+    assert not page.text
+    page.button(key="engine.open").click().run()
+    assert [text.value for text in page.text] == ["the page"]
+    gate.set()

@@ -20,6 +20,8 @@ from graftviz.table.raw import RawColumn, RawTable, check_names, from_frame
 MAX_BYTES = 500_000_000
 LONGEST_GAP = 3
 _LONG = {"time", "series", "value"}
+_MOST_CELLS = 50_000_000  # of the grid of times and series
+_SMALL = 1_000_000  # cells that may be laid out to say exactly what is missing
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 Layout = Literal["auto", "wide", "long"]
@@ -125,7 +127,7 @@ def _wide(raw: RawTable, time: str | None, longest_gap: int) -> TimeSeries:
         return TimeSeries(values, names, title=raw.title, notes=raw.notes)
     texts = _texts(raw, at)
     places = positions(read_times(texts, raw.title, raw.place), texts, raw.title, raw.place)
-    grid = _on_grid(values, places, texts, longest_gap)
+    grid = _on_grid(raw.title, values, places, texts, longest_gap)
     return TimeSeries(grid.values, names, grid.times, raw.title, raw.notes)
 
 
@@ -153,6 +155,7 @@ def _long(raw: RawTable, time: str | None, longest_gap: int) -> TimeSeries:
         raw.title,
         lambda k: raw.place(first[sorted_texts[k]]),
     )
+    _check_grid(raw, len(order), len(names), longest_gap)
     row_of = dict(zip(sorted_texts, range(len(order)), strict=True))
     column_of = {name: i for i, name in enumerate(names)}
     values = np.full((len(order), len(names)), np.nan)
@@ -165,8 +168,31 @@ def _long(raw: RawTable, time: str | None, longest_gap: int) -> TimeSeries:
             )
         seen[cell] = True
         values[cell] = numbers[row]
-    grid = _on_grid(values, places, sorted_texts, longest_gap)
+    grid = _on_grid(raw.title, values, places, sorted_texts, longest_gap)
     return TimeSeries(grid.values, names, grid.times, raw.title, raw.notes)
+
+
+def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int) -> None:
+    """Refuse a long table whose grid is nearly empty before it takes memory.
+
+    A series of which at most `longest_gap` values in a row are missing has a value at every
+    (`longest_gap` + 1)-th time at least.
+    """
+    cells = times * series
+    if cells > _SMALL and cells > (longest_gap + 1) * raw.n_rows:
+        raise InputError(
+            f"{raw.title}: {raw.n_rows:,} values are few for {times:,} times of {series:,} series; "
+            "leave series or times with gaps out."
+        )
+    _check_cells(raw.title, cells)
+
+
+def _check_cells(title: str, cells: int) -> None:
+    if cells > _MOST_CELLS:
+        raise InputError(
+            f"{title}: laid out in equal time steps there are {cells:,} values, more than "
+            f"{_MOST_CELLS:,}; take a part of it."
+        )
 
 
 def _time_column(raw: RawTable, time: str | None) -> int | None:
@@ -230,13 +256,16 @@ def _number(value: object) -> float:
         return float("nan")
 
 
-def _on_grid(values: np.ndarray, places: np.ndarray, texts: list[str], longest_gap: int) -> _Grid:
+def _on_grid(
+    title: str, values: np.ndarray, places: np.ndarray, texts: list[str], longest_gap: int
+) -> _Grid:
     """Put rows at their places; time steps that are absent become rows without values."""
     if int(places[-1]) + 1 == len(places):
         return _Grid(values, tuple(texts))
     # A gap that is too long to be filled in is refused, and need not be kept at its full length.
     steps = np.minimum(np.diff(places), longest_gap + 2)
     rows = np.concatenate([[0], np.cumsum(steps)])
+    _check_cells(title, (int(rows[-1]) + 1) * values.shape[1])
     spread = np.full((int(rows[-1]) + 1, values.shape[1]), np.nan)
     spread[rows] = values
     times = [""] * len(spread)

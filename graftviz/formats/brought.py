@@ -8,14 +8,20 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from graftviz.errors import InputError
-from graftviz.formats.files import MAX_BYTES
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import NAMES_SUFFIX, read_model_file
 
 _WANTED = (".uai", ".graphml", ".xml", ".json")
 _MOST_FILES = 10_000
+# Text of models packs to a tenth, or a fiftieth; what packs better than that is no model, and only
+# little of it is looked at.
+MOST_UNPACKED = 100_000_000
+_HARMLESS = 20_000_000
+_BEST_PACKING = 100
+_PIECE = 1_000_000
 
 
 def read_brought(files: Mapping[str, bytes]) -> ModelFile:
@@ -78,6 +84,23 @@ def _matched_names(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {wanted if name == names[0] else name: data for name, data in files.items()}
 
 
+def _may_hold_a_model(entry: zipfile.ZipInfo) -> bool:
+    name = _base(entry.filename)
+    return not entry.is_dir() and not name.startswith(".") and name.lower().endswith(_WANTED)
+
+
+def _unpacked(file: IO[bytes], room: int) -> bytes:
+    """Return the content of a file, or a little more than `room` of it.
+
+    Piece by piece, because what an archive says about sizes may be wrong, and as much as is asked
+    for is unpacked before anybody compares.
+    """
+    data = bytearray()
+    while len(data) <= room and (piece := file.read(_PIECE)):
+        data += piece
+    return bytes(data)
+
+
 def _archive(title: str, content: bytes) -> dict[str, bytes]:
     """Return the files of an archive that may belong to a model."""
     found: dict[str, bytes] = {}
@@ -86,17 +109,21 @@ def _archive(title: str, content: bytes) -> dict[str, bytes]:
             entries = archive.infolist()
             if len(entries) > _MOST_FILES:
                 raise InputError(f"{title} holds {len(entries):,} files; that is no result folder.")
-            room = MAX_BYTES
-            for entry in entries:
-                name = _base(entry.filename)
-                if entry.is_dir() or name.startswith(".") or not name.lower().endswith(_WANTED):
-                    continue
+            room = min(MOST_UNPACKED, max(_HARMLESS, _BEST_PACKING * len(content)))
+            wanted = [entry for entry in entries if _may_hold_a_model(entry)]
+            too_much = InputError(
+                f"{title} unpacks to more than {room // 1_000_000} MB; bring the file of the "
+                "model alone."
+            )
+            if sum(entry.file_size for entry in wanted) > room:
+                raise too_much
+            for entry in wanted:
                 with archive.open(entry) as file:
-                    data = file.read(room + 1)
+                    data = _unpacked(file, room)
                 room -= len(data)
                 if room < 0:
-                    raise InputError(f"{title} unpacks to more than {MAX_BYTES // 1_000_000} MB.")
-                _put(found, name, data)
+                    raise too_much
+                _put(found, _base(entry.filename), data)
     except InputError:  # which is a ValueError too
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError):

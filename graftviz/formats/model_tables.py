@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.formats.spreadsheet import shown_cell
 from graftviz.inference import Beliefs
 from graftviz.inspection import mutual_informations
 from graftviz.model import PairwiseMRF
@@ -34,7 +35,7 @@ def model_edges_csv(model: PairwiseMRF, beliefs: Beliefs | None = None) -> str:
 
 
 def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = None) -> str:
-    """Return one line per state of every variable, with its probability.
+    """Return one line per state of every variable, with its probability, for spreadsheets.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = N
     """
     flat = [np.concatenate(beliefs.node) for beliefs in (before, after) if beliefs is not None]
     states = (
-        (name, label)
+        (shown_cell(name), shown_cell(label))
         for name, labels in zip(model.names, model.labels, strict=True)
         for label in labels
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+from graftviz.formats.spreadsheet import shown_cell
 from graftviz.racing import Race
 
 RACE_COLUMNS = (
@@ -30,7 +31,7 @@ def race_csv(race: Race, axis: str = "seconds") -> str:
         for k, (cost, moment) in enumerate(zip(course.costs(axis), course.moments, strict=True)):
             is_end = int(course.ended and k == last)
             step, *values = moment
-            rows.append((cost, number, k, (course.name, step, is_end, *values)))
+            rows.append((cost, number, k, (shown_cell(course.name), step, is_end, *values)))
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(RACE_COLUMNS)

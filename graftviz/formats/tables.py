@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.formats.spreadsheet import shown_cell
 from graftviz.history import History
 from graftviz.metrics import StepMetrics
 from graftviz.runs import Result
@@ -68,7 +69,10 @@ def stability_csv(result: Result, stability: EdgeStability) -> str:
     rows = zip(stability.edges.tolist(), stability.frequencies.tolist(), strict=True)
     return _csv(
         STABILITY_COLUMNS,
-        ((names[i], names[j], share, int((i, j) in inside)) for (i, j), share in rows),
+        (
+            (shown_cell(names[i]), shown_cell(names[j]), share, int((i, j) in inside))
+            for (i, j), share in rows
+        ),
     )
 
 

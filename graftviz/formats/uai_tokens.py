@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.formats.files import read_bytes
+
+_WORD = re.compile(rb"[^\s\x1c-\x1f]+")
 
 
 class Tokens:
-    """The words of a UAI file, handed out one by one with an error that says what was expected."""
+    """The words of a UAI file, handed out one by one with an error that says what was expected.
+
+    They are cut off the text as they are asked for: all at once they would take twenty times the
+    memory of the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        try:
-            self._words = path.read_text(encoding="ascii").split()
-        except UnicodeDecodeError:
-            raise InputError(f"{self.name} is not a UAI file: it is not plain text.") from None
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-        self._next = 0
+        self._text = read_bytes(path)
+        if not self._text.isascii():
+            raise InputError(f"{self.name} is not a UAI file: it is not plain text.")
+        self._words = self._all_words()
 
     def __len__(self) -> int:
-        return len(self._words)
+        return sum(1 for _ in self._all_words())
+
+    def _all_words(self) -> Iterator[str]:
+        return (found[0].decode("ascii") for found in _WORD.finditer(self._text))
 
     def word(self, wanted: str) -> str:
         """Return the next word."""
-        if self._next >= len(self._words):
+        word = next(self._words, None)
+        if word is None:
             raise InputError(f"{self.name} ends where {wanted} should follow; is it cut short?")
-        self._next += 1
-        return self._words[self._next - 1]
+        return word
 
     def count(self, wanted: str, limit: int) -> int:
         """Return the next word as a whole number from 0 to `limit`."""
@@ -45,20 +55,19 @@ class Tokens:
 
     def numbers(self, count: int, wanted: str) -> np.ndarray:
         """Return the next `count` words as floats."""
-        words = self._words[self._next : self._next + count]
-        if len(words) < count:
-            raise InputError(
-                f"{self.name} ends within {wanted}: {count} numbers should stand there, "
-                f"but only {len(words)} do; is it cut short?"
-            )
-        self._next += count
         try:
-            return np.array([float(word) for word in words])
+            found = np.fromiter(map(float, islice(self._words, count)), np.float64)
         except ValueError as error:
             raise InputError(f"In {self.name}, within {wanted}: {error}.") from None
+        if len(found) < count:
+            raise InputError(
+                f"{self.name} ends within {wanted}: {count} numbers should stand there, "
+                f"but only {len(found)} do; is it cut short?"
+            )
+        return found
 
     def expect_end(self, last: str = "its last table") -> None:
         """Refuse anything after what was read."""
-        if self._next < len(self._words):
-            extra = self._words[self._next][:20]
-            raise InputError(f"{self.name} goes on with {extra!r} after {last}.")
+        extra = next(self._words, None)
+        if extra is not None:
+            raise InputError(f"{self.name} goes on with {extra[:20]!r} after {last}.")

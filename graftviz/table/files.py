@@ -21,6 +21,7 @@ _DELIMITED = (".csv", ".tsv", ".txt", ".data")
 PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
 _MEANT = 2**31
+CODE_BYTES = 4
 
 
 class _Content(NamedTuple):
@@ -144,15 +145,14 @@ def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
         facts = parquet.read_metadata(io.BytesIO(content.data))
         if facts.num_columns > MAX_COLUMNS:
             raise InputError(f"{title}: there are more than {MAX_COLUMNS} columns; use fewer.")
-        # Compression can hide any number of cells in a small file; a CSV file cannot have more
-        # cells than bytes, so the same limit serves.
-        if facts.num_rows * facts.num_columns > max_bytes:
-            raise InputError(
-                f"{title} has {facts.num_rows} rows of {facts.num_columns} columns, above the "
-                f"limit of {max_bytes} cells; use fewer, or raise max_bytes."
-            )
         texts = text_columns(facts.schema)
         file = parquet.ParquetFile(io.BytesIO(content.data), read_dictionary=texts)
+        # As text, one list could take any length.
+        if nested := [field.name for field in file.schema_arrow if pa.types.is_nested(field.type)]:
+            raise InputError(
+                f"{title}: column {nested[0]!r} holds lists, not values; leave it out."
+            )
+        _check_unpacked(title, facts, max_bytes)
         table = file.read()
         # Only the index is taken from what pandas noted about itself: the rest may be anything.
         frame = table.drop_columns(index_columns(table.schema)).to_pandas(ignore_metadata=True)
@@ -161,6 +161,23 @@ def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
     except (pa.ArrowException, OSError, TypeError, KeyError, ValueError) as problem:
         raise unreadable_parquet(title, problem) from None
     return from_frame(frame, title)
+
+
+def _check_unpacked(title: str, facts: parquet.FileMetaData, max_bytes: int) -> None:
+    """Refuse, by what a file says of itself, what compression hides in it.
+
+    Of repetitions a small file can hold any number. Every cell takes four bytes at least once it is
+    a code, and text its length: both are held to the limit for the file.
+    """
+    groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+    values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
+    cells, most = max(values, facts.num_rows * facts.num_columns), max_bytes // CODE_BYTES
+    if cells > most:
+        raise InputError(
+            f"{title} has {facts.num_rows} rows of {facts.num_columns} columns, above the limit "
+            f"of {most} cells; use fewer, or raise max_bytes."
+        )
+    _check_size(f"{title}, unpacked,", sum(group.total_byte_size for group in groups), max_bytes)
 
 
 def unreadable_parquet(title: str, problem: Exception) -> InputError:

@@ -57,8 +57,8 @@ def read_table(
         Code exactly as this (training) table is coded: its columns in its order, its labels, its
         bins. Columns without names are taken in the order they stand.
     max_bytes : int
-        Larger files are refused before they are read; parquet files also when they have more
-        cells than this.
+        Larger files are refused before they are read; parquet files also when they unpack to more,
+        or have more cells than a quarter of this.
     header : bool or "auto"
         Whether the first line of a delimited file holds names; "auto" decides as told in
         :func:`graftviz.table.header.first_line_has_names`.

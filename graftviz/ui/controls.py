@@ -10,6 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from graftviz.options import OptionSpec, format_value
+from graftviz.ui.boundary import guarded
 from graftviz.ui.when_to_use import WHEN_TO_USE
 
 Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
@@ -159,7 +160,7 @@ def show_option(
         "key": key,
         "help": help_text(spec),
         "disabled": disabled,
-        "on_change": lambda: on_change(spec.name, _chosen(st.session_state[key])),
+        "on_change": guarded(lambda: on_change(spec.name, _chosen(st.session_state[key]))),
     }
     match widget_for(spec):
         case "toggle":

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.boundary import bounded
+from graftviz.ui.plain import plain
 from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
 
 LONG_SECONDS = 20.0  # from the cache everything is there sooner
 QUIET_SECONDS = 1.2  # a start from the cache is over before anything need be said
+PATIENCE = 3 * COMPILE_SECONDS  # seconds after which nobody has to wait any longer
+_GOES_ON = "engine.goes_on"
 
 
 def engine_is_ready(engine: WarmUp) -> bool:
     """Whether the engine is compiled; if not, say so and look again by itself."""
-    if engine.ready.wait(QUIET_SECONDS):
+    # A place first: what is told later must not move the picture below, or it starts anew.
+    above = st.container()
+    if st.session_state.get(_GOES_ON) or engine.ready.wait(QUIET_SECONDS):
+        if engine.failure:
+            above.warning(plain(engine.failure))
         return True
     _show_compiling(engine)
     return False
@@ -25,6 +33,7 @@ def show_engine(engine: WarmUp) -> None:
 
 
 @st.fragment(run_every=3.0)
+@bounded
 def _show_rest(engine: WarmUp) -> None:
     if engine.finished.is_set():
         st.rerun()
@@ -35,6 +44,7 @@ def _show_rest(engine: WarmUp) -> None:
 
 
 @st.fragment(run_every=0.5)
+@bounded
 def _show_compiling(engine: WarmUp) -> None:
     if engine.ready.is_set():
         st.rerun()
@@ -44,3 +54,11 @@ def _show_compiling(engine: WarmUp) -> None:
         f"{engine.seconds:.0f} s so far",
     )
     st.caption("The page opens by itself. Later starts take seconds.")
+    if engine.seconds > PATIENCE:
+        st.caption(
+            "This takes unusually long. The page can be opened without waiting: then the first "
+            "run waits for the compiler instead."
+        )
+        if st.button("Open the page now", key="engine.open"):
+            st.session_state[_GOES_ON] = True
+            st.rerun()

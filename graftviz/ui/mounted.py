@@ -15,6 +15,8 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.ui.boundary import guarded
+
 _ASSETS = Path(__file__).parent / "assets"
 Trigger = Callable[[Mapping[str, Any]], None]
 
@@ -82,7 +84,7 @@ class MountedView:
             # Bytes are passed through as they are; anything else would be parsed and written again.
             data=message.encode("utf-8", "replace"),
             **{
-                f"on_{name}_change": self._passed_on(name, callback)
+                f"on_{name}_change": guarded(self._passed_on(name, callback))
                 for name, callback in callbacks.items()
             },
         )

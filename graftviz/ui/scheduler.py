@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import threading
 import time
 from collections import deque
 from typing import Protocol
+
+from graftviz.ui.references import log_exception
 
 SLICE_SECONDS = 0.02
 log = logging.getLogger(__name__)
@@ -112,12 +113,10 @@ class Scheduler:
     def _run_slice(self, task: Task) -> bool:
         try:
             return task.work(time.perf_counter() + self._slice_seconds)
-        except Exception:
+        except Exception:  # noqa: BLE001 (logged with a reference)
             # The boundary between all sessions and one broken run: the run ends, the others and
             # this thread go on.
-            reference = secrets.token_hex(3)
-            log.exception("A run stopped with an unexpected error (reference %s).", reference)
-            task.fail(reference)
+            task.fail(log_exception(log, "A run stopped with an unexpected error"))
             return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -12,11 +13,13 @@ from graftviz.errors import InputError
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import Background
+from graftviz.ui.references import log_exception
 from graftviz.ui.scheduler import Task
 
 EVERYTHING = 1 << 60
 # A message to the browser stays well under the server's limit; the player asks for the rest.
 MAX_FEED_CHARACTERS = 4_000_000
+log = logging.getLogger(__name__)
 
 
 class Recorder(Protocol):
@@ -157,6 +160,12 @@ class SessionRun:
                 answer = self.recorder.answer(question)
         except InputError as error:
             answer = {"error": str(error)}
+        except Exception:  # noqa: BLE001 (logged with a reference)
+            reference = log_exception(log, "A question ended with an unexpected error")
+            answer = {
+                "error": "This question cannot be answered; the server's log has the details under "
+                f"reference {reference}."
+            }
         return to_json({"question": dict(question), "answer": answer})
 
     def result(self) -> Result:

@@ -31,6 +31,7 @@ from graftviz.ui.automatic import automatic_values
 from graftviz.ui.grow.region_answers import compiled
 from graftviz.ui.material import PAGE_PRESET, prepare
 from graftviz.ui.recording import Plan, new_recorder
+from graftviz.ui.references import log_exception
 
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)
@@ -54,11 +55,14 @@ class WarmUp:
         Set when the first jobs are done, or one has failed: the page opens in either case.
     finished : threading.Event
         Set when all jobs are done; one that fails does not keep the others from being done.
+    failure : str
+        What a page says when a job failed; empty if none has.
     """
 
     def __init__(self, first: Iterable[Job], later: Iterable[Job] = ()) -> None:
         self._first, self._later = tuple(first), tuple(later)
         self._began = time.monotonic()
+        self.failure = ""
         self.ready = threading.Event()
         self.finished = threading.Event()
         threading.Thread(target=self._do_all, name="graftviz-warm-up", daemon=True).start()
@@ -71,7 +75,12 @@ class WarmUp:
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
             for job in jobs:
-                _attempt(job)
+                if (reference := _attempt(job)) and not self.failure:
+                    self.failure = (
+                        "A part of the engine could not be compiled ahead. What needs it will be "
+                        "compiled when it is used, or say why not; the server's log has the "
+                        f"details under reference {reference}."
+                    )
             # What was loaded until here stays for good; looking through it again would cost
             # every later collection a tenth of a second.
             gc.collect()
@@ -79,14 +88,16 @@ class WarmUp:
             done.set()
 
 
-def _attempt(job: Job) -> None:
+def _attempt(job: Job) -> str:
+    """Do a job; return the reference to its error in the log, or nothing if it had none."""
     try:
         job()
     except InputError:
         pass  # options that do not go together: nothing to compile
-    except Exception:
+    except Exception:  # noqa: BLE001 (logged with a reference)
         # Compiling ahead is a courtesy; if it fails, the first run meets the error and says so.
-        log.exception("Compiling ahead failed.")
+        return log_exception(log, "Compiling ahead failed")
+    return ""
 
 
 @lru_cache(maxsize=64)

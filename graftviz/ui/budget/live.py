@@ -11,6 +11,7 @@ from graftviz.narrative.budget import MEASURES, amount
 from graftviz.player.budget_records import budget_graph
 from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
+from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.jobs import Told
 from graftviz.ui.budget.material import BudgetMaterial
@@ -22,6 +23,7 @@ from graftviz.ui.session_run import to_json
 
 
 @st.fragment
+@bounded
 def live_budget(state: BudgetState) -> None:
     """Show the run of `state`; its messages run this again, and nothing else of the page."""
     mail: Mailbox = st.session_state.setdefault("budget.mail", Mailbox())

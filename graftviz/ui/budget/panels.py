@@ -7,6 +7,7 @@ import streamlit as st
 from graftviz.figures import partition_figure, quality_figure
 from graftviz.narrative.budget import comparison_words, error_words
 from graftviz.tradeoff import TradeOff, at_equal_cost
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.budget.jobs import Told
 from graftviz.ui.budget.material import data_title
 from graftviz.ui.budget.options import SPECS, slider_of
@@ -79,6 +80,7 @@ def show_charts(state: BudgetState) -> None:
 
 
 @st.fragment(run_every=_POLL)
+@bounded
 def _growing_charts(state: BudgetState) -> None:
     runs, path, is_complete = state.compared()
     if is_complete:
@@ -135,7 +137,7 @@ def _select(state: BudgetState, name: str) -> None:
         key=key,
         format_func=data_title,
         help=help_text(spec),
-        on_change=lambda: state.choose(name, st.session_state[key]),
+        on_change=guarded(lambda: state.choose(name, st.session_state[key])),
     )
 
 
@@ -151,5 +153,5 @@ def _segments(state: BudgetState, name: str) -> None:
         format_func=_TITLES.__getitem__,
         help=help_text(spec),
         required=True,
-        on_change=lambda: state.choose(name, st.session_state[key] or spec.default),
+        on_change=guarded(lambda: state.choose(name, st.session_state[key] or spec.default)),
     )

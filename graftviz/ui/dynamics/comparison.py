@@ -11,6 +11,7 @@ from graftviz.dynamics import LEARNERS
 from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import given_words, race_words
+from graftviz.ui.boundary import bounded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.dynamics.jobs import Measured
 from graftviz.ui.dynamics.options import parent_count, seeds_of
@@ -39,6 +40,7 @@ def show_comparison(state: DynamicsState) -> None:
 
 
 @st.fragment(run_every=_POLL)
+@bounded
 def _growing(state: DynamicsState) -> None:
     known = state.compared()
     if known.is_complete:

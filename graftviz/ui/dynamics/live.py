@@ -12,6 +12,7 @@ from graftviz.errors import InputError
 from graftviz.player.dynamics_records import influence_graph, series_record
 from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
+from graftviz.ui.boundary import bounded
 from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import Told
 from graftviz.ui.dynamics.material import DynamicsMaterial
@@ -21,6 +22,7 @@ from graftviz.ui.session_run import to_json
 
 
 @st.fragment
+@bounded
 def live_dynamics(state: DynamicsState) -> None:
     """Show the run of `state`; its messages run this again, and nothing else of the page."""
     mail: Mailbox = st.session_state.setdefault("dynamics.mail", Mailbox())

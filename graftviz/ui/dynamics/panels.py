@@ -6,6 +6,7 @@ import streamlit as st
 
 from graftviz.dynamics.samples import load_sample
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.ui.boundary import file_builder, guarded
 from graftviz.ui.controls import help_text, show_option, show_options
 from graftviz.ui.dynamics.jobs import Told
 from graftviz.ui.dynamics.options import (
@@ -92,7 +93,9 @@ def show_messages(state: DynamicsState) -> None:
     if state.question:
         with st.container(border=True, key="dynamics.question"):
             st.warning(plain(state.question + kept))
-            st.button("Run anyway", key="dynamics.anyway", type="primary", on_click=state.agree)
+            st.button(
+                "Run anyway", key="dynamics.anyway", type="primary", on_click=guarded(state.agree)
+            )
     if notes := state.notes():
         st.caption(plain(" ".join(notes)))
 
@@ -107,7 +110,7 @@ def show_downloads(state: DynamicsState) -> None:
         ):
             st.download_button(
                 label,
-                lambda build=build: build(state).encode(),  # type: ignore[misc]
+                file_builder(lambda build=build: build(state).encode()),  # type: ignore[misc]
                 name,
                 mime,
                 key=f"dynamics.{name}",
@@ -154,7 +157,7 @@ def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> Non
         if (chosen := st.session_state[key]) != shown:
             state.choose(name, chosen)
 
-    st.slider(spec.label, 1, end, key=key, help=help_text(spec), on_change=choose)
+    st.slider(spec.label, 1, end, key=key, help=help_text(spec), on_change=guarded(choose))
 
 
 def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:
@@ -168,5 +171,5 @@ def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:
         key=key,
         format_func=lambda choice: titles.get(choice) or load_sample(choice).title,
         help=help_text(spec),
-        on_change=lambda: state.choose(name, st.session_state[key]),
+        on_change=guarded(lambda: state.choose(name, st.session_state[key])),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.ui.automatic import settings_of
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.grow.comparison import reasons, rows, side_of
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.recording import RunRecorder, preset_title
@@ -22,7 +23,7 @@ def show_compare_button(state: GrowState) -> None:
             f"Back to {name}",
             key="compare",
             type="primary",
-            on_click=state.compare,
+            on_click=guarded(state.compare),
             args=(False,),
         )
     elif state.can_compare:
@@ -30,7 +31,7 @@ def show_compare_button(state: GrowState) -> None:
             "What does best do differently?",
             key="compare",
             help="Shows what the preset best makes of the same data, beside this run.",
-            on_click=state.compare,
+            on_click=guarded(state.compare),
             args=(True,),
         )
 
@@ -48,6 +49,7 @@ def show_comparison(state: GrowState) -> None:
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
+@bounded
 def _wait_for_both(run: SessionRun, ghost: SessionRun) -> None:
     if run.ended and ghost.ended:
         st.rerun()

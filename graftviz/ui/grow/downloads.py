@@ -19,6 +19,7 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.runs import Result
+from graftviz.ui.boundary import file_builder
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
 PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds what there is
@@ -94,7 +95,7 @@ def show_downloads(run: SessionRun) -> None:
     st.caption("The run is finished first if need be.")
     st.download_button(
         "Everything (ZIP)",
-        partial(build_archive, run),
+        file_builder(partial(build_archive, run)),
         "graftviz-run.zip",
         "application/zip",
         key="download.all",
@@ -105,7 +106,7 @@ def show_downloads(run: SessionRun) -> None:
     for kind in FILES:
         st.download_button(
             kind.label,
-            partial(build_file, run, kind),
+            file_builder(partial(build_file, run, kind)),
             kind.name,
             kind.mime,
             key=f"download.{kind.name}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.boundary import bounded
+
 _GRAPH = """
 Every circle is a variable. It **grows with its degree**; a **ring** marks a hub, whose edges are
 tested first. A step's new edges are lit, and an edge is as wide as its weight is large. Where the
@@ -48,6 +50,7 @@ step and lets new options apply from there on.
 
 
 @st.dialog("How to read this", width="medium")
+@bounded
 def show_help() -> None:
     """Open the dialog."""
     for title, text in (

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.ui.boundary import bounded
 from graftviz.ui.grow.component import PLAYER, player_message
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.grow.state import GrowState
@@ -34,6 +35,7 @@ class Mailbox:
 
 
 @st.fragment
+@bounded
 def live_player(state: GrowState, *, new_run: bool) -> None:
     """Show the run of `state`; messages of the player run this again, and nothing else of the page.
 

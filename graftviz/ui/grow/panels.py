@@ -11,6 +11,7 @@ import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec, format_value, option_specs
+from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow.compare_panel import show_compare_button
 from graftviz.ui.grow.downloads import show_downloads
@@ -94,7 +95,7 @@ def show_messages(state: GrowState) -> None:
         kept = " The run below is the one from before." if state.run is not None else ""
         with st.container(border=True, key="question"):
             st.warning(plain(state.question + kept))
-            st.button("Run anyway", key="run_anyway", type="primary", on_click=state.agree)
+            st.button("Run anyway", key="run_anyway", type="primary", on_click=guarded(state.agree))
 
 
 def show_data_panel(state: GrowState) -> None:
@@ -120,7 +121,7 @@ def show_branch_bar(state: GrowState) -> None:
                 f"**Branching from step {branch.at}:** change an option, for example the first "
                 f"slider. It applies from step {branch.at} on, and both curves are shown."
             )
-        st.button("Back to a fresh run", key="end_branch", on_click=state.end_branch)
+        st.button("Back to a fresh run", key="end_branch", on_click=guarded(state.end_branch))
 
 
 def show_actions(state: GrowState) -> None:
@@ -166,4 +167,6 @@ def _choose(
     key = f"choose.{label.lower()}"
     if st.session_state.get(key) != value:
         st.session_state[key] = value
-    st.selectbox(label, keys, key=key, on_change=lambda: on_change(st.session_state[key]), **more)
+    st.selectbox(
+        label, keys, key=key, on_change=guarded(lambda: on_change(st.session_state[key])), **more
+    )

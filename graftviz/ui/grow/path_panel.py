@@ -14,6 +14,7 @@ from graftviz.options import option_specs
 from graftviz.selection import LamPath, PathPoint, lam_path_steps
 from graftviz.ui.automatic import settings_of
 from graftviz.ui.background import Background
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
@@ -76,7 +77,7 @@ def show_path_button(state: GrowState) -> None:
             key="path",
             help="Learns at one λ after the other, and says which predicts best and which gives "
             "the most plausible graph.",
-            on_click=_set_open,
+            on_click=guarded(_set_open),
             args=(True,),
         )
 
@@ -113,7 +114,8 @@ def path_of(state: GrowState, plan: PathPlan) -> Background[LamPath]:
     return state.paths[plan]
 
 
-@st.dialog("Which λ?", width="large", on_dismiss=lambda: _set_open(False))
+@st.dialog("Which λ?", width="large", on_dismiss=guarded(lambda: _set_open(False)))
+@bounded
 def _panel(state: GrowState, plan: PathPlan) -> None:
     try:
         work = path_of(state, plan)
@@ -134,6 +136,7 @@ def _panel(state: GrowState, plan: PathPlan) -> None:
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
+@bounded
 def _show_progress(state: GrowState, plan: PathPlan, work: Background[LamPath]) -> None:
     if work.ended:
         st.rerun()

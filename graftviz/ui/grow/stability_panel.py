@@ -9,6 +9,7 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.selection import EdgeStability, stability_steps
 from graftviz.ui.background import Background
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.recording import RunRecorder
@@ -62,7 +63,7 @@ def show_stability_button(state: GrowState) -> None:
             key="stability",
             help=f"Learns again from {SUBSAMPLES} random halves of the rows and counts how often "
             "every edge is found.",
-            on_click=_begin,
+            on_click=guarded(_begin),
             args=(state,),
         )
 
@@ -85,6 +86,7 @@ def show_stability(state: GrowState) -> None:
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
+@bounded
 def _show_progress(run: SessionRun, work: Background[EdgeStability]) -> None:
     done = work.latest.done if work.latest is not None else 0
     told = st.session_state.setdefault("grow.stability.told", {})
@@ -96,7 +98,7 @@ def _show_progress(run: SessionRun, work: Background[EdgeStability]) -> None:
     left = f" · about {work.seconds / done * (SUBSAMPLES - done):.0f} s left" if done else ""
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):
         st.progress(done / SUBSAMPLES, f"Learning from random halves: {done} of {SUBSAMPLES}{left}")
-        st.button("Cancel", key="stability_cancel", on_click=_cancel, args=(run,))
+        st.button("Cancel", key="stability_cancel", on_click=guarded(_cancel), args=(run,))
 
 
 def _begin(state: GrowState) -> None:

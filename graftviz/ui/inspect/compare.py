@@ -10,6 +10,7 @@ from graftviz.figures import norms_figure
 from graftviz.inspection import ModelDifference
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.narrative.inspection import difference_words
+from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.plain import plain
@@ -88,7 +89,7 @@ def _show_table(state: InspectState, difference: ModelDifference, names: tuple[s
             "second": st.column_config.NumberColumn("Second ‖w‖", format="%.3f", width="small"),
         },
         placeholder="–",
-        on_select=select,
+        on_select=guarded(select),
         selection_mode="single-row",
         alt="Edges of both models",
     )

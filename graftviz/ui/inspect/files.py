@@ -17,6 +17,7 @@ from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
 from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture
+from graftviz.ui.boundary import file_builder
 from graftviz.ui.inspect.source import Loaded
 
 
@@ -122,7 +123,7 @@ def show_files(shown: Shown) -> None:
             needs_marginals = kind.name.startswith("marginals")
             st.download_button(
                 kind.label,
-                partial(build_file, shown, kind),
+                file_builder(partial(build_file, shown, kind)),
                 kind.name,
                 kind.mime,
                 key=f"inspect.download.{kind.name}",

@@ -21,6 +21,7 @@ from graftviz.narrative.inspection import (
 )
 from graftviz.narrative.phrases import short
 from graftviz.ui.address import write_address
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.inspect.compare import show_comparison
 from graftviz.ui.inspect.component import GraphLook, graph_message, show_graph
 from graftviz.ui.inspect.files import Shown, show_files
@@ -49,7 +50,7 @@ def show_messages(state: InspectState) -> None:
             st.error(plain(prefix + source.problem + kept))
             if source.learned.question:
                 key = f"inspect.anyway.{prefix}"
-                st.button("Learn it anyway", key=key, on_click=source.learned.agree)
+                st.button("Learn it anyway", key=key, on_click=guarded(source.learned.agree))
         if source.learning:
             _wait_for_run(state)
 
@@ -60,6 +61,7 @@ def _show_complaints(state: InspectState) -> None:
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
+@bounded
 def _wait_for_run(state: InspectState) -> None:
     sources = [state.first, *([state.second] if state.compares else [])]
     state.refresh()
@@ -70,6 +72,7 @@ def _wait_for_run(state: InspectState) -> None:
 
 
 @st.fragment
+@bounded
 def show_inspection(state: InspectState) -> None:
     """Show the model; what is done here runs this again, and nothing else of the page."""
     state.settle()
@@ -126,7 +129,7 @@ def _show_evidence(state: InspectState) -> None:
                 f"{plain(short(model.names[i]))} = {plain(short(model.labels[i][k]))} ✕",
                 key=f"inspect.forget.{i}",
                 help="Forget this",
-                on_click=state.observe,
+                on_click=guarded(state.observe),
                 args=(i, None),
             )
         if not state.evidence:
@@ -147,7 +150,7 @@ def _show_evidence(state: InspectState) -> None:
                 "Forget all",
                 key="inspect.forget_all",
                 type="tertiary",
-                on_click=state.forget_evidence,
+                on_click=guarded(state.forget_evidence),
             )
 
 
@@ -173,7 +176,9 @@ def _show_method(state: InspectState, *, is_answered: bool) -> None:
                     "Exact where that takes a moment, else belief propagation.",
                     *([""] * (len(METHODS) - 1)),
                 ],
-                on_change=lambda: state.choose_method(st.session_state["inspect.method.choice"]),
+                on_change=guarded(
+                    lambda: state.choose_method(st.session_state["inspect.method.choice"])
+                ),
             )
 
 
@@ -201,6 +206,7 @@ def _method_sentence(state: InspectState) -> str:
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
+@bounded
 def _wait_for_answer(state: InspectState) -> None:
     if state.answer(patience=0.0):
         st.rerun()

@@ -12,6 +12,7 @@ from graftviz.inspection import mutual_informations
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import edge_words, marginal_words, node_words, region_words
 from graftviz.narrative.phrases import pair, short
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.plain import plain
@@ -79,7 +80,7 @@ def _show_region(state: InspectState) -> None:
             key="inspect.certify",
             help="Grows a region around the node until a bound proves how far its marginal can be "
             "from that of the whole model (Dobrushin's comparison theorem).",
-            on_click=state.certify,
+            on_click=guarded(state.certify),
         )
     elif work.failure:
         st.caption(plain(work.failure))
@@ -91,6 +92,7 @@ def _show_region(state: InspectState) -> None:
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
+@bounded
 def _wait_for_region(state: InspectState) -> None:
     work = state.region
     if work is None or work.ended:
@@ -112,7 +114,7 @@ def show_observation(state: InspectState, i: int, key: str) -> None:
             range(len(labels)),
             key=key,
             format_func=lambda k: plain(names[k]),  # buttons read Markdown, lists do not
-            on_change=lambda: state.observe(i, st.session_state[key]),
+            on_change=guarded(lambda: state.observe(i, st.session_state[key])),
         )
         return
     _follow(key, -1 if chosen is None else chosen)
@@ -126,7 +128,7 @@ def show_observation(state: InspectState, i: int, key: str) -> None:
         range(-1, len(labels)),
         key=key,
         format_func=lambda k: _NOBODY if k < 0 else names[k],
-        on_change=changed,
+        on_change=guarded(changed),
     )
 
 
@@ -169,7 +171,7 @@ def _show_partners(
             ),
         },
         height="content",
-        on_select=select,
+        on_select=guarded(select),
         selection_mode="single-row",
         alt="The strongest partners of the node; selecting one shows the edge to it",
     )
@@ -198,7 +200,7 @@ def _heading(state: InspectState, text: str) -> None:
             key="inspect.unselect",
             type="tertiary",
             help="Select nothing",
-            on_click=state.select_node,
+            on_click=guarded(state.select_node),
             args=(None,),
         )
 
@@ -207,7 +209,7 @@ def _node_button(state: InspectState, model: PairwiseMRF, i: int, key: str) -> N
     st.button(
         plain(short(model.names[i])),
         key=f"{key}.{i}",
-        on_click=state.select_node,
+        on_click=guarded(state.select_node),
         args=(i,),
     )
 

@@ -14,6 +14,7 @@ from graftviz.formats.brought import read_brought
 from graftviz.formats.model_records import ModelFile
 from graftviz.options import format_value, option_specs
 from graftviz.ui import url_state
+from graftviz.ui.boundary import guarded
 from graftviz.ui.inspect.source import ModelSource
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
@@ -34,7 +35,7 @@ def show_sources(state: InspectState) -> None:
             "Take the Grow page's run",
             key="inspect.take_grow",
             width="stretch",
-            on_click=state.take_grow,
+            on_click=guarded(state.take_grow),
         )
     _show_source(state.first, "inspect.first")
     if state.first.kind == LEARNED:
@@ -42,7 +43,7 @@ def show_sources(state: InspectState) -> None:
     st.toggle(
         "Compare with another model",
         key=_synced("inspect.compares", state.compares),
-        on_change=lambda: state.compare(st.session_state["inspect.compares"]),
+        on_change=guarded(lambda: state.compare(st.session_state["inspect.compares"])),
     )
     if state.compares:
         _show_source(state.second, "inspect.second")
@@ -60,7 +61,7 @@ def _show_source(source: ModelSource, prefix: str) -> None:
         label_visibility="collapsed",
         width="stretch",
         help=None,
-        on_change=lambda: source.choose_kind(st.session_state[kind_key]),
+        on_change=guarded(lambda: source.choose_kind(st.session_state[kind_key])),
     )
     if source.kind == FILE:
         _show_file(source, prefix)
@@ -116,7 +117,7 @@ def _show_step(source: ModelSource, prefix: str) -> None:
         1,
         last,
         key=key,
-        on_change=choose,
+        on_change=guarded(choose),
         help="The model as it was after this step; the last is the end of the run.",
     )
 
@@ -194,7 +195,11 @@ def _choose(
 ) -> None:
     _synced(key, value)
     st.selectbox(
-        label, options, key=key, format_func=told, on_change=partial(_pass_on, key, on_change)
+        label,
+        options,
+        key=key,
+        format_func=told,
+        on_change=guarded(partial(_pass_on, key, on_change)),
     )
 
 

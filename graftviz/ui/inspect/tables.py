@@ -20,6 +20,7 @@ from graftviz.inspection import (
 )
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural, short
+from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.plain import plain
@@ -234,7 +235,7 @@ def _selectable(
         height=min(_HEIGHT, 40 + 35 * max(1, len(frame))),
         column_config=config,
         placeholder="–",
-        on_select=changed,
+        on_select=guarded(changed),
         selection_mode="single-row",
         selection_default=selected,
         alt=alt,

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.ui.boundary import bounded
 from graftviz.ui.feeding import Mailbox, everything_so_far, what_was_asked, whole_number
 from graftviz.ui.prune.component import PRUNE
 from graftviz.ui.prune.recording import HEURISTICS
@@ -15,6 +16,7 @@ from graftviz.ui.prune.state import PruneState
 
 
 @st.fragment
+@bounded
 def live_pruning(state: PruneState) -> None:
     """Show the runs of `state`; messages run this again, and nothing else of the page."""
     mail: Mailbox = st.session_state.setdefault("prune.mail", Mailbox())

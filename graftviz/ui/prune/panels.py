@@ -7,6 +7,7 @@ import streamlit as st
 from graftviz.datasets import dataset_title
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.options import OptionSpec, option_specs
+from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow.panels import SEED
 from graftviz.ui.plain import plain
@@ -35,7 +36,7 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
         (*state.vocabulary.data, UPLOAD),
         key=key,
         format_func=lambda name: "Your own data…" if name == UPLOAD else dataset_title(name),
-        on_change=lambda: state.choose_data(st.session_state[key]),
+        on_change=guarded(lambda: state.choose_data(st.session_state[key])),
     )
     automatic = state.automatic() if is_ready else {}
     for group in _groups():
@@ -73,4 +74,6 @@ def show_pruning_messages(state: PruneState) -> None:
     if state.question:
         with st.container(border=True, key="prune.question"):
             st.warning(plain(state.question + kept))
-            st.button("Run anyway", key="prune.run_anyway", type="primary", on_click=state.agree)
+            st.button(
+                "Run anyway", key="prune.run_anyway", type="primary", on_click=guarded(state.agree)
+            )

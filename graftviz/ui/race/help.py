@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.boundary import bounded
+
 _AXIS = """
 Everything is shown **at the same cost**: at 0.2 engine seconds every racer shows the last step it
 had made after 0.2 seconds of its own clock. The cost is up to you: **engine seconds** (measured on
@@ -31,6 +33,7 @@ again.
 
 
 @st.dialog("How to read the race", width="medium")
+@bounded
 def show_race_help() -> None:
     """Open the dialog."""
     for title, text in (

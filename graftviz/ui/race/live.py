@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.racing import AXES
+from graftviz.ui.boundary import bounded
 from graftviz.ui.feeding import Mailbox, everything_so_far, what_was_asked
 from graftviz.ui.race.component import RACE, race_message
 from graftviz.ui.race.state import RaceState
@@ -17,6 +18,7 @@ from graftviz.ui.session_run import SessionRun
 
 
 @st.fragment
+@bounded
 def live_race(state: RaceState, *, new_race: bool) -> None:
     """Show the race of `state`; its messages run this again, and nothing else of the page.
 

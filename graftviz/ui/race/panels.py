@@ -11,6 +11,7 @@ import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec
+from graftviz.ui.boundary import bounded, file_builder, guarded
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
 from graftviz.ui.plain import plain
@@ -75,26 +76,28 @@ def _show_racers(state: RaceState) -> None:
         range(len(names)),
         key=key,
         format_func=lambda k: plain(numbered[k]),
-        on_change=lambda: state.edit(st.session_state[key]),
+        on_change=guarded(lambda: state.edit(st.session_state[key])),
         help="The options of the chosen racer stand below.",
     )
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Add",
             key="race.add",
-            on_click=state.add,
+            on_click=guarded(state.add),
             disabled=len(names) >= MOST_RACERS,
             help=f"Adds a copy of the chosen racer, to be changed. At most {MOST_RACERS} race.",
         )
-        st.button("Remove", key="race.remove", on_click=state.remove, disabled=len(names) == 1)
+        st.button(
+            "Remove", key="race.remove", on_click=guarded(state.remove), disabled=len(names) == 1
+        )
         st.button(
             "Race again",
             key="race.again",
-            on_click=state.race_again,
+            on_click=guarded(state.race_again),
             help="Runs all once more and measures their seconds anew.",
         )
         if state.settings.racers != LINE_UP:
-            st.button("Usual line-up", key="race.line_up", on_click=state.line_up)
+            st.button("Usual line-up", key="race.line_up", on_click=guarded(state.line_up))
 
 
 def _show_racer(state: RaceState, *, is_ready: bool) -> None:
@@ -132,7 +135,9 @@ def show_race_messages(state: RaceState) -> None:
     if state.question:
         with st.container(border=True, key="race.question"):
             st.warning(plain(state.question + kept))
-            st.button("Run anyway", key="race.run_anyway", type="primary", on_click=state.agree)
+            st.button(
+                "Run anyway", key="race.run_anyway", type="primary", on_click=guarded(state.agree)
+            )
     told = [
         f"{entry.name} does not race: {entry.trouble}" for entry in state.entries if entry.trouble
     ]
@@ -147,6 +152,7 @@ def show_race_engine(engine: WarmUp) -> None:
 
 
 @st.fragment(run_every=3.0)
+@bounded
 def _show_compiling(engine: WarmUp) -> None:
     if engine.finished.is_set():
         st.rerun()
@@ -178,7 +184,7 @@ def _show_downloads(state: RaceState) -> None:
     for name, label, mime, build in files:
         st.download_button(
             label,
-            partial(build, state),
+            file_builder(partial(build, state)),
             name,
             mime,
             key=f"race.download.{name}",
@@ -202,4 +208,6 @@ def _choose(
 ) -> None:
     if st.session_state.get(key) != value:
         st.session_state[key] = value
-    st.selectbox(label, keys, key=key, on_change=lambda: on_change(st.session_state[key]), **more)
+    st.selectbox(
+        label, keys, key=key, on_change=guarded(lambda: on_change(st.session_state[key])), **more
+    )

@@ -15,6 +15,7 @@ from graftviz.narrative.regions import coefficient_words, stop_words
 from graftviz.player.region_records import curve_record, graph_record, step_records
 from graftviz.regions import minimal_radius
 from graftviz.ui.background import Background
+from graftviz.ui.boundary import bounded
 from graftviz.ui.plain import plain
 from graftviz.ui.regions import work as region_work
 from graftviz.ui.regions.component import REGION
@@ -44,6 +45,7 @@ class Mailbox:
 
 
 @st.fragment
+@bounded
 def live_region(state: RegionState) -> None:
     """Show the region of `state`; its messages run this again, and nothing else of the page."""
     mail: Mailbox = st.session_state.setdefault("region.mail", Mailbox())

@@ -9,6 +9,7 @@ import streamlit as st
 from graftviz.datasets import dataset_title
 from graftviz.errors import InputError
 from graftviz.options import option_specs
+from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.plain import plain
 from graftviz.ui.regions.models import brought_model
@@ -45,7 +46,9 @@ def show_model_choice(state: RegionState) -> None:
         newest = link_of_grow_page()
         if newest and newest != state.run:
             st.button(
-                "Take the run as it is now", on_click=lambda: state.take_run(newest), key="newest"
+                "Take the run as it is now",
+                on_click=guarded(lambda: state.take_run(newest)),
+                key="newest",
             )
     if options.data == GRID:
         for name in _STRENGTHS:
@@ -156,7 +159,7 @@ def _select(name: str, value: str, on_change: Any, title: Any) -> None:
         key=key,
         format_func=title,
         help=help_text(spec),
-        on_change=lambda: on_change(st.session_state[key]),
+        on_change=guarded(lambda: on_change(st.session_state[key])),
     )
 
 
@@ -172,7 +175,7 @@ def _segments(state: RegionState, name: str, texts: dict[str, str]) -> None:
         format_func=lambda choice: texts[choice],
         help=help_text(spec),
         required=True,
-        on_change=lambda: state.choose(name, st.session_state[key] or spec.default),
+        on_change=guarded(lambda: state.choose(name, st.session_state[key] or spec.default)),
     )
 
 
@@ -189,7 +192,7 @@ def _strength(state: RegionState, name: str) -> None:
         step=0.01,
         key=key,
         help=help_text(spec),
-        on_change=lambda: state.choose(name, st.session_state[key]),
+        on_change=guarded(lambda: state.choose(name, st.session_state[key])),
     )
 
 
@@ -206,5 +209,5 @@ def _query(state: RegionState) -> None:
         "Query: name or number",
         key=key,
         help=f"{help_text(spec)}\n\nOr click a node in the picture.",
-        on_change=lambda: state.ask(st.session_state[key]),
+        on_change=guarded(lambda: state.ask(st.session_state[key])),
     )

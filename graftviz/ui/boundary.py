@@ -1,0 +1,131 @@
+"""Where unexpected errors end: a calm sentence with a reference on the page, the rest in the log.
+
+Four kinds of our code are called by Streamlit, and each has its own edge here: a page
+(:func:`page_boundary`), a fragment or dialog (:func:`bounded`), what a control calls
+(:func:`guarded`), and what builds a file (:func:`file_builder`). Whatever goes wrong in one leaves
+the others, and the session's runs, as they were. ``st.rerun`` and ``st.stop`` pass through: they
+are no ``Exception``.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import streamlit as st
+
+from graftviz.errors import InputError
+from graftviz.ui.plain import plain
+from graftviz.ui.references import log_exception
+
+P = ParamSpec("P")
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_NOTICES = "boundary.notices"
+_KNOWN = "boundary.known"
+_MOST_KNOWN = 50
+
+
+@contextmanager
+def page_boundary() -> Iterator[None]:
+    """Run a page; if it raises, what it has shown stays, and the sentence stands below."""
+    _show_notices()
+    _notices().clear()
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 (where they end)
+        st.error(plain(_told(error, "The rest of this page", "Reload it to go on where it was.")))
+
+
+def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
+    """Decorate what ``st.fragment`` or ``st.dialog`` runs: it raises nothing, and the page goes on.
+
+    Stands right below the decorator of Streamlit.
+    """
+
+    @functools.wraps(draw)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        try:
+            drawn = draw(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 (where they end)
+            drawn = None
+            st.error(plain(_told(error, "This part of the page", "Reload the page to try again.")))
+        _show_notices()
+        return drawn
+
+    return run
+
+
+def guarded(callback: Callable[..., object]) -> Callable[..., None]:
+    """Wrap what a control calls: the page is drawn in any case, and says what went wrong."""
+
+    @functools.wraps(callback)
+    def call(*args: Any, **kwargs: Any) -> None:
+        try:
+            callback(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 (where they end)
+            _notices().append(_told(error, "What was just asked for", "The page is as before."))
+
+    return call
+
+
+def file_builder(build: Callable[[], T]) -> Callable[[], T]:
+    """Wrap what builds a file for a download button.
+
+    It is called on a thread without a session, and Streamlit says beside the button that there is
+    no file; the next thing the page does brings the sentence with the reference.
+    """
+    notices = _notices()
+
+    def call() -> T:
+        try:
+            return build()
+        except Exception as error:
+            notices.append(_sentence(error, "A file that was asked for", "Nothing else changed."))
+            raise
+
+    return call
+
+
+def _notices() -> list[str]:
+    """Return what is still to be said at the top of this session's page."""
+    notices: list[str] = st.session_state.setdefault(_NOTICES, [])
+    return notices
+
+
+def _show_notices() -> None:
+    for sentence in _notices():
+        st.error(plain(sentence))
+
+
+def _told(error: Exception, what: str, advice: str) -> str:
+    """Return the sentence about an error; one that comes again and again is logged once."""
+    if isinstance(error, InputError):
+        return str(error)
+    known: dict[tuple[object, ...], str] = st.session_state.setdefault(_KNOWN, {})
+    place = (type(error), *_innermost(error))
+    if place not in known:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[place] = _sentence(error, what, advice)
+    return known[place]
+
+
+def _sentence(error: Exception, what: str, advice: str) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    reference = log_exception(log, f"{what} stopped with an unexpected error")
+    return (
+        f"{what} stopped with an unexpected error; the server's log has the details under "
+        f"reference {reference}. {advice}"
+    )
+
+
+def _innermost(error: Exception) -> tuple[str, int]:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return ("", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)

@@ -1,0 +1,294 @@
+"""Whatever is brought, typed or linked: taken, or refused in one sentence; never another error."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hostile_files import BAD_NAMES, parquet_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import graftviz as gv
+from graftviz.datasets import dataset_keys, read_positions, read_truth
+from graftviz.dynamics import read_series
+from graftviz.errors import InputError
+from graftviz.formats.brought import read_brought
+from graftviz.formats.gexf import result_gexf
+from graftviz.formats.graphml import graphml
+from graftviz.formats.model_tables import marginals_csv, model_edges_csv
+from graftviz.formats.node_link import result_node_link
+from graftviz.formats.replay import replay_page
+from graftviz.formats.result_json import result_json
+from graftviz.formats.svg import graph_svg
+from graftviz.formats.table_csv import table_csv
+from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.uai import names_text, uai_text
+from graftviz.formats.uai_evidence import read_evidence
+from graftviz.formats.uai_results import read_mar
+from graftviz.inspection import graph_picture
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.model import PairwiseMRF
+from graftviz.options import option_specs, parse_options
+from graftviz.player.records import recorded_run
+from graftviz.runs import Run
+from graftviz.table import DiscreteTable, read_table
+from graftviz.ui.budget.options import BudgetOptions
+from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.inspect.url import parse_inspection, write_inspection
+from graftviz.ui.page_options import PageOptions
+from graftviz.ui.race.url import parse_race, write_race
+from graftviz.ui.regions.options import RegionOptions
+from graftviz.ui.reservoir.options import ReservoirOptions
+from graftviz.ui.url_state import Vocabulary, parse, parse_options_of, write_options_of
+
+# Any text that a file in UTF-8 can hold, and often what has meant trouble elsewhere.
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(BAD_NAMES)
+ODD = st.sampled_from(
+    ["", "0", "-1", "1e999", "nan", "9" * 25, "9" * 5000, "1_0", "٣", "0x10", "a" * 5000, "\ud800"]
+)
+VALUES = TEXTS | ODD
+
+
+def at_most(examples: int) -> settings:
+    """Return settings for a slow test: few examples, but as many as are asked for to explore."""
+    profile = settings.get_profile(settings.get_current_profile_name())
+    return settings(
+        max_examples=max(examples, profile.max_examples)
+        if profile.max_examples > 100
+        else examples,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+
+
+@contextlib.contextmanager
+def taken_or_refused() -> Iterator[None]:
+    """Let nothing out but what is no refusal in one sentence."""
+    told = None
+    try:
+        yield
+    except InputError as refusal:
+        told = str(refusal)
+    assert told is None or (0 < len(told) < 1000 and "\n" not in told)
+
+
+def brought(name: str, content: bytes) -> Any:
+    file = io.BytesIO(content)
+    file.name = name
+    return file
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[str]]:
+    """Return a line of names and lines of labels, a few different ones in every column."""
+    n = draw(st.integers(2, 5))
+    names = draw(st.lists(TEXTS, min_size=n, max_size=n))
+    labels = [draw(st.lists(TEXTS | ODD, min_size=1, max_size=3)) for _ in range(n)]
+    rows = draw(st.integers(2, 12))
+    return [names] + [
+        [labels[i][(k * (i + 1)) % len(labels[i])] for i in range(n)] for k in range(rows)
+    ]
+
+
+def written(lines: list[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(lines)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+@at_most(25)
+@given(tables())
+def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
+    table = None
+    with taken_or_refused():
+        table = read_table(brought("t.csv", written(lines)), missing="state", header=True)
+    if table is None:
+        return
+    again = read_table(brought("t.csv", table_csv(table)), missing="state", header=True, like=table)
+    np.testing.assert_array_equal(again.codes, table.codes)
+    run = Run(table, gv.ChowLiu(), seed=0)
+    while run.advance():
+        pass
+    result = run.result()
+    model = result.model
+    for files in (
+        {"m.uai": uai_text(model).encode(), "m.names.json": names_text(model).encode()},
+        {"m.json": result_node_link(result).encode()},
+        {"m.graphml": graphml(result)},
+    ):
+        found = read_brought(files).model
+        assert (found.names, found.labels) == (model.names, model.labels)
+    beliefs = gv.infer(model)
+    for text in (edges_csv(result), marginals_csv(model, beliefs), model_edges_csv(model, beliefs)):
+        text.encode("utf-8")
+    trace_csv(result)
+    json.loads(result_json(result))
+    ElementTree.fromstring(result_gexf(result))
+    ElementTree.fromstring(graph_svg(graph_picture(model), model.names, lines[0][0]))
+    page = replay_page(*recorded_run(run, title=lines[0][0]))
+    assert page.count("<script") == 2, "the run and the player; no text became another"
+    assert page.count("</script>") == 2
+
+
+@given(st.data(), st.sampled_from([learner_class(name) for name in learner_names()]))
+def test_any_text_is_a_value_of_an_option_or_refused(data: st.DataObject, cls: type) -> None:
+    names = [spec.name for spec in option_specs(cls)]
+    texts = data.draw(st.dictionaries(st.sampled_from(names) | TEXTS, VALUES, max_size=3))
+    with taken_or_refused():
+        cls(**parse_options(cls, texts))
+
+
+SMALL = DiscreteTable.from_codes([[k & 1, (k >> 1) & 1, (k & 1) ^ (k % 5 == 0)] for k in range(40)])
+
+
+def random_options(draw: st.DrawFn, cls: type) -> dict[str, Any]:
+    """Draw values that each option of `cls` by itself would take."""
+    chosen: dict[str, Any] = {}
+    for spec in draw(st.lists(st.sampled_from(option_specs(cls)), max_size=4)):
+        if spec.kind == "bool":
+            value: Any = draw(st.booleans())
+        elif spec.kind == "choice":
+            value = draw(st.sampled_from(spec.choices))
+        elif spec.kind == "int":
+            value = draw(st.sampled_from([0, 1, 2, 3, 7, 10**6, 2**40]))
+        else:
+            value = draw(st.sampled_from([0.0, 1e-300, 1e-9, 0.1, 0.5, 1.0, 3.0, 1e6, 1e300]))
+        chosen[spec.name] = None if spec.optional and draw(st.booleans()) else value
+    return chosen
+
+
+@st.composite
+def learners(draw: st.DrawFn) -> tuple[type, dict[str, Any]]:
+    cls = learner_class(draw(st.sampled_from(learner_names())))
+    return cls, random_options(draw, cls)
+
+
+@pytest.mark.slow
+@at_most(40)
+@given(learners())
+def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -> None:
+    cls, options = chosen
+    with taken_or_refused():
+        run = Run(SMALL, cls(**options), seed=0)
+        for _ in range(4):
+            if not run.advance():
+                break
+
+
+VOCABULARY = Vocabulary(
+    dataset_keys(),
+    {name: learner_class(name) for name in learner_names()},
+    "scale-free-60",
+    "best-choice",
+)
+PAGES = (BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions)
+KEYS = sorted(
+    {"data", "learner", "seed", "step", "branch", "compare", "fingerprint", "run", "model", "node"}
+    | {"edge", "evidence", "method", "with", "racer1", "axis", "at", "edges"}
+    | {spec.name for cls in PAGES for spec in option_specs(cls)}
+    | {spec.name for cls in VOCABULARY.learners.values() for spec in option_specs(cls)}
+)
+PARTS = st.sampled_from([*KEYS, *"0179-.:;,=& ", "upload", "true", "learned", *learner_names()])
+ADDRESSES = st.dictionaries(
+    st.sampled_from(KEYS) | TEXTS, VALUES | st.lists(PARTS, max_size=8).map("".join), max_size=6
+)
+
+
+@at_most(50)
+@given(ADDRESSES)
+def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> None:
+    grow = parse(query, VOCABULARY)
+    race = parse_race(query, VOCABULARY)
+    inspect = parse_inspection(query, VOCABULARY)
+    told = [*grow.complaints, *race.complaints, *inspect.complaints]
+    # What was understood is written, and understood again without complaint.
+    again = parse_race(write_race(race.settings, VOCABULARY), VOCABULARY)
+    assert again.settings == race.settings
+    again_inspected = parse_inspection(write_inspection(inspect.settings, VOCABULARY), VOCABULARY)
+    assert again_inspected.settings == inspect.settings
+    for cls in PAGES:
+        values, complaints = parse_options_of(cls, query)
+        assert parse_options_of(cls, write_options_of(cls, values))[1] == ()
+        page = PageOptions(cls, places=("step",), others=("run",))
+        page.follow(query)
+        told += [*complaints, *page.complaints]
+        assert isinstance(page.options, cls)
+        page.link()
+    assert all("\n" not in text and len(text) < 1200 for text in told)
+
+
+MODEL = PairwiseMRF.from_tables(
+    [np.array([0.1, -0.2]), np.array([0.0, 0.3, -1.0]), np.zeros(2)],
+    {(0, 1): np.arange(6.0).reshape(2, 3), (1, 2): -np.arange(6.0).reshape(3, 2)},
+)
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, data in files.items():
+            packed.writestr(name, data)
+    return content.getvalue()
+
+
+RESULT = {"model.uai": uai_text(MODEL).encode(), "model.names.json": names_text(MODEL).encode()}
+WHOLE = {
+    "m.uai": RESULT["model.uai"],
+    "m.names.json": RESULT["model.names.json"],
+    "m.zip": archive({**RESULT, "result.json": b"{}", "edges.csv": b"a,b\n"}),
+    "e.evid": b"2 0 1 2 0",
+    "p.MAR": b"MAR 3 2 0.5 0.5 3 0.2 0.3 0.5 2 1 0",
+    "t.csv": b'"a ""b""",c\n0,x\n1,y\n0,y\n',
+    "t.parquet": parquet_of(pa.table({"a": [1, 2, 1], "b": ["x", "y", "x"]})),
+    "s.csv": b"time,series,value\n0,a,1\n1,a,2\n0,b,3\n1,b,5\n",
+    "pairs.csv": b"source,target\na,b\n",
+    "places.csv": b"name,x,y\na,1,2\nb,3,4\n",
+}
+
+
+def read_any(name: str, content: bytes, folder: Any) -> None:
+    path = folder / name
+    match name:
+        case "m.names.json":
+            read_brought({"m.uai": RESULT["model.uai"], name: content})
+        case "m.uai" | "m.zip":
+            read_brought({name: content})
+        case "e.evid":
+            path.write_bytes(content)
+            read_evidence(path, MODEL)
+        case "p.MAR":
+            path.write_bytes(content)
+            read_mar(path)
+        case "s.csv":
+            read_series(brought(name, content))
+        case "pairs.csv":
+            read_truth(brought(name, content), ("a", "b"))
+        case "places.csv":
+            read_positions(brought(name, content), ("a", "b"))
+        case _:
+            read_table(brought(name, content), missing="state")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@at_most(40)
+@given(data=st.data())
+def test_any_damage_is_read_or_refused(tmp_path: Any, name: str, data: st.DataObject) -> None:
+    content = WHOLE[name]
+    for _ in range(data.draw(st.integers(1, 3))):
+        cut = data.draw(st.integers(0, len(content)))
+        gone = data.draw(st.integers(0, 6))
+        noise = data.draw(
+            st.binary(max_size=5) | VALUES.map(lambda text: text.encode("utf-8", "replace"))
+        )
+        content = content[:cut] + noise + content[cut + gone :]
+    with taken_or_refused():
+        read_any(name, content, tmp_path)

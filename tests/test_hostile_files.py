@@ -1,0 +1,185 @@
+"""Files that mean no good: refused in one sentence, soon and within bounds, or shown as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hostile_files import BAD_NAMES, MODELS, PAIRS, SERIES, TABLES, csv_of
+
+import graftviz as gv
+from graftviz.datasets import read_positions, read_truth
+from graftviz.dynamics import read_series
+from graftviz.errors import InputError
+from graftviz.formats.brought import read_brought
+from graftviz.formats.gexf import result_gexf
+from graftviz.formats.graphml import graphml
+from graftviz.formats.model_tables import marginals_csv
+from graftviz.formats.node_link import result_node_link
+from graftviz.formats.result_json import result_json
+from graftviz.formats.spreadsheet import shown_cell
+from graftviz.formats.tables import edges_csv, trace_csv
+from graftviz.formats.uai import names_text, uai_text
+from graftviz.runs import Result
+from graftviz.table import read_table
+from graftviz.ui.dynamics.upload import MOST_BYTES
+
+MOST_SECONDS = 2.0  # of processor time
+MOST_MEMORY = 300.0  # MB beyond what is there
+STATM = Path("/proc/self/statm")
+CASES = [
+    *((kind, case, "table") for kind, case in TABLES.items()),
+    *((kind, case, "series") for kind, case in SERIES.items()),
+    *((kind, case, "model") for kind, case in MODELS.items()),
+    *((kind, case, how) for kind, case in PAIRS.items() for how in ("truth", "places")),
+]
+WELCOME = {"hostile names and labels", "5,000 columns", "a billion as a state", "prototypes"}
+
+
+def brought(name: str, content: bytes) -> Any:
+    file = io.BytesIO(content)
+    file.name = name
+    return file
+
+
+READERS: dict[str, Callable[[str, bytes], Any]] = {
+    "table": lambda name, content: read_table(brought(name, content), missing="state"),
+    "series": lambda name, content: read_series(brought(name, content), max_bytes=MOST_BYTES),
+    "model": lambda name, content: read_brought({name: content}),
+    "truth": lambda name, content: read_truth(brought(name, content), ("a", "b")),
+    "places": lambda name, content: read_positions(brought(name, content), ("a", "b")),
+}
+
+
+class Memory:
+    """Watches how much memory this process takes while a block runs, in MB."""
+
+    def __enter__(self) -> Memory:
+        self.before = self.peak = self.now()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    @staticmethod
+    def now() -> float:
+        return int(STATM.read_text().split()[1]) * 4096 / 1e6 if STATM.exists() else 0.0
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.005):
+            self.peak = max(self.peak, self.now())
+
+    @property
+    def extra(self) -> float:
+        return self.peak - self.before
+
+
+@pytest.mark.parametrize(("kind", "case", "how"), CASES, ids=[f"{c[2]}-{c[0]}" for c in CASES])
+def test_it_is_taken_or_refused_in_one_sentence_soon(
+    kind: str, case: tuple[str, Callable[[], bytes]], how: str
+) -> None:
+    name, content = case[0], case[1]()
+    refused = None
+    began = time.process_time()
+    with Memory() as memory:
+        try:
+            READERS[how](name, content)
+        except InputError as error:
+            refused = str(error)
+    assert time.process_time() - began < MOST_SECONDS
+    assert memory.extra < MOST_MEMORY
+    assert kind not in WELCOME or how in ("truth", "places") or refused is None, refused
+    if refused is not None:
+        assert refused.endswith((".", "?"))
+        assert len(refused) < 400
+        assert "\n" not in refused
+        assert "Error" not in refused
+        assert "/tmp" not in refused
+
+
+def trap(path: Path) -> bytes:
+    """Return a pickle that writes a file when it is loaded."""
+
+    class Trap:
+        def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+            return exec, (f"open({str(path)!r}, 'w').close()",)
+
+    return pickle.dumps(Trap())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.npz", "m.uai", "m.json", "m.zip"])
+@pytest.mark.parametrize("how", READERS)
+def test_nothing_is_unpickled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, name: str
+) -> None:
+    sprung = tmp_path / "sprung"
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("unpickled")
+
+    with pytest.raises(InputError):
+        READERS[how](name, trap(sprung))
+    for loader in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, loader, refuse)
+    objects = io.BytesIO()
+    np.savez(objects, a=np.array([{}, []], dtype=object))
+    with pytest.raises(InputError):
+        READERS[how](name, objects.getvalue())
+    assert not sprung.exists()
+
+
+@pytest.fixture(scope="module")
+def learned() -> Result:
+    """A model whose names and labels mean no good."""
+    table = read_table(brought("t.csv", csv_of(BAD_NAMES)))
+    assert table.names == BAD_NAMES
+    return gv.learn(table, gv.ChowLiu(), seed=0)
+
+
+def test_programs_read_every_name_back_as_it_is(learned: Result) -> None:
+    model = learned.model
+    edges = list(csv.DictReader(io.StringIO(edges_csv(learned), newline="")))
+    assert {row["source"] for row in edges} | {row["target"] for row in edges} <= set(BAD_NAMES)
+    assert len(edges) == len(model.edges) > 10
+    assert len(list(csv.DictReader(io.StringIO(trace_csv(learned), newline="")))) >= 1
+    for files in (
+        {"m.uai": uai_text(model).encode(), "m.names.json": names_text(model).encode()},
+        {"m.json": result_node_link(learned).encode()},
+        {"m.graphml": graphml(learned)},
+    ):
+        found = read_brought(files).model
+        assert found.names == model.names
+        assert found.labels == model.labels
+    json.loads(result_json(learned))
+    ElementTree.fromstring(result_gexf(learned))
+
+
+def test_no_cell_of_a_table_to_look_at_is_a_formula(learned: Result) -> None:
+    text = marginals_csv(learned.model, gv.infer(learned.model))
+    cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+    assert "'=cmd|' /C calc'!A0" in cells
+
+
+@pytest.mark.parametrize("cell", ["-1", "+2.5e-3", "-inf", 3, -2.5, None, "plain", "a=b", ""])
+def test_numbers_and_plain_text_stay_as_they_are(cell: object) -> None:
+    assert shown_cell(cell) == cell
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+a", "-a", "@a", "\t=1", "\r=1", "-1+2", " =1", "＝1"])
+def test_formulas_become_text(cell: str) -> None:
+    assert shown_cell(cell) == "'" + cell

@@ -1,0 +1,133 @@
+"""Unexpected errors end in one calm sentence; the page around them and the log go on."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import graftviz.ui
+
+UI = Path(graftviz.ui.__file__).parent
+EDGES = {"on_click", "on_change", "on_select", "on_dismiss"}
+SECRET = "the password of /home/somebody"
+REFERENCE = re.compile(r"under reference ([0-9a-f]{6})\.")
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return AppTest.from_file(str(Path(__file__).with_name("broken_app.py")), default_timeout=60)
+
+
+def texts(app: AppTest) -> list[str]:
+    return [element.value for element in app.text]
+
+
+def the_reference(app: AppTest, references: list[logging.LogRecord]) -> str:
+    """Check that the page and the log say the same, and the page nothing more."""
+    assert not app.exception
+    (error,) = app.error
+    shown = error.value.replace("\\", "")
+    assert SECRET not in shown
+    assert "Traceback" not in shown
+    assert "ArithmeticError" not in shown
+    reference = REFERENCE.search(shown)
+    assert reference is not None, shown
+    (record,) = references
+    assert reference[1] in record.getMessage()
+    assert record.exc_info is not None
+    assert SECRET in str(record.exc_info[1])
+    references.clear()
+    return reference[1]
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        ("page", ["the part", "reruns pass"]),
+        ("fragment", ["reruns pass", "the end"]),
+    ],
+)
+def test_what_breaks_leaves_the_rest_of_the_page(
+    app: AppTest, references: list[logging.LogRecord], where: str, left: list[str]
+) -> None:
+    app.session_state["broken"] = where
+    app.run()
+    assert texts(app) == left
+    reference = the_reference(app, references)
+    app.run()
+    assert reference in app.error[0].value, "the same error keeps its reference"
+    assert not references, "and is logged once"
+    app.session_state["broken"] = ""
+    app.run()
+    assert texts(app) == ["the part", "reruns pass", "the end"]
+    assert not app.error
+
+
+def test_a_control_that_breaks_leaves_the_page_whole(
+    app: AppTest, references: list[logging.LogRecord]
+) -> None:
+    app.session_state["broken"] = "callback"
+    app.run()
+    app.button[0].click().run()
+    assert texts(app) == ["the part", "reruns pass", "the end"]
+    the_reference(app, references)
+    app.run()
+    assert not app.error
+
+
+def test_a_file_that_cannot_be_built_is_told_by_the_next_run(
+    app: AppTest, references: list[logging.LogRecord]
+) -> None:
+    app.run()
+    with pytest.raises(ArithmeticError):
+        app.session_state["build"]()
+    app.run()
+    the_reference(app, references)
+
+
+def test_a_refusal_is_a_sentence_without_a_reference(app: AppTest) -> None:
+    app.run()
+    app.button[1].click().run()
+    assert [error.value.replace("\\", "") for error in app.error] == [
+        "There is <b>no</b> such thing."
+    ]
+
+
+def test_a_rerun_passes_through(app: AppTest) -> None:
+    app.session_state["broken"] = "rerun"
+    app.run()
+    assert texts(app) == ["the part", "reruns pass", "the end"]
+    assert not app.error
+
+
+def edges() -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield every place where Streamlit calls our code, and what must stand there."""
+    for path in UI.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            place = f"{path.name}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.FunctionDef):
+                names = [ast.unparse(decorator) for decorator in node.decorator_list]
+                for k, name in enumerate(names):
+                    if name.startswith(("st.fragment", "st.dialog")):
+                        yield place, node.decorator_list[min(k + 1, len(names) - 1)], "bounded"
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("st."):
+                for keyword in node.keywords:
+                    if keyword.arg in EDGES and not isinstance(keyword.value, ast.Constant):
+                        yield place, keyword.value, "guarded("
+                if node.func.attr == "download_button":  # type: ignore[attr-defined]
+                    yield place, node.args[1], "file_builder("
+
+
+def test_every_edge_of_the_app_has_its_boundary() -> None:
+    found = list(edges())
+    assert len(found) > 40
+    bare = [place for place, value, guard in found if not ast.unparse(value).startswith(guard)]
+    assert not bare
+    assert "guarded(" in (UI / "mounted.py").read_text(encoding="utf-8")
+    assert "page_boundary()" in (UI.parent.parent / "app.py").read_text(encoding="utf-8")
