@@ -1,7 +1,7 @@
 """What stands before the app and answers first: who may speak to it, and what browsers are told.
 
-Streamlit checks where a connection comes from too, but asks a server on the internet for the address
-of this machine before it refuses one, and holds up everybody meanwhile. Here it is refused without.
+Streamlit checks where a connection comes from too, but before it refuses one, it asks a server on
+the internet for this machine's address, and holds up everybody meanwhile. Here nobody is asked.
 
 It knows the ASGI protocol and nothing of Streamlit.
 """
@@ -101,8 +101,8 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        given = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope, given.get("host", ""), given.get("origin"))
+        given = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, given.get(b"host", ""), given.get(b"origin"))
         if scope["type"] == "websocket":
             if refusal:
                 await send({"type": "websocket.close", "code": POLICY_VIOLATION})

@@ -1,0 +1,90 @@
+"""The app, served on a free port of this machine for as long as it is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+AUDITED = Path(__file__).resolve().parent / "audited"
+START = 60.0  # seconds the server may take to answer
+HEADLESS = ("--server.headless", "true")
+_ITSELF = re.compile(r"""\t(None|b?['"].*|\(['"](127\.[\d.]+|::1|localhost)['"].*)$""")
+_NAME = re.compile(r"""^socket\.get\w+\tb?['"](?!127\.|::1|localhost|0\.0\.0\.0|['"])""")
+
+
+@contextmanager
+def served_app(
+    log: Path,
+    *,
+    folder: Path = ROOT,
+    options: Sequence[str] = HEADLESS,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Serve the app of `folder` and yield its address.
+
+    What it prints goes to `log`, and whom it speaks to is written down for `strangers`.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+    command += ["--server.port", str(port)]
+    paths = [str(AUDITED), *filter(None, [os.environ.get("PYTHONPATH")])]
+    watched = {"PYTHONPATH": os.pathsep.join(paths), "GRAFTVIZ_SPOKEN_TO": str(_record(log))}
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **watched, **(environment or {})},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait_until_healthy(server, port, log)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.terminate()
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def strangers(log: Path) -> list[str]:
+    """Return whom the server with this log turned to, or whose address it asked for; not itself."""
+    record = _record(log)
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    return [line for line in lines if _NAME.search(line) or not _ITSELF.search(line)]
+
+
+def _record(log: Path) -> Path:
+    return log.with_suffix(".spoken_to")
+
+
+def free_port() -> int:
+    """Return a port of this machine at which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    give_up = time.monotonic() + START
+    while time.monotonic() < give_up:
+        assert server.poll() is None, f"the server ended:\n{log.read_text(errors='replace')}"
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError(f"no answer after {START} s:\n{log.read_text(errors='replace')}")
