@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from containerfile import read_recipe
-from served_app import START, free_port, served_app, strangers
 
 from graftviz.ui.guard import headers
+from tests.browser.served_app import START, free_port, served_app, strangers
 
 HANDSHAKE = {
     "Upgrade": "websocket",

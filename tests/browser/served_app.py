@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 AUDITED = Path(__file__).resolve().parent / "audited"
 START = 60.0  # seconds the server may take to answer
 HEADLESS = ("--server.headless", "true")
