@@ -208,9 +208,7 @@ def test_the_steps_of_the_container_from_nothing(tmp_path: Path) -> None:
     assert len(compiled) > 100
     port = free_port()
     assert WANTED in recipe.command
-    command = recipe.command.replace(WANTED, "").replace(
-        "--server.port 8501", f"--server.port {port}"
-    )
+    command = recipe.command.replace(WANTED, "").replace("8501", str(port))
     server = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment)
     try:
         place = Served(f"127.0.0.1:{port}", folder, tmp_path / "log")
