@@ -5,26 +5,32 @@ from pathlib import Path
 import streamlit as st
 
 from graftviz.ui.boundary import page_boundary
+from graftviz.ui.server import announced, middleware
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
-st.set_page_config(
-    page_title="graftviz",
-    page_icon=str(ASSETS / "icon.svg"),
-    layout="wide",
-    initial_sidebar_state=300,
-)
-st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
-pages = [
-    st.Page("pages/grow.py", title="Grow", default=True),
-    st.Page("pages/race.py", title="Race", url_path="race"),
-    st.Page("pages/reservoir.py", title="Reservoir", url_path="reservoir"),
-    st.Page("pages/regions.py", title="Regions", url_path="regions"),
-    st.Page("pages/prune.py", title="Prune", url_path="prune"),
-    st.Page("pages/budget.py", title="Budget", url_path="budget"),
-    st.Page("pages/dynamics.py", title="Dynamics", url_path="dynamics"),
-    st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
-]
-page = st.navigation(pages, position="top")
-with page_boundary():
-    page.run()
+# Streamlit looks for its server in this file and imports it for that once, under its own name; for
+# every session it runs it.
+if __name__ == "app":
+    server = st.App(__file__, middleware=middleware(), lifespan=announced)
+else:
+    st.set_page_config(
+        page_title="graftviz",
+        page_icon=str(ASSETS / "icon.svg"),
+        layout="wide",
+        initial_sidebar_state=300,
+    )
+    st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
+    pages = [
+        st.Page("pages/grow.py", title="Grow", default=True),
+        st.Page("pages/race.py", title="Race", url_path="race"),
+        st.Page("pages/reservoir.py", title="Reservoir", url_path="reservoir"),
+        st.Page("pages/regions.py", title="Regions", url_path="regions"),
+        st.Page("pages/prune.py", title="Prune", url_path="prune"),
+        st.Page("pages/budget.py", title="Budget", url_path="budget"),
+        st.Page("pages/dynamics.py", title="Dynamics", url_path="dynamics"),
+        st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
+    ]
+    page = st.navigation(pages, position="top")
+    with page_boundary():
+        page.run()

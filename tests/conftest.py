@@ -54,7 +54,13 @@ def _no_browser(reason: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser_arguments() -> list[str]:
+    """What the browser of a test file is started with besides; a file may say it otherwise."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def browser(browser_arguments: list[str]) -> Iterator[Any]:
     """A headless Chromium for one test file: the system's own, or else Playwright's.
 
     It ends with the file, because Playwright keeps an event loop running in this thread and
@@ -70,7 +76,7 @@ def browser() -> Iterator[Any]:
         chromium = driver.chromium.launch(
             executable_path=path,
             # Containers offer /dev/shm in thimblefuls and root cannot use the sandbox.
-            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            args=["--no-sandbox", "--disable-dev-shm-usage", *browser_arguments],
         )
         yield chromium
         chromium.close()

@@ -26,8 +26,8 @@ CODE = {".py", ".js", ".css", ".html"}
 TEXT = CODE | {".md", ".toml", ".txt", ".csv", ".json", ".uai", ""}
 
 MODULE_OF = {"scikit-learn": "sklearn"}
-# numba fixes the one release of llvmlite it works with, so a line of its own could only disagree.
-COMES_WITH = {"llvmlite": "numba"}
+# These fix what they work with themselves, so a line of its own could only disagree.
+COMES_WITH = {"llvmlite": "numba", "starlette": "streamlit"}
 NOT_IMPORTED = "not imported by name"  # what a requirement's comment says if others import it
 
 

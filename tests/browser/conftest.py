@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from sample_records import sample_run
-from served_app import served_app
+from served_app import served_app, strangers
 from served_player import served_page
 from waiting import PATIENCE, eventually
 
@@ -31,7 +31,8 @@ WarmUp(every_job()[::-1]).finished.wait()
 COMPILING = 400_000  # ms the very first start may take
 # Streamlit looks for its own addresses below the page's first, and then where they are.
 ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
-LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "file:", "data:", "blob:", "about:")
+LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "https://127.0.0.1:", "wss://127.0.0.1:")
+LOCAL += ("file:", "data:", "blob:", "about:")
 
 
 class PageFactory:
@@ -41,12 +42,15 @@ class PageFactory:
     ----------
     troubles : list of str
         Console errors, uncaught exceptions, dialogs, and requests that left the machine.
+    requests : list of str
+        The address of every request and websocket.
     """
 
     def __init__(self, browser: Any) -> None:
         self.browser = browser
         self.contexts: list[Any] = []
         self.troubles: list[str] = []
+        self.requests: list[str] = []
 
     def __call__(
         self,
@@ -56,13 +60,15 @@ class PageFactory:
         dark: bool = False,
         reduced_motion: bool = False,
         touch: bool = False,
+        **more: Any,
     ) -> Any:
-        """Return a new page of the given size in a context of its own."""
+        """Return a new page of the given size in a context of its own, which `more` is said of."""
         context = self.browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce" if reduced_motion else "no-preference",
             has_touch=touch,
+            **more,
         )
         self.contexts.append(context)
         context.set_default_timeout(PATIENCE * 1000)
@@ -70,7 +76,8 @@ class PageFactory:
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.troubles.append(f"uncaught: {error}"))
         page.on("dialog", self._on_dialog)
-        page.on("request", self._on_request)
+        page.on("request", lambda request: self._on_request(request.url))
+        page.on("websocket", lambda socket: self._on_request(socket.url))
         return page
 
     def _on_console(self, message: Any) -> None:
@@ -81,9 +88,10 @@ class PageFactory:
         self.troubles.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def _on_request(self, request: Any) -> None:
-        if not request.url.startswith(LOCAL):
-            self.troubles.append(f"request: {request.url}")
+    def _on_request(self, url: str) -> None:
+        self.requests.append(url)
+        if not url.startswith(LOCAL):
+            self.troubles.append(f"request: {url}")
 
     def close(self) -> None:
         for context in self.contexts:
@@ -141,11 +149,15 @@ def compiled_engine(pytestconfig: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the app is served, by one server for all pages: its engine is loaded once."""
+    """Where the app is served, by one server for all pages: its engine is loaded once.
+
+    Whatever they do with it, it speaks to nobody who has not spoken to it.
+    """
     log = tmp_path_factory.mktemp("app") / "server.log"
     with served_app(log) as url:
         yield url
     assert "Traceback" not in log.read_text(errors="replace")
+    assert strangers(log) == []
 
 
 @pytest.fixture

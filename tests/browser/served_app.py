@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+AUDITED = Path(__file__).resolve().parent / "audited"
 START = 60.0  # seconds the server may take to answer
+HEADLESS = ("--server.headless", "true")
+_ITSELF = re.compile(r"""\t(None|b?['"].*|\(['"](127\.[\d.]+|::1|localhost)['"].*)$""")
+_NAME = re.compile(r"""^socket\.get\w+\tb?['"](?!127\.|::1|localhost|0\.0\.0\.0|['"])""")
 
 
 @contextmanager
-def served_app(log: Path) -> Iterator[str]:
-    """Serve the app and yield its address; what it prints goes to `log`."""
-    port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += ["--server.port", str(port), "--server.headless", "true"]
+def served_app(
+    log: Path,
+    *,
+    folder: Path = ROOT,
+    options: Sequence[str] = HEADLESS,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Serve the app of `folder` and yield its address.
+
+    What it prints goes to `log`, and whom it speaks to is written down for `strangers`.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+    command += ["--server.port", str(port)]
+    paths = [str(AUDITED), *filter(None, [os.environ.get("PYTHONPATH")])]
+    watched = {"PYTHONPATH": os.pathsep.join(paths), "GRAFTVIZ_SPOKEN_TO": str(_record(log))}
     with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **watched, **(environment or {})},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
         try:
             _wait_until_healthy(server, port, log)
             yield f"http://127.0.0.1:{port}/"
@@ -36,7 +59,19 @@ def served_app(log: Path) -> Iterator[str]:
                 server.wait()
 
 
-def _free_port() -> int:
+def strangers(log: Path) -> list[str]:
+    """Return whom the server with this log turned to, or whose address it asked for; not itself."""
+    record = _record(log)
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    return [line for line in lines if _NAME.search(line) or not _ITSELF.search(line)]
+
+
+def _record(log: Path) -> Path:
+    return log.with_suffix(".spoken_to")
+
+
+def free_port() -> int:
+    """Return a port of this machine at which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,0 +1,66 @@
+"""The server of the app: Streamlit's own, behind a guard, and what is said when it starts."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.middleware import Middleware
+from streamlit import config
+from streamlit.file_util import get_static_dir
+
+from graftviz.ui.guard import Guard
+
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+
+
+def middleware() -> list[Middleware]:
+    """Return what stands between the network and Streamlit."""
+    page = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+    return [Middleware(Guard, page, config.get_option("server.allowedHosts"))]
+
+
+@asynccontextmanager
+async def announced(_app: Any) -> AsyncIterator[None]:
+    """Say where the app is, and open it where there is a screen, as Streamlit would.
+
+    Streamlit's own words are switched off in ``config.toml``: for a server that listens under all
+    addresses it would ask a server on the internet for the one that is seen from there.
+    """
+    address, port = config.get_option("server.address"), config.get_option("server.port")
+    url = where(address, port)
+    sys.stdout.write(greeting(address, url))
+    sys.stdout.flush()
+    if not config.get_option("server.headless"):
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    yield
+
+
+def where(address: str | None, port: int) -> str:
+    """Return the URL of a server that listens at `address`, for a browser of the same machine."""
+    host = _EVERYWHERE.get(address or "::") or str(address)
+    is_plain_ipv6 = ":" in host and not host.startswith("[")
+    return f"http://{f'[{host}]' if is_plain_ipv6 else host}:{port}"
+
+
+def greeting(address: str | None, url: str) -> str:
+    """Return what is said when the server starts."""
+    lines = ["", f"  graftviz is at {url}"]
+    if address is None or address in _EVERYWHERE:
+        lines.append("  and at every other address of this machine.")
+    if not _is_loopback(address):
+        lines.append("  Whoever reaches it can use it: there is no password (docs/serving.md).")
+    return "\n".join([*lines, "", ""])
+
+
+def _is_loopback(address: str | None) -> bool:
+    try:
+        return ipaddress.ip_address(address or "::").is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,149 @@
+"""All pages at work, everything that browser and server turn to written down: only this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from waiting import eventually
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+COMPILING = 400_000  # ms the very first start may take
+# Streamlit looks for its own addresses below the page's first, and then where they are.
+ITS_OWN = "console: Failed to load resource: the server responded with a status of 404"
+VIEWS = {
+    "race?data=karate": ".gv-race-body:not([hidden])",
+    "reservoir?data=karate": ".js-plotly-plot",
+    "regions?side=8": ".gv-region-body:not([hidden])",
+    "prune?exchanges=4&exchange=2": ".gv-prune-body:not([hidden])",
+    "budget?data=survey&bound=1": ".gv-budget-body:not([hidden])",
+    "dynamics?size=12&rows=150&parents=3&seeds=4": ".gv-dynamics-body:not([hidden])",
+    "?data=karate&learner=chow-liu": ".gv-player .gv-body:not([hidden])",
+}
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+# Chromium asks by a socket that sends nothing whether IPv6 would lead anywhere.
+NOTHING_SENT = {"UDP_CONNECT", "UDP_LOCAL_ADDRESS"}
+ADDRESSES = ("address", "address_list", "host", "remote_address", "url")
+NO_PAGE = "not an origin"  # the initiator of what the browser itself wants, updates and the like
+
+
+def turned_to(log: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return kind and target of everything that Chromium's network log names a target of.
+
+    Left out is what the browser does for itself: hosts of requests that no page began.
+    """
+    names = {number: name for name, number in log["constants"]["logEventTypes"].items()}
+    found, own = set(), set()
+    for event in log["events"]:
+        given = event.get("params", {})
+        if given.get("initiator") == NO_PAGE and not is_this_machine(given["url"]):
+            own.add(host_of(given["url"]))
+        for key in ADDRESSES:
+            value = given.get(key, [])
+            for target in value if isinstance(value, list) else [value]:
+                found.add((names[event["type"]], str(target)))
+    return {pair for pair in found if host_of(pair[1]) not in own}
+
+
+def host_of(target: str) -> str:
+    """Return the host of a URL, or of an address with or without a port."""
+    parts = urlsplit(target if "://" in target else f"//{target}")
+    return parts.hostname or ""
+
+
+def is_this_machine(target: str) -> bool:
+    """Whether a host, an address or a URL is one of this machine, or none of the network at all."""
+    if target.startswith(("data:", "blob:", "file:", "about:", "chrome:", "chrome-")):
+        return True
+    return host_of(target) == "127.0.0.1"
+
+
+@pytest.fixture(scope="module")
+def network_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where Chromium writes down all it does in the network; judged when it has closed."""
+    path = tmp_path_factory.mktemp("network") / "log.json"
+    yield path
+    targets = turned_to(json.loads(path.read_text(encoding="utf-8")))
+    kinds = {kind for kind, _ in targets}
+    assert {"URL_REQUEST_START_JOB", "TCP_CONNECT_ATTEMPT"} <= kinds
+    strange = {t for t in targets if t[0] not in NOTHING_SENT and not is_this_machine(t[1])}
+    assert strange == set()
+    assert "UDP_BYTES_SENT" not in kinds
+
+
+@pytest.fixture(scope="module")
+def browser_arguments(network_log: Path) -> list[str]:
+    return [*QUIET, f"--log-net-log={network_log}"]
+
+
+@pytest.fixture
+def work(open_page: Any) -> Iterator[Any]:
+    yield open_page
+    open_page.troubles[:] = [t for t in open_page.troubles if not t.startswith(ITS_OWN)]
+
+
+def test_every_page_at_work_turns_to_this_machine_only(
+    work: Any, address: str, tmp_path: Path
+) -> None:
+    page = work()
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,c\n" + "0,0,1\n1,1,0\n0,0,0\n1,1,1\n" * 30)
+    page.goto(f"{address}?data=karate")
+    page.locator(VIEWS["?data=karate&learner=chow-liu"]).wait_for(timeout=COMPILING)
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.get_by_role("button", name="Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Replay (opens offline)", exact=True).click()
+    download.value.save_as(tmp_path / "replay.html")
+    page.keyboard.press("Escape")
+    page.get_by_role("combobox").first.click()
+    page.get_by_text("Your own data…").click()
+    page.locator("input[type=file]").first.set_input_files(table)
+    eventually(page, lambda: "table.csv" in page.locator(".gv-head").inner_text())
+    for query, view in VIEWS.items():
+        page.goto(address + query)
+        page.locator(view).first.wait_for(timeout=COMPILING)
+        for button in page.get_by_role("button", name="Play", exact=True).all()[:1]:
+            button.click()
+    page.get_by_role("button", name="Inspect this model").click()
+    page.get_by_text(re.compile("^Marginals: ")).wait_for(timeout=COMPILING)
+    page.goto((tmp_path / "replay.html").as_uri())
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for()
+    page.get_by_role("button", name="Play", exact=True).click()
+    asked = " ".join(work.requests)
+    for part in ("ws://127.0.0.1", "_stcore/upload_file", "blob:", "/media/", "replay.html"):
+        assert part in asked
+
+
+def test_a_stranger_would_be_seen() -> None:
+    types = {"TCP_CONNECT_ATTEMPT": 7, "HOST_RESOLVER_MANAGER_REQUEST": 8}
+    types["URL_REQUEST_START_JOB"] = 9
+    events = [
+        {"type": 7, "params": {"address": "192.0.2.1:443"}},
+        {"type": 7, "params": {"address": "127.0.0.1:8501"}},
+        {"type": 8, "params": {"host": "https://fonts.example.org"}},
+        {"type": 8},
+        {"type": 9, "params": {"url": "https://updates.example.org/x", "initiator": NO_PAGE}},
+        {"type": 8, "params": {"host": "updates.example.org"}},
+        {"type": 9, "params": {"url": "https://b.example.org/x", "initiator": "http://127.0.0.1"}},
+    ]
+    found = turned_to({"constants": {"logEventTypes": types}, "events": events})
+    assert len(found) == 4
+    assert {target for _, target in found if not is_this_machine(target)} == {
+        *("192.0.2.1:443", "https://fonts.example.org", "https://b.example.org/x")
+    }
+    for target in ("http://127.0.0.1.example.org/", "127.0.0.10", "http://127.0.0.1@x.example/"):
+        assert not is_this_machine(target)

@@ -1,0 +1,176 @@
+"""The files a class server is made from: lock, container, unit, proxy, settings."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from containerfile import read_recipe
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from streamlit import config
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVING = ROOT / "docs" / "serving"
+PAGE = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+
+
+def locked() -> dict[str, tuple[str, int]]:
+    """Return version and number of hashes of everything in the lock file."""
+    text = (SERVING / "requirements.lock").read_text(encoding="utf-8")
+    entries = re.findall(
+        r"^([\w.-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.M
+    )
+    assert len(entries) == len(re.findall(r"^[^\s#]", text, re.M)), "nothing but pinned releases"
+    return {canonicalize_name(n): (v, h.count("--hash")) for n, v, h in entries}
+
+
+def test_the_lock_holds_what_is_required() -> None:
+    pinned = locked()
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    required = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    assert len(required) > 5
+    for requirement in required:
+        version, hashes = pinned[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), f"{requirement} is locked at {version}"
+        assert hashes
+    assert {"starlette", "uvicorn", "llvmlite"} <= set(pinned), "also what these need"
+
+
+def test_the_lock_is_what_is_installed_and_audited() -> None:
+    recipe = read_recipe()
+    lock = "docs/serving/requirements.lock"
+    installed = [step for step in recipe.all_of("RUN") if "pip install" in step]
+    assert len(installed) == 1
+    assert "--require-hashes" in installed[0]
+    assert installed[0].endswith(f"-r {lock}")
+    made = re.search(r"^#    (pip-compile .*)$", (ROOT / lock).read_text(encoding="utf-8"), re.M)
+    assert made
+    assert set(made[1].split()[1:]) <= set(PAGE.split())
+    assert f"pip-audit --strict --require-hashes --disable-pip -r {lock}" in PAGE
+    assert f"--require-hashes -r {lock}" in PAGE
+
+
+def test_the_container_is_small_and_nobody_in_particular() -> None:
+    recipe = read_recipe()
+    assert re.fullmatch(r"docker\.io/library/python:3\.11-slim", recipe.all_of("FROM")[0])
+    user = recipe.all_of("USER")
+    assert len(user) == 1
+    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user[0])
+    last_root_step = max(k for k, (name, _) in enumerate(recipe.steps) if name in ("RUN", "COPY"))
+    assert recipe.steps.index(("USER", user[0])) > last_root_step
+    assert {text.split()[0] for text in recipe.all_of("COPY")} == {
+        *("docs/serving/requirements.lock", "app.py", "pages", "graftviz", "sample_data"),
+        ".streamlit",
+    }
+    assert not any(re.search("(?i)secret|token|password", text) for _, text in recipe.steps)
+    assert "_stcore/health" in recipe.all_of("HEALTHCHECK")[0]
+    assert "exec python -m streamlit" in recipe.command, "signals must reach the server"
+    assert recipe.all_of("WORKDIR") == ["/opt/graftviz"]
+
+
+def test_settings_are_those_streamlit_knows_and_tight() -> None:
+    known = set(config.get_config_options(force_reparse=False))
+    flat = {
+        f"{section}.{name}": value
+        for section, values in SETTINGS.items()
+        for name, value in values.items()
+        if not isinstance(value, dict)
+    }
+    assert {name for name in flat if not name.startswith("theme.")} <= known
+    for name, value in {
+        "server.address": "127.0.0.1",
+        "server.enableCORS": True,
+        "server.enableXsrfProtection": True,
+        "server.xsrfCookieSameSite": "strict",
+        "server.enableStaticServing": False,
+        "server.enableAgentApi": False,
+        "server.scriptHealthCheckEnabled": False,
+        "client.allowedOrigins": [],
+        "client.showErrorDetails": "none",
+        "client.showErrorLinks": False,
+        "browser.gatherUsageStats": False,
+        "logger.hideWelcomeMessage": True,
+    }.items():
+        assert flat[name] == value
+    assert flat["server.maxWidgetStateSize"] <= 10 < flat["server.maxMessageSize"] <= 50
+
+
+def test_the_proxy_lets_pass_what_the_server_takes_and_says_less() -> None:
+    site = (SERVING / "nginx.conf").read_text(encoding="utf-8")
+    size = re.search(r"client_max_body_size (\d+)m;", site)
+    assert size
+    assert int(size[1]) > SETTINGS["server"]["maxUploadSize"]
+    assert site.count("{") == site.count("}")
+    for line in (
+        *("listen 443 ssl http2;", "auth_basic $graftviz_realm;", "server_tokens off;"),
+        *("ssl_protocols TLSv1.2 TLSv1.3;", "proxy_set_header Upgrade $http_upgrade;"),
+        *("location = /_stcore/metrics { return 404; }", "proxy_pass http://127.0.0.1:8501;"),
+        'proxy_set_header Authorization "";',
+    ):
+        assert line in site
+
+
+@pytest.fixture(scope="module")
+def unit() -> dict[str, list[str]]:
+    """Values of the unit's settings, by their names; one may be set more than once."""
+    found: dict[str, list[str]] = {}
+    for line in (SERVING / "graftviz.service").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith(("#", "[")):
+            name, _, value = line.partition("=")
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def test_the_unit_is_confined(unit: dict[str, list[str]]) -> None:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.read(SERVING / "graftviz.service")
+    assert parser.sections() == ["Unit", "Service", "Install"]
+    for name in (
+        "DynamicUser",
+        "NoNewPrivileges",
+        "PrivateTmp",
+        "ProtectHome",
+        "RestrictNamespaces",
+    ):
+        assert unit[name] == ["yes"]
+    assert unit["ProtectSystem"] == ["strict"]
+    assert unit["CapabilityBoundingSet"] == [""]
+    assert (unit["IPAddressDeny"], unit["IPAddressAllow"]) == (["any"], ["localhost"])
+    assert unit["MemoryMax"]
+    assert unit["CPUWeight"]
+    assert "MemoryDenyWriteExecute" not in unit, "the engine is compiled while it runs"
+    assert "--server.address" not in unit["ExecStart"][0], "only the proxy is to reach it"
+    assert f"/var/cache/{unit['CacheDirectory'][0]}" in unit["Environment"][0]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd to ask")
+def test_systemd_takes_the_unit_and_finds_little_exposed(tmp_path: Path) -> None:
+    text = (SERVING / "graftviz.service").read_text(encoding="utf-8")
+    text = text.replace("/opt/graftviz/.venv/bin/python", sys.executable)
+    path = tmp_path / "graftviz.service"
+    path.write_text(text.replace("/opt/graftviz", str(ROOT)))
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", path], capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, [e for e in checked.stderr.splitlines() if path.name in e]) == (
+        0,
+        [],
+    )
+    judged = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--no-pager", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    level = re.search(r"exposure level for graftviz.service: ([\d.]+)", judged.stdout)
+    if level is None:
+        pytest.skip("this systemd does not judge a unit that is not installed")
+    assert float(level[1]) < 2.0

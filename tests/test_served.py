@@ -1,0 +1,229 @@
+"""What the container's files serve, to whom, and what a stranger gets: from a clean directory."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from containerfile import read_recipe
+
+from graftviz.ui.guard import headers
+from tests.browser.served_app import START, free_port, served_app, strangers
+
+HANDSHAKE = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version": "13",
+}
+WANTED = "--server.address 0.0.0.0"
+ELSEWHERE = "http://elsewhere.example"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Served(NamedTuple):
+    """The server of this file."""
+
+    host: str
+    folder: Path
+    log: Path
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Ask for a path as it is written; underscores in names of headers are hyphens."""
+        connection = http.client.HTTPConnection(self.host, timeout=30)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, headers=named)
+        answer = connection.getresponse()
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        body = b"" if answer.status == 101 else answer.read()
+        connection.close()
+        return Answer(answer.status, found, body)
+
+
+def files_of(folder: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The container's files, served with its options by the interpreter at hand.
+
+    Its address is left out: within a container it is all of them, here it is the default.
+    """
+    recipe = read_recipe()
+    folder = tmp_path_factory.mktemp("graftviz")
+    recipe.copy_to(folder)
+    before = files_of(folder)
+    k = recipe.server_options.index("--server.address")
+    options = recipe.server_options[:k] + recipe.server_options[k + 2 :]
+    kernels, log = tmp_path_factory.mktemp("kernels"), tmp_path_factory.mktemp("log") / "log"
+    environment = {**recipe.environment, "HOME": str(kernels), "NUMBA_CACHE_DIR": str(kernels)}
+    with served_app(log, folder=folder, options=options, environment=environment) as url:
+        yield Served(urlsplit(url).netloc, folder, log)
+    assert files_of(folder) == before, "it can be served from a disk that is read-only"
+    said = log.read_text(errors="replace")
+    assert "Traceback" not in said
+    assert said.count("graftviz is at http://127.0.0.1:") == 1
+
+
+def test_it_answers_with_the_page_and_its_headers(served: Served) -> None:
+    assert served.ask("/_stcore/health").body == b"ok"
+    page = served.ask("/race?x=1")
+    assert page.status == 200
+    assert b"<title>" in page.body
+    promised = headers(page.body.decode())
+    policy = promised["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not re.search(r"script-src[^;]*(unsafe|\*|http)", policy)
+    script = re.search(rb'src="\.(/static/js/[^"]+)"', page.body)
+    assert script
+    paths = ("/", script[1].decode(), "/nothing/here.js", "/_stcore/health", "/media/nothing")
+    for answer in map(served.ask, paths):
+        assert promised.items() <= answer.headers.items()
+    assert promised.items() <= served.ask("/", Host="elsewhere.example").headers.items()
+
+
+def test_it_listens_on_this_machine_only(served: Served) -> None:
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
+    if not tables[0].exists():
+        pytest.skip("only Linux lists its sockets in /proc")
+    port = f":{int(served.host.rpartition(':')[2]):04X}"
+    lines = [line.split() for table in tables if table.exists() for line in table.open()]
+    listening = {fields[1] for fields in lines if fields[3] == "0A" and fields[1].endswith(port)}
+    assert listening == {"0100007F" + port}
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://{host}", 101),
+        (ELSEWHERE, 403),
+        ("http://localhost:1", 403),
+        ("http://127.0.0.1:1", 403),
+        ("null", 403),
+    ],
+)
+def test_a_page_of_another_origin_cannot_connect(served: Served, origin: str, status: int) -> None:
+    named = {**HANDSHAKE, "Origin": origin.format(host=served.host)}
+    assert served.ask("/_stcore/stream", **named).status == status
+
+
+def test_refusing_asks_nobody_else(served: Served) -> None:
+    began = time.monotonic()
+    assert served.ask("/_stcore/stream", **HANDSHAKE, Origin=ELSEWHERE).status == 403
+    assert time.monotonic() - began < 5
+    assert strangers(served.log) == []
+
+
+def test_an_upload_needs_the_token_of_a_page_of_its_own(served: Served) -> None:
+    path = "/_stcore/upload_file/session/file"
+    assert served.ask(path, "PUT").status == 403
+    assert served.ask(path, "DELETE").status == 403
+    cookie = served.ask("/_stcore/health").headers["set-cookie"]
+    assert "samesite=strict" in cookie.lower()
+    token = cookie.split(";")[0].split("=", 1)[1]
+    both = {"Cookie": f"_streamlit_xsrf={token}", "X_Xsrftoken": token}
+    assert served.ask(path, "PUT", **both, Origin=ELSEWHERE).status == 403
+    # With the token what is missing is a session: that of the page that would have asked.
+    own = served.ask(path, "PUT", **both, Origin=f"http://{served.host}")
+    assert (own.status, b"session_id" in own.body) == (400, True)
+
+
+@pytest.mark.parametrize("path", ["/", "/_stcore/health", "/static/js/", "/_stcore/stream"])
+def test_another_name_is_refused(served: Served, path: str) -> None:
+    for name in ("elsewhere.example", "127.0.0.1.elsewhere.example", "", "[", "a@b"):
+        answer = served.ask(path, Host=name)
+        assert answer.status == 400, name
+    assert served.ask(path, Host="elsewhere.example", **HANDSHAKE).status in (400, 403)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/app.py", "/.streamlit/config.toml", "/pages/grow.py", "/static/", "/static/js/"),
+        *("/static/../index.html", "/static/../../../app.py", "/static/%2e%2e/%2e%2e/x.py"),
+        *("/static/..%2f..%2f..%2fetc%2fpasswd", "/static/..\\..\\x.py", "//etc/passwd"),
+        *("/media/", "/media/../app.py", "/media/%2e%2e%2fapp.py", "/component/", "/component/x"),
+        *("/component/graftviz_player/../../app.py", "/_stcore/bidi-components/x/../../app.py"),
+        *("/_stcore/bidi-components/x/%2e%2e/app.py", "/app/static/app.py", "/_stcore/"),
+        *("/_stcore/upload_file/", "/_stcore/upload_file/a/b", "/_stcore/script-health-check"),
+        *("/_stcore/agent/interact", "/_stcore/agent/mcp", "/static/\x7f".replace("\x7f", "%00")),
+    ],
+)
+def test_no_path_leads_to_files_listings_or_the_inside(served: Served, path: str) -> None:
+    front = served.ask("/").body
+    for method in ("GET", "POST"):
+        answer = served.ask(path, method)
+        if answer.status == 200:
+            assert answer.body == front, "what is not there is a page of the app"
+        else:
+            assert len(answer.body) < 400
+            assert not re.search(
+                rb"Traceback|File \"|\.py|root:|Streamlit v|\d+\.\d+\.\d", answer.body
+            )
+        assert "version" not in str(answer.headers).lower()
+
+
+def test_what_is_told_about_the_inside(served: Served) -> None:
+    metrics = served.ask("/_stcore/metrics").body.decode()
+    families = set(re.findall(r"^# TYPE (\w+)", metrics, re.MULTILINE))
+    assert families <= {
+        *("session_events", "session_duration_seconds", "active_sessions"),
+        "cache_memory_bytes",
+    }
+    assert served.ask("/_stcore/metrics", X_Forwarded_For="192.0.2.7").status == 404
+    assert b'"allowedOrigins":[]' in served.ask("/_stcore/host-config").body
+
+
+@pytest.mark.nightly
+def test_the_steps_of_the_container_from_nothing(tmp_path: Path) -> None:
+    """Every step with an environment of its own for the image: minutes, and a package index."""
+    recipe = read_recipe()
+    folder = tmp_path / "graftviz"
+    folder.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "image"], check=True)
+    programs = f"{tmp_path / 'image' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {**recipe.environment, "PATH": programs, "HOME": str(tmp_path)}
+    recipe.copy_to(folder)
+    for step in recipe.all_of("RUN"):
+        subprocess.run(["sh", "-ec", step], cwd=folder, env=environment, check=True)
+    compiled = list((folder / "kernels").rglob("*.nbi"))
+    assert len(compiled) > 100
+    port = free_port()
+    assert WANTED in recipe.command
+    command = recipe.command.replace(WANTED, "").replace("8501", str(port))
+    server = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment)
+    try:
+        place = Served(f"127.0.0.1:{port}", folder, tmp_path / "log")
+        give_up = time.monotonic() + START
+        while time.monotonic() < give_up:
+            try:
+                if place.ask("/_stcore/health").body == b"ok":
+                    break
+            except OSError:
+                assert server.poll() is None
+                time.sleep(0.1)
+        assert b"<title>" in place.ask("/").body
+        words = recipe.all_of("HEALTHCHECK")[0].split(" CMD ")[1].replace("8501", str(port))
+        program, *rest = json.loads(words)
+        assert subprocess.run([sys.executable, *rest], check=False).returncode == 0, program
+    finally:
+        server.terminate()
+        server.wait(20)

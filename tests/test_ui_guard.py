@@ -1,0 +1,132 @@
+"""The guard before the app: names, origins, headers, and what is said at the start."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+from typing import Any
+
+import pytest
+
+from graftviz.ui.guard import Guard, content_policy, headers
+from graftviz.ui.server import greeting, where
+
+PAGE = "<html><script>let a = 1</script><script src='x.js'></script></html>"
+OWN = "class.example.org"
+
+
+async def answers(message: dict[str, Any], _receive: Any, send: Any) -> None:
+    if message["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+    elif message["type"] == "http":
+        own = [(b"Referrer-Policy", b"same-origin")]
+        await send({"type": "http.response.start", "status": 200, "headers": own})
+
+
+def ask(
+    host: str | None,
+    *,
+    kind: str = "http",
+    method: str = "GET",
+    origin: str | None = None,
+    path: str = "/",
+    client: tuple[str, int] | None = ("127.0.0.1", 1),
+    hosts: tuple[str, ...] = (OWN, "*.school.example"),
+) -> dict[str, Any]:
+    """Return the first message that comes back."""
+    given = [(b"host", host)] if host is not None else []
+    given += [(b"origin", origin)] if origin is not None else []
+    scope = {"type": kind, "method": method, "path": path, "client": client}
+    scope["headers"] = [(name, value.encode()) for name, value in given]
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        sent.append(dict(message))
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is read by the guard")
+
+    asyncio.run(Guard(answers, PAGE, hosts)(scope, receive, send))
+    return sent[0]
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        *((OWN, True), (OWN.upper() + ":8501", True), (OWN + ".", True)),
+        *(("a.school.example", True), ("a.b.school.example", True), ("school.example", False)),
+        *(("localhost:8501", True), ("127.0.0.1", True), ("192.0.2.7:8501", True)),
+        *(("[::1]:8501", True), ("[2001:db8::1]", True), ("x." + OWN, False)),
+        *(("elsewhere.example", False), ("127.0.0.1.elsewhere.example", False)),
+        *((None, False), ("", False), (":80", False), ("[", False), ("[::1", False)),
+    ],
+)
+def test_only_names_that_are_its_own(host: str | None, is_own: bool) -> None:
+    assert ask(host)["status"] == (200 if is_own else 400)
+    opened = ask(host, kind="websocket")["type"]
+    assert opened == ("websocket.accept" if is_own else "websocket.close")
+
+
+def test_any_name_if_one_says_so() -> None:
+    assert ask("elsewhere.example", hosts=("*",))["status"] == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_own"),
+    [
+        *((None, True), (f"http://{OWN}:8501", True), (f"https://{OWN}:8501", True)),
+        *((f"http://{OWN}", False), (f"http://{OWN}:8502", False), ("null", False)),
+        *(("http://localhost:8501", False), ("", False), (f"http://{OWN}:8501.x.example", False)),
+    ],
+)
+def test_only_pages_of_its_own_connect_and_change_things(origin: str | None, is_own: bool) -> None:
+    host = f"{OWN}:8501"
+    opened = ask(host, kind="websocket", origin=origin)["type"]
+    assert opened == ("websocket.accept" if is_own else "websocket.close")
+    for method in ("PUT", "DELETE", "POST"):
+        assert ask(host, method=method, origin=origin)["status"] == (200 if is_own else 403)
+    assert ask(host, origin=origin)["status"] == 200, "what may be read, their browsers keep back"
+
+
+def test_how_many_there_are_concerns_this_machine() -> None:
+    for path in ("/_stcore/metrics", "/below/_stcore/metrics"):
+        assert ask(OWN, path=path)["status"] == 200
+        assert ask(OWN, path=path, client=("::1", 1))["status"] == 200
+        assert ask(OWN, path=path, client=("192.0.2.7", 1))["status"] == 404
+        assert ask(OWN, path=path, client=None)["status"] == 404
+
+
+def test_every_answer_has_the_headers_once() -> None:
+    for host in (OWN, "elsewhere.example"):
+        names = [name.decode().lower() for name, _ in ask(host)["headers"]]
+        assert set(headers(PAGE)) <= set(names)
+        assert len(names) == len(set(names)), "what the app says itself is not said again"
+
+
+def test_scripts_in_the_page_are_allowed_by_what_they_are() -> None:
+    digest = base64.b64encode(hashlib.sha256(b"let a = 1").digest()).decode()
+    policy = content_policy(PAGE)
+    assert f"script-src 'self' blob: 'sha256-{digest}';" in policy
+    assert policy.count("sha256-") == 1
+    assert digest not in content_policy(PAGE.replace("1", "2"))
+
+
+@pytest.mark.parametrize(
+    ("address", "url", "warns"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8501", False),
+        ("localhost", "http://localhost:8501", False),
+        ("::1", "http://[::1]:8501", False),
+        ("192.0.2.7", "http://192.0.2.7:8501", True),
+        ("0.0.0.0", "http://127.0.0.1:8501", True),
+        ("::", "http://[::1]:8501", True),
+        (None, "http://[::1]:8501", True),
+    ],
+)
+def test_what_is_said_at_the_start(address: str | None, url: str, warns: bool) -> None:
+    assert where(address, 8501) == url
+    said = greeting(address, url)
+    assert url in said
+    assert ("no password" in said) is warns
+    assert ("every other address" in said) is (address in (None, "0.0.0.0", "::"))
