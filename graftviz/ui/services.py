@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import WeakSet
-
 import streamlit as st
 
 from graftviz.datasets import dataset_keys, load_dataset
@@ -15,13 +13,15 @@ from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.work import inspect_jobs
+from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.url_state import Vocabulary
+from graftviz.ui.visits import Visit, Visits
 from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
@@ -31,6 +31,7 @@ _STATE_KEY = "grow"
 _RACE_KEY = "race"
 _INSPECT_KEY = "inspect"
 _PRUNE_KEY = "prune"
+_VISIT_KEY = "visit"
 
 
 _PAGES = (
@@ -102,42 +103,46 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
-Stoppable = GrowState | RaceState | InspectState | PruneState | BudgetState | DynamicsState
+@st.cache_resource(show_spinner=False)
+def visits() -> Visits:
+    """Return who is here and who has gone."""
+    return Visits(limits().gone_seconds)
 
 
-class _Session:
-    """Stops the computing of a session that has gone; its runs stay, in case it returns."""
-
-    def __init__(self) -> None:
-        self.states: WeakSet[Stoppable] = WeakSet()
-
-    def revoke(self) -> None:
-        for state in self.states:
-            state.revoke()
+def _ended(visit: Visit) -> None:
+    visits().left(visit)
 
 
-@st.cache_resource(show_spinner=False, scope="session", on_release=_Session.revoke)
-def _session() -> _Session:
-    return _Session()
+@st.cache_resource(show_spinner=False, scope="session", on_release=_ended)
+def _connection() -> Visit:
+    """Return the visit of this session; called anew when its connection broke and is back."""
+    if _VISIT_KEY not in st.session_state:
+        st.session_state[_VISIT_KEY] = Visit(scheduler().share())
+    visit: Visit = st.session_state[_VISIT_KEY]
+    visits().came(visit)
+    return visit
+
+
+def share() -> Share:
+    """Return what this session has of the engine."""
+    return _connection().share
 
 
 def grow_state() -> GrowState:
     """Return the Grow page's state of this session."""
     if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = GrowState(vocabulary(), material, scheduler())
+        st.session_state[_STATE_KEY] = GrowState(vocabulary(), material, share())
     state: GrowState = st.session_state[_STATE_KEY]
-    _session().states.add(state)
+    _connection().add(state)
     return state
 
 
 def race_state() -> RaceState:
     """Return the Race page's state of this session."""
     if _RACE_KEY not in st.session_state:
-        st.session_state[_RACE_KEY] = RaceState(
-            vocabulary(), material, scheduler(), rehearse_learner
-        )
+        st.session_state[_RACE_KEY] = RaceState(vocabulary(), material, share(), rehearse_learner)
     state: RaceState = st.session_state[_RACE_KEY]
-    _session().states.add(state)
+    _connection().add(state)
     return state
 
 
@@ -145,10 +150,10 @@ def inspect_state() -> InspectState:
     """Return the Inspect page's state of this session."""
     if _INSPECT_KEY not in st.session_state:
         st.session_state[_INSPECT_KEY] = InspectState(
-            vocabulary(), material, scheduler(), lambda: st.session_state.get(_STATE_KEY)
+            vocabulary(), material, share(), lambda: st.session_state.get(_STATE_KEY)
         )
     state: InspectState = st.session_state[_INSPECT_KEY]
-    _session().states.add(state)
+    _connection().add(state)
     return state
 
 
@@ -156,12 +161,12 @@ def prune_state() -> PruneState:
     """Return the Prune page's state of this session."""
     if _PRUNE_KEY not in st.session_state:
         first = [DEFAULT_PRUNED, *(key for key in dataset_keys() if key != DEFAULT_PRUNED)]
-        st.session_state[_PRUNE_KEY] = PruneState(tuple(first), material, scheduler())
+        st.session_state[_PRUNE_KEY] = PruneState(tuple(first), material, share())
     state: PruneState = st.session_state[_PRUNE_KEY]
-    _session().states.add(state)
+    _connection().add(state)
     return state
 
 
 def stops_with_session(state: BudgetState | DynamicsState) -> None:
     """Let a state's computing stop when its session has gone."""
-    _session().states.add(state)
+    _connection().add(state)

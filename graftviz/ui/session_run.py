@@ -12,11 +12,12 @@ from graftviz.errors import InputError
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import Background
-from graftviz.ui.scheduler import Task
+from graftviz.ui.scheduler import Turns
 
 EVERYTHING = 1 << 60
 # A message to the browser stays well under the server's limit; the player asks for the rest.
 MAX_FEED_CHARACTERS = 4_000_000
+FORGOTTEN = "This run was put away while nobody was here; load the page again to have it back."
 
 
 class Recorder(Protocol):
@@ -41,14 +42,11 @@ class Recorder(Protocol):
         """Return what has been learned so far."""
 
 
-class Turns(Protocol):
-    """Who gives tasks their turns: the scheduler, or a queue within it."""
+class _Forgotten:
+    """What remains of the recorder of a run that was forgotten: a sentence."""
 
-    def submit(self, task: Task) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one."""
-
-    def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue."""
+    def __getattr__(self, name: str) -> Any:
+        raise InputError(FORGOTTEN)
 
 
 class SessionRun:
@@ -122,6 +120,17 @@ class SessionRun:
         self._scheduler.withdraw(self)
         if self.stability is not None:
             self.stability.revoke()
+
+    def forget(self) -> None:
+        """Let go of everything: whoever still holds this run holds nothing but its name."""
+        self.revoke()
+        with self._lock:
+            self.failure = FORGOTTEN
+            self.recorder = _Forgotten()
+            self.stability = None
+            # Readers may be at the list they have; they keep it until they are done.
+            self._records, self._outcome, self.header_json = [], None, None
+        self._tell()
 
     def wait(self, steps: int, timeout: float) -> bool:
         """Wait until `steps` steps are computed or the run has ended; False after `timeout` s."""

@@ -12,7 +12,7 @@ from graftviz.ui.background import Background
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.recording import RunRecorder
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 
 SUBSAMPLES = 50
@@ -22,7 +22,7 @@ _TELL_EVERY = 10  # subsamples, while they come in, after which the graph is dra
 _PROBLEM = "grow.stability.problem"
 
 
-def stability_of(run: SessionRun, scheduler: Scheduler) -> Background[EdgeStability] | None:
+def stability_of(run: SessionRun, scheduler: Turns) -> Background[EdgeStability] | None:
     """Return the work that finds the edges of `run` again in halves of its rows, not yet begun.
 
     Raises

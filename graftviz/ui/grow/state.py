@@ -20,7 +20,7 @@ from graftviz.ui.material import PAGE_PRESET, Material, default_options
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
 from graftviz.ui.run_limits import Verdict, judge
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.url_state import (
     BEST,
@@ -48,7 +48,7 @@ class GrowState:
     vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class GrowState:
         self,
         vocabulary: Vocabulary,
         load: Callable[[str, int], Material],
-        scheduler: Scheduler,
+        scheduler: Turns,
     ) -> None:
         self.vocabulary = vocabulary
         self.settings = Settings(vocabulary.default_data, vocabulary.default_learner)
@@ -269,6 +269,15 @@ class GrowState:
             run.revoke()
         for path in self.paths.values():
             path.revoke()
+
+    def forget(self) -> None:
+        """Let go of all runs; the page computes the one on show again when it is asked for."""
+        self.revoke()
+        for run in self._runs.values():
+            run.forget()
+        self._runs.clear()
+        self.paths.clear()
+        self.run = self.ghost = self._plan = self.shown = None
 
     def keep_path(self, plan: Hashable, path: Background[LamPath]) -> None:
         """Remember the work on a path over λ; the oldest are forgotten, and others paused."""

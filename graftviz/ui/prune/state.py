@@ -31,7 +31,7 @@ from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import Verdict, judge_all
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
 
@@ -53,7 +53,7 @@ class PruneState:
         Keys of the data sets the page offers, the usual one first.
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class PruneState:
     """
 
     def __init__(
-        self, data: tuple[str, ...], load: Callable[[str, int], Material], scheduler: Scheduler
+        self, data: tuple[str, ...], load: Callable[[str, int], Material], scheduler: Turns
     ) -> None:
         self.vocabulary = Vocabulary(
             data, {ForcedPruning.name: ForcedPruning}, data[0], ForcedPruning.name
@@ -240,6 +240,14 @@ class PruneState:
         """Stop all computing of this session; nothing that was computed is lost."""
         for run in self._kept.values():
             run.revoke()
+
+    def forget(self) -> None:
+        """Let go of all runs; they are computed again when the page is asked for."""
+        self.revoke()
+        for run in self._kept.values():
+            run.forget()
+        self._kept.clear()
+        self.runs, self._plans = {}, {}
 
     def _plans_for(self, material: Material) -> dict[str, Plan]:
         plans = {}

@@ -36,7 +36,7 @@ from graftviz.ui.race.url import (
 )
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import Verdict, judge_all
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
@@ -77,7 +77,7 @@ class RaceState:
     vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
     warm : callable
         ``warm(learner)`` compiles what a racer needs, before its clock starts.
 
@@ -109,7 +109,7 @@ class RaceState:
         self,
         vocabulary: Vocabulary,
         load: Callable[[str, int], Material],
-        scheduler: Scheduler,
+        scheduler: Turns,
         warm: Callable[[Learner], None],
     ) -> None:
         self.vocabulary = vocabulary
@@ -315,6 +315,14 @@ class RaceState:
         """Stop all computing of this session; nothing that was computed is lost."""
         for run in self._runs.values():
             run.revoke()
+
+    def forget(self) -> None:
+        """Let go of all runs; they are computed again when the page is asked for."""
+        self.revoke()
+        for run in self._runs.values():
+            run.forget()
+        self._runs.clear()
+        self.entries, self._plans = (), ()
 
     def race(self) -> Race | None:
         """Return the race as far as it has come; None before anybody's first step."""
