@@ -13,10 +13,12 @@ import secrets
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from graftviz.ui.limits import limits
 
+TIDY_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
@@ -81,9 +83,16 @@ class Scheduler:
         None: what the limits say, which is one per core this process may use unless they are set.
     slice_seconds : float or None
         How long a task may work before the next one's turn. None: what the limits say.
+    tidy : callable, optional
+        Called by an engine thread from time to time while there is work, and after it.
     """
 
-    def __init__(self, threads: int | None = None, slice_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        threads: int | None = None,
+        slice_seconds: float | None = None,
+        tidy: Callable[[], object] | None = None,
+    ) -> None:
         self._wanted = threads or limits().engine_threads or usable_cores()
         self._slice_seconds = limits().slice_seconds if slice_seconds is None else slice_seconds
         self._change = threading.Condition()
@@ -91,6 +100,8 @@ class Scheduler:
         self._share_of: dict[Task, Share] = {}  # of tasks that wait or are worked on
         self._running: dict[Task, bool] = {}  # task → was it submitted again meanwhile?
         self._clock = 0.0  # what the client that was served last had had by then
+        self._tidy = tidy
+        self._tidied = 0.0
         self._threads: list[threading.Thread] = []
         self._closed = False
 
@@ -152,7 +163,11 @@ class Scheduler:
         while (task := self._take()) is not None:
             began = time.perf_counter()
             more = self._run_slice(task, began + self._slice_seconds)
-            self._put_back(task, more, time.perf_counter() - began)
+            ended = time.perf_counter()
+            self._put_back(task, more, ended - began)
+            if self._tidy is not None and (not more or ended - self._tidied > TIDY_SECONDS):
+                self._tidied = ended
+                self._tidy()
 
     def _take(self) -> Task | None:
         with self._change:

@@ -84,7 +84,7 @@ class SessionRun:
         self._scheduler = scheduler
         self._lock = threading.Lock()
         self._news = threading.Condition()
-        self._records: list[str] = []
+        self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._outcome: str | None = None
         self._target = 0
 
@@ -144,7 +144,7 @@ class SessionRun:
         cut to a size that suits a message, unless it is wanted `whole`.
         """
         first = max(1, start)
-        chosen: list[str] = []
+        chosen: list[bytes] = []
         size = 0
         for text in self._records[first - 1 : first - 1 + max(0, count)]:
             size += len(text)
@@ -156,7 +156,7 @@ class SessionRun:
         is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
         return (
             f'{{"run":{json.dumps(self.token)},"from":{first},'
-            f'"records":[{",".join(chosen)}],"outcome":{outcome if is_last else "null"}}}'
+            f'"records":[{b",".join(chosen).decode()}],"outcome":{outcome if is_last else "null"}}}'
         )
 
     def answer_json(self, question: Mapping[str, Any]) -> str:
@@ -199,7 +199,8 @@ class SessionRun:
         if self.header_json is None:
             self.header_json = to_json(self.recorder.header())
         if goes_on:
-            self._records.append(to_json(self.recorder.record(self.computed + 1)))
+            record = to_json(self.recorder.record(self.computed + 1))
+            self._records.append(record.encode("utf-8", "replace"))
         else:
             self._outcome = to_json(self.recorder.outcome())
 

@@ -90,10 +90,14 @@ class Player:
         self._p = 0.0
         self._ended = False
         self._is_dry = False
+        self._lacks_header = ""  # token of a run that the view has not been introduced to
 
     async def open(self) -> None:
         """Open the page and wait for its first run."""
         self._take(await self.wire.first_message())
+        while not self.run:
+            await self._ask()
+            self._take(await asyncio.wait_for(self.wire.messages.get(), PATIENCE_SECONDS))
 
     async def close(self) -> None:
         """Close the tab."""
@@ -153,7 +157,7 @@ class Player:
                 self.met.trouble.append(f"no new run within {PATIENCE_SECONDS:g} s")
                 return
             self._take(message)
-            if self.run != before and self.ready == 0 and not self._ended:
+            if self._lacks_header or (self.run != before and self.ready == 0 and not self._ended):
                 await self._ask()
         self.met.runs += 1
 
@@ -162,9 +166,10 @@ class Player:
             self._take(self.wire.messages.get_nowait())
 
     async def _ask(self) -> None:
-        await self.wire.trigger(
-            "need", {"run": self.run, "from": self.ready + 1, "count": FETCH_STEPS}
-        )
+        need = {"run": self.run, "from": self.ready + 1, "count": FETCH_STEPS}
+        if self._lacks_header:
+            need = {"run": self._lacks_header, "from": 1, "count": 0, "header": True}
+        await self.wire.trigger("need", need)
 
     async def _rest(self, seconds: float) -> None:
         """Wait, but no longer than until a message comes."""
@@ -191,8 +196,12 @@ class Player:
     def _take(self, message: dict[str, Any]) -> int | None:
         """Take a message over; return how many steps it brought, None if it is about none."""
         if message.get("header"):
+            self._lacks_header = ""
             self.run = message["run"]
             self.ready, self._p, self._ended, self._is_dry = 0, 0.0, False, False
+        elif message["run"] != self.run:
+            # The page was patient in vain with the first step, and believes us to know the run.
+            self._lacks_header = message["run"]
         feed = message.get("feed")
         if not feed or feed["run"] != self.run:
             return None
