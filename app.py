@@ -4,6 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from graftviz.errors import InputError
+from graftviz.ui.limits import limits
+
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
 st.set_page_config(
@@ -13,6 +16,11 @@ st.set_page_config(
     initial_sidebar_state=300,
 )
 st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
+try:
+    limits()
+except InputError as error:
+    st.error(str(error))
+    st.stop()
 pages = [
     st.Page("pages/grow.py", title="Grow", default=True),
     st.Page("pages/race.py", title="Race", url_path="race"),

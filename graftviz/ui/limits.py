@@ -73,11 +73,11 @@ class Limits:
     kept_memory: float = _limit(
         60.0,
         "MB",
-        "records kept of a client's runs that are not on show; the oldest go first",
+        "records kept of a client's runs; beyond it all but the latest two are dropped",
         0.0,
         1e6,
     )
-    upload_memory: float = _limit(100.0, "MB", "largest file a client may bring", 0.001, 200.0)
+    upload_memory: int = _limit(100, "MB", "largest file a client may bring", 1, 100)
     gone_seconds: float = _limit(
         120.0,
         "s",

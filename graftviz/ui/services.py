@@ -22,7 +22,7 @@ from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.url_state import Vocabulary
-from graftviz.ui.visits import Visit, Visits
+from graftviz.ui.visits import Visit, visits
 from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
@@ -105,12 +105,6 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
-@st.cache_resource(show_spinner=False)
-def visits() -> Visits:
-    """Return who is here and who has gone."""
-    return Visits(limits().gone_seconds)
-
-
 def _ended(visit: Visit) -> None:
     visits().left(visit)
 
@@ -127,7 +121,19 @@ def _connection() -> Visit:
 
 def share() -> Share:
     """Return what this session has of the engine."""
-    return _connection().share
+    return _visit().share
+
+
+def _visit() -> Visit:
+    """Return the visit of this session; when there are too many, say so instead."""
+    most = limits().clients
+    if _VISIT_KEY not in st.session_state and visits().here >= most:
+        st.warning(
+            f"{most:,} pages are open here, as many as this server serves at once. Load this page "
+            "again in a minute, or run graftviz on a machine of your own: it is the same program."
+        )
+        st.stop()
+    return _connection()
 
 
 def grow_state() -> GrowState:
@@ -135,7 +141,7 @@ def grow_state() -> GrowState:
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = GrowState(vocabulary(), material, share())
     state: GrowState = st.session_state[_STATE_KEY]
-    _connection().add(state)
+    _visit().add(state)
     return state
 
 
@@ -144,7 +150,7 @@ def race_state() -> RaceState:
     if _RACE_KEY not in st.session_state:
         st.session_state[_RACE_KEY] = RaceState(vocabulary(), material, share(), rehearse_learner)
     state: RaceState = st.session_state[_RACE_KEY]
-    _connection().add(state)
+    _visit().add(state)
     return state
 
 
@@ -155,7 +161,7 @@ def inspect_state() -> InspectState:
             vocabulary(), material, share(), lambda: st.session_state.get(_STATE_KEY)
         )
     state: InspectState = st.session_state[_INSPECT_KEY]
-    _connection().add(state)
+    _visit().add(state)
     return state
 
 
@@ -165,10 +171,10 @@ def prune_state() -> PruneState:
         first = [DEFAULT_PRUNED, *(key for key in dataset_keys() if key != DEFAULT_PRUNED)]
         st.session_state[_PRUNE_KEY] = PruneState(tuple(first), material, share())
     state: PruneState = st.session_state[_PRUNE_KEY]
-    _connection().add(state)
+    _visit().add(state)
     return state
 
 
 def stops_with_session(state: BudgetState | DynamicsState) -> None:
     """Let a state's computing stop when its session has gone."""
-    _connection().add(state)
+    _visit().add(state)

@@ -94,6 +94,11 @@ class SessionRun:
         return len(self._records)
 
     @property
+    def kept_bytes(self) -> int:
+        """Size of the records."""
+        return sum(map(len, self._records))
+
+    @property
     def ended(self) -> bool:
         """Whether no step will follow: the run has its outcome, or it failed."""
         return self._outcome is not None or bool(self.failure)

@@ -7,17 +7,16 @@ computed is kept for a while, and then forgotten: the same settings give the sam
 from __future__ import annotations
 
 import gc
-import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from graftviz.memory import give_back
+from graftviz.ui.limits import limits
 from graftviz.ui.scheduler import Share
-
-log = logging.getLogger(__name__)
 
 
 class Work(Protocol):
@@ -134,3 +133,9 @@ class Visits:
                 self._timer = None
                 if self._gone:
                     self._wake_later()
+
+
+@lru_cache(maxsize=1)
+def visits() -> Visits:
+    """Return the visits of this process."""
+    return Visits(limits().gone_seconds)

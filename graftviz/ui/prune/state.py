@@ -25,6 +25,7 @@ from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
 from graftviz.racing import common_places
 from graftviz.runs import learn
+from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
@@ -39,7 +40,6 @@ from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, p
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 EDGES_PER_EXCHANGE = 10  # a tenth of the edges is exchanged at a time, where that is not chosen
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
-KEPT_RUNS = 12
 FIRST_CREDIT = 200  # steps of every run computed before anybody presses play
 _OF_OTHER_PAGES = ("learner", "branch", "compare")
 
@@ -274,7 +274,7 @@ class PruneState:
             if run is None or run.failure:
                 run = start_pruning(plan, material, self._turns)
             self._kept[plan] = runs[heuristic] = run
-        for old in list(self._kept)[:-KEPT_RUNS]:
+        for old in list(self._kept)[: -limits().kept_racers]:
             self._kept.pop(old).revoke()
         for kept in self._kept.values():
             if kept not in runs.values():

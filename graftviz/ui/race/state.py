@@ -21,6 +21,7 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.racing import Course, Race, common_places, distinct_names
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
@@ -43,7 +44,6 @@ from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
 EDGES_A_VARIABLE = 2
-KEPT_RUNS = 12
 FIRST_CREDIT = 600  # steps of each racer computed before anybody presses play
 _BY_THE_BROWSER = ("at", "axis")  # said by the page in the browser; its address may be older
 
@@ -394,7 +394,7 @@ class RaceState:
             except InputError as error:
                 return Entry(name, None, str(error))
         self._runs[plan] = run
-        for old in list(self._runs)[:-KEPT_RUNS]:
+        for old in list(self._runs)[: -limits().kept_racers]:
             self._runs.pop(old).revoke()
         return Entry(name, run, "")
 
