@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from graftviz.ui.boundary import page_boundary
+from graftviz.ui.limits import limits
 from graftviz.ui.server import announced, middleware
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
@@ -33,4 +34,5 @@ else:
     ]
     page = st.navigation(pages, position="top")
     with page_boundary():
+        limits()  # says what is wrong with them, if anything
         page.run()

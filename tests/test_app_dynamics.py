@@ -17,6 +17,7 @@ from graftviz.dynamics.samples import positions_csv, series_csv
 from graftviz.ui.awaited import Mailbox
 from graftviz.ui.dynamics.live import dynamics_message
 from graftviz.ui.dynamics.panels import build_matrix, build_result
+from graftviz.ui.limits import Limits
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
@@ -164,7 +165,7 @@ def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
 
 
 def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graftviz.ui.dynamics.limits.ASK_SECONDS", 1e-9)
+    monkeypatch.setattr("graftviz.ui.dynamics.limits.limits", lambda: Limits(ask_seconds=1e-9))
     app = open_page(**SMALL, seed="9")
     assert "has not begun" in sentences(app)
     assert state_of(app).run is None

@@ -22,6 +22,7 @@ from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
 from graftviz.ui.grow.downloads import FILES, build_edges, build_file
 from graftviz.ui.grow.stability_panel import stability_json
+from graftviz.ui.limits import Limits
 from graftviz.ui.session_run import EVERYTHING
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
@@ -413,7 +414,7 @@ def test_a_path_can_be_cancelled() -> None:
 def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(data="karate")
     before = state_of(app).run
-    monkeypatch.setattr(run_limits, "ASK_SECONDS", 1e-9)
+    monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_seconds=1e-9))
     app.slider(key="option.alpha").set_value(0.5).run()
     assert not app.exception
     assert "This run will take about" in sentences(app)
@@ -432,7 +433,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
 
 
 def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_limits, "ASK_BYTES", -1)
+    monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_memory=-1))
     app = open_app(data="karate")
     assert "more than now" in sentences(app)
     assert state_of(app).run is None

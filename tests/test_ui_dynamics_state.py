@@ -21,11 +21,18 @@ from graftviz.ui.dynamics.material import (
 )
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, Work
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.limits import Limits
 
 
-class Idle(Scheduler):
+class Idle:
     """Takes tasks and does nothing, so that a test can work them by hand."""
+
+    def __init__(self) -> None:
+        self._queue: list[Any] = []
+
+    def withdraw(self, task: Any) -> None:
+        if task in self._queue:
+            self._queue.remove(task)
 
     def submit(self, task: Any) -> None:
         if task not in self._queue:
@@ -165,7 +172,7 @@ def test_curves_that_would_take_too_long_are_said_to_be_left_out(
     for _ in range(6):
         state.compared()
         engine.scheduler.work_all()
-    monkeypatch.setattr("graftviz.ui.dynamics.limits.ASK_SECONDS", 1e-9)
+    monkeypatch.setattr("graftviz.ui.dynamics.limits.limits", lambda: Limits(ask_seconds=1e-9))
     known = state.compared()
     assert known.is_complete
     assert TOO_LONG in known.missing

@@ -11,7 +11,8 @@ import pytest
 from graftviz.datasets import DataSet
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
-from graftviz.ui.grow.state import KEPT_RUNS, GrowState
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING
@@ -138,10 +139,10 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
 
 
 def test_old_runs_are_let_go(state: GrowState) -> None:
-    for k in range(3 * KEPT_RUNS):
+    for k in range(3 * Limits().kept_runs):
         state.choose_seed(k)
         assert state.refresh()
-    assert len(state._runs) == KEPT_RUNS
+    assert len(state._runs) == Limits().kept_runs
     assert state.run in state._runs.values()
 
 

@@ -15,6 +15,7 @@ from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
+from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
@@ -173,7 +174,7 @@ def test_what_takes_long_is_asked_first_for_all_together(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = run_limits.forecast(load("first", 0).train, LEARNERS["first-hit"](preset="paper")).seconds
-    monkeypatch.setattr(run_limits, "ASK_SECONDS", 2.5 * one)
+    monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_seconds=2.5 * one))
     state.follow({"r1": "first-hit"})
     assert state.refresh(), "one alone is within the budget"
     state.line_up()

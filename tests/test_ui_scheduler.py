@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -67,21 +66,78 @@ def test_all_work_is_done_and_no_task_runs_twice_at_once(scheduler: Scheduler) -
     assert max(task.most_workers for task in tasks) == 1
 
 
-def test_turns_go_round() -> None:
-    pool = Scheduler(threads=1, slice_seconds=0.003)
-    journal: list[Counter] = []
-    tasks = [Counter(30, journal) for _ in range(5)]
+class Timed:
+    """A task without end that takes as long as it is told, whatever a slice is."""
+
+    def __init__(
+        self, seconds: float, served: dict[int, float], client: int, enough: float
+    ) -> None:
+        self.seconds = seconds
+        self.served = served
+        self.client = client
+        self.enough = enough
+        self.courses: list[dict[int, float]] = []
+        self.finished = threading.Event()
+
+    def work(self, until: float) -> bool:
+        began = time.perf_counter()
+        time.sleep(self.seconds)
+        self.served[self.client] += time.perf_counter() - began
+        self.courses.append(dict(self.served))
+        if sum(self.served.values()) > self.enough:
+            self.finished.set()
+        return not self.finished.is_set()
+
+    def fail(self, reference: str) -> None:
+        raise AssertionError(reference)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_clients_with_work_are_never_more_than_a_slice_apart(threads: int) -> None:
+    pool = Scheduler(threads=threads, slice_seconds=0.004)
+    # Six runs of one client, two of another with long steps, one of a third.
+    plan = {0: [0.003] * 6, 1: [0.012] * 2, 2: [0.005]}
+    served = dict.fromkeys(plan, 0.0)
+    shares = {client: pool.share() for client in plan}
+    tasks = [
+        Timed(seconds, served, client, 0.6) for client, steps in plan.items() for seconds in steps
+    ]
     for task in tasks:
-        pool.submit(task)
-    assert all(task.finished.wait(10) for task in tasks)
+        shares[task.client].submit(task)
+    assert tasks[0].finished.wait(10)
     pool.close()
-    # Between two turns of the same unfinished task every other waiting task has had one.
+    longest = 0.012 + 0.004  # a step, and what a busy machine adds to it
     for task in tasks:
-        turns = [k for k, who in enumerate(journal) if who is task]
-        for earlier, later in itertools.pairwise(turns[1:]):
-            between = set(journal[earlier + 1 : later])
-            unfinished = {other for other in tasks if other in journal[later:]}
-            assert unfinished - {task} <= between
+        for course in task.courses:
+            assert max(course.values()) - min(course.values()) < (threads + 1) * longest
+    assert min(served.values()) > 0.6 / 3 * 0.6
+    assert all(task.courses for task in tasks), "within a client, tasks take turns"
+
+
+def test_who_had_nothing_to_do_has_saved_nothing_up() -> None:
+    pool = Scheduler(threads=1, slice_seconds=0.002)
+    busy, late = pool.share(), pool.share()
+    served = {0: 0.0, 1: 0.0}
+    first = Timed(0.002, served, 0, 0.3)
+    busy.submit(first)
+    while served[0] < 0.15:
+        time.sleep(0.002)
+    before = served[0]
+    late.submit(Timed(0.002, served, 1, 0.3))
+    assert first.finished.wait(10)
+    pool.close()
+    since = served[0] - before
+    assert since > 0.3 * served[1], "the late one does not catch up with what was before it came"
+    assert served[1] > 0.3 * since
+
+
+def test_a_tidy_up_follows_the_work() -> None:
+    tidied = threading.Event()
+    pool = Scheduler(threads=1, tidy=tidied.set)
+    assert not tidied.is_set()
+    pool.submit(Counter(2))
+    assert tidied.wait(5)
+    pool.close()
 
 
 def test_a_short_run_does_not_wait_for_a_long_one() -> None:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from graftviz.errors import InputError
-from graftviz.ui.one_at_a_time import OneAtATime
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 
 T = TypeVar("T")
 
@@ -21,7 +20,7 @@ class Background(Generic[T]):
     ----------
     values : iterator
         Should yield often: the engine threads are shared with all other sessions.
-    scheduler : Scheduler or OneAtATime
+    scheduler : Turns
 
     Attributes
     ----------
@@ -35,7 +34,7 @@ class Background(Generic[T]):
         Time spent working.
     """
 
-    def __init__(self, values: Iterator[T], scheduler: Scheduler | OneAtATime) -> None:
+    def __init__(self, values: Iterator[T], scheduler: Turns) -> None:
         self.latest: T | None = None
         self.ended = False
         self.failure = ""

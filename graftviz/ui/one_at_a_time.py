@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from graftviz.ui.scheduler import Scheduler, Task
+from graftviz.ui.scheduler import Task, Turns
 
 
 class OneAtATime:
@@ -17,10 +17,10 @@ class OneAtATime:
 
     Parameters
     ----------
-    scheduler : Scheduler
+    scheduler : Turns
     """
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Turns) -> None:
         self._scheduler = scheduler
         self._lock = threading.Lock()
         self._queue: deque[Task] = deque()

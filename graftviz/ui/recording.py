@@ -16,7 +16,7 @@ from graftviz.runs import Branch, Result, Run
 from graftviz.ui.automatic import settings_of
 from graftviz.ui.grow.region_answers import RegionAnswers
 from graftviz.ui.material import Material
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 
 
@@ -140,7 +140,7 @@ def new_recorder(
 
 
 def start_run(
-    plan: Plan, material: Material, scheduler: Scheduler, beside: SessionRun | None = None
+    plan: Plan, material: Material, scheduler: Turns, beside: SessionRun | None = None
 ) -> SessionRun:
     """Return a run of `plan`, without credit; raises like :func:`new_recorder`."""
     token = secrets.token_hex(4)

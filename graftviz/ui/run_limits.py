@@ -1,7 +1,8 @@
-"""What a run may take before somebody is asked, and what is refused."""
+"""What a run may take before somebody is asked, what is refused, and what is offered instead."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -9,10 +10,11 @@ from graftviz.forecasting import duration_text, forecast
 from graftviz.learners.base import Learner
 from graftviz.memory import free_bytes, resident_bytes, size_text
 from graftviz.table import DiscreteTable
+from graftviz.ui.limits import limits
+from graftviz.ui.visits import visits
 
-# The budget of a run on the page. Its memory is on top of what the server holds already.
-ASK_SECONDS = 20.0
-ASK_BYTES = 2_000_000_000
+_MEGABYTE = 1e6
+_BUDGETS = (3.0, 2.0, 1.0, 0.5, 0.2, 0.05)  # edges a variable that are offered, most first
 
 
 class Verdict(NamedTuple):
@@ -21,9 +23,10 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     question : str
-        The numbers of a run that is beyond the budget; empty if it is not.
+        The numbers of a run that is beyond what begins unasked; empty if it is not.
     refusal : str
-        The numbers of a run for which there is no memory; empty if there is.
+        The numbers of a run that is beyond the limits, or for which there is no memory; empty if
+        there is.
     """
 
     question: str = ""
@@ -60,19 +63,58 @@ def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
     return _verdict(told, seconds, added, added + (resident_bytes() or 0))
 
 
+def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
+    """Return the largest round edge budget with which a run would begin unasked; None if none."""
+    now = getattr(learner, "max_edges", None)
+    if not hasattr(learner, "max_edges"):
+        return None
+    n = table.n_variables
+    for share in _BUDGETS:
+        budget = max(1, round(share * n))
+        if now is None or budget < now:
+            smaller = dataclasses.replace(learner, max_edges=budget)  # type: ignore[call-arg]
+            known = forecast(table, smaller)
+            if _verdict("", known.seconds, known.added_bytes, known.peak_bytes) == Verdict():
+                return budget
+    return None
+
+
 def _verdict(told: str, seconds: float, added_bytes: int, peak_bytes: int) -> Verdict:
-    free, held = free_bytes(), resident_bytes() or 0
-    if free is not None and peak_bytes > held + free:
+    granted = limits()
+    if seconds > granted.run_seconds or added_bytes > granted.run_memory * _MEGABYTE:
         return Verdict(
-            refusal=f"{told} There are {size_text(held + free)} on this machine, so it was not "
-            "started. Set an edge budget, take fewer variables, or a learner that counts only the "
-            "pairs it tests, such as best-choice."
+            refusal=f"{told} A run on this server may take {duration_text(granted.run_seconds)} "
+            f"and {size_text(granted.run_memory * _MEGABYTE)} at most, so it was not started."
         )
+    if (refusal := _no_room(told, peak_bytes)) and visits().forget(all_of_them=True):
+        # The runs of those who have gone make room for those who are here.
+        refusal = _no_room(told, added_bytes + (resident_bytes() or 0))
+    if refusal:
+        return Verdict(refusal=refusal)
     beyond = []
-    if seconds > ASK_SECONDS:
-        beyond.append(f"{ASK_SECONDS:g} s")
-    if added_bytes > ASK_BYTES:
-        beyond.append(f"{size_text(ASK_BYTES)} more than now")
+    if seconds > granted.ask_seconds:
+        beyond.append(f"{granted.ask_seconds:g} s")
+    if added_bytes > granted.ask_memory * _MEGABYTE:
+        beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)} more than now")
     if not beyond:
         return Verdict()
     return Verdict(question=f"{told} That is beyond {' and '.join(beyond)}, so it has not begun.")
+
+
+def _no_room(told: str, peak_bytes: int) -> str:
+    """Say that there is no memory for a run; empty if there is."""
+    free, held = free_bytes(), resident_bytes() or 0
+    total = limits().total_memory * _MEGABYTE
+    if total and peak_bytes > total:
+        return (
+            f"{told} This server may hold {size_text(total)} in all and holds {size_text(held)}, "
+            "so nothing new is started; runs that have begun go on. Try again when others have "
+            "left, or take something smaller."
+        )
+    if free is not None and peak_bytes > held + free:
+        return (
+            f"{told} There are {size_text(held + free)} on this machine, so it was not "
+            "started. Set an edge budget, take fewer variables, or a learner that counts only the "
+            "pairs it tests, such as best-choice."
+        )
+    return ""

@@ -1,7 +1,8 @@
-"""One pool of engine threads that advances the runs of all sessions in small, fair slices.
+"""One pool of engine threads that advances the work of all clients in small, fair slices.
 
-A thread per session makes thirty sessions wait for seconds; one pool with a round-robin queue makes
-them share. Nothing here knows Streamlit, and no thread runs while no task has work.
+A thread per session makes thirty sessions wait for seconds; one pool makes them share. Shares are
+equal by client, not by run: who lets six runs race against each other has as much of the engine as
+who watches one. Nothing here knows Streamlit, and no thread runs while no task has work.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
+from graftviz.ui.limits import limits
 from graftviz.ui.references import log_exception
 
-SLICE_SECONDS = 0.02
+TIDY_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
@@ -29,57 +32,125 @@ class Task(Protocol):
         """Take note that `work` raised; `reference` finds the traceback in the server's log."""
 
 
-class Scheduler:
-    """Round-robin over tasks with work to do, on as many daemon threads as there are cores.
+class Turns(Protocol):
+    """Who gives tasks their turns: the scheduler, a client's share of it, or a queue within one."""
 
-    A task is never worked on by two threads at once. Threads start with the first task, sleep
-    while the queue is empty, and end with :meth:`close`.
+    def submit(self, task: Task) -> None:
+        """Give `task` a turn soon; harmless when it already waits for one."""
+
+    def withdraw(self, task: Task) -> None:
+        """Take `task` out of the queue."""
+
+
+class Share:
+    """What one client has of the engine: its tasks take turns, and all of them are one client.
+
+    Made by :meth:`Scheduler.share`.
+
+    Attributes
+    ----------
+    served : float
+        Seconds the engine has worked for this client, counted so that clients who had nothing to
+        do have saved nothing up.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.served = 0.0
+        self.queue: deque[Task] = deque()
+        self.working = 0  # threads that work for it now
+        self._scheduler = scheduler
+
+    def submit(self, task: Task) -> None:
+        """Give `task` a turn soon; harmless when it already waits for one."""
+        self._scheduler.submit(task, self)
+
+    def withdraw(self, task: Task) -> None:
+        """Take `task` out of the queue; a slice that has begun ends by itself."""
+        self._scheduler.withdraw(task)
+
+
+class Scheduler:
+    """Slices of work for whoever has been served least, on a daemon thread for each core.
+
+    Of the clients with work to do, the one that has had the least time is next; within a client,
+    tasks take turns. So clients with work are never more than about a slice a thread apart, however
+    long single steps take. A task is never worked on by two threads at once. Threads start with the
+    first task, sleep while there is nothing to do, and end with :meth:`close`.
 
     Parameters
     ----------
     threads : int or None
-        None: one per core this process may use.
-    slice_seconds : float
-        How long a task may work before the next one's turn.
+        None: what the limits say, which is one per core this process may use unless they are set.
+    slice_seconds : float or None
+        How long a task may work before the next one's turn. None: what the limits say.
+    tidy : callable, optional
+        Called by an engine thread from time to time while there is work, and after it.
     """
 
-    def __init__(self, threads: int | None = None, slice_seconds: float = SLICE_SECONDS) -> None:
-        self._wanted = threads or usable_cores()
-        self._slice_seconds = slice_seconds
+    def __init__(
+        self,
+        threads: int | None = None,
+        slice_seconds: float | None = None,
+        tidy: Callable[[], object] | None = None,
+    ) -> None:
+        self._wanted = threads or limits().engine_threads or usable_cores()
+        self._slice_seconds = limits().slice_seconds if slice_seconds is None else slice_seconds
         self._change = threading.Condition()
-        self._queue: deque[Task] = deque()
+        self._waiting: set[Share] = set()  # shares with a queue
+        self._share_of: dict[Task, Share] = {}  # of tasks that wait or are worked on
         self._running: dict[Task, bool] = {}  # task → was it submitted again meanwhile?
+        self._clock = 0.0  # what the client that was served last had had by then
+        self._tidy = tidy
+        self._tidied = 0.0
         self._threads: list[threading.Thread] = []
         self._closed = False
 
-    def submit(self, task: Task) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one."""
+    def share(self) -> Share:
+        """Return the share of a new client."""
+        return Share(self)
+
+    def submit(self, task: Task, share: Share | None = None) -> None:
+        """Give `task` a turn soon; harmless when it already waits for one.
+
+        Without a share, the task counts as a client of its own.
+        """
         with self._change:
             if self._closed:
                 return
             self._start_threads()
             if task in self._running:
                 self._running[task] = True
-            elif task not in self._queue:
-                self._queue.append(task)
-                self._change.notify()
+            elif task not in self._share_of:
+                self._put(task, Share(self) if share is None else share)
 
     def withdraw(self, task: Task) -> None:
         """Take `task` out of the queue; a slice that has begun ends by itself."""
         with self._change:
-            if task in self._queue:
-                self._queue.remove(task)
             if task in self._running:
                 self._running[task] = False
+            elif (share := self._share_of.pop(task, None)) is not None:
+                share.queue.remove(task)
+                if not share.queue:
+                    self._waiting.discard(share)
 
     def close(self, timeout: float = 5.0) -> None:
         """Let running slices end, drop the queue and end the threads."""
         with self._change:
             self._closed = True
-            self._queue.clear()
+            self._waiting.clear()
+            self._share_of.clear()
             self._change.notify_all()
         for thread in self._threads:
             thread.join(timeout)
+
+    def _put(self, task: Task, share: Share) -> None:
+        """Queue a task; a share that had nothing to do begins where the others are."""
+        if not share.queue and not share.working:
+            share.served = max(share.served, self._clock)
+        share.queue.append(task)
+        self._share_of[task] = share
+        self._waiting.add(share)
+        self._change.notify()
 
     def _start_threads(self) -> None:
         while len(self._threads) < self._wanted:
@@ -90,29 +161,46 @@ class Scheduler:
 
     def _serve(self) -> None:
         while (task := self._take()) is not None:
-            more = self._run_slice(task)
-            self._put_back(task, more)
+            began = time.perf_counter()
+            more = self._run_slice(task, began + self._slice_seconds)
+            ended = time.perf_counter()
+            self._put_back(task, more, ended - began)
+            if self._tidy is not None and (not more or ended - self._tidied > TIDY_SECONDS):
+                self._tidied = ended
+                self._tidy()
 
     def _take(self) -> Task | None:
         with self._change:
-            while not self._queue and not self._closed:
+            while not self._waiting and not self._closed:
                 self._change.wait()
             if self._closed:
                 return None
-            task = self._queue.popleft()
+            # A client another thread works for has had that slice already, as far as this goes.
+            share = min(
+                self._waiting, key=lambda one: one.served + one.working * self._slice_seconds
+            )
+            task = share.queue.popleft()
+            if not share.queue:
+                self._waiting.discard(share)
+            share.working += 1
+            self._clock = max(self._clock, share.served)
             self._running[task] = False
             return task
 
-    def _put_back(self, task: Task, more: bool) -> None:
+    def _put_back(self, task: Task, more: bool, seconds: float) -> None:
         with self._change:
             submitted_again = self._running.pop(task)
-            if (more or submitted_again) and not self._closed:
-                self._queue.append(task)
-                self._change.notify()
+            share = self._share_of.pop(task, None)
+            if share is None:  # closed meanwhile
+                return
+            share.served += seconds
+            if more or submitted_again:
+                self._put(task, share)
+            share.working -= 1
 
-    def _run_slice(self, task: Task) -> bool:
+    def _run_slice(self, task: Task, until: float) -> bool:
         try:
-            return task.work(time.perf_counter() + self._slice_seconds)
+            return task.work(until)
         except Exception:  # noqa: BLE001 (logged with a reference)
             # The boundary between all sessions and one broken run: the run ends, the others and
             # this thread go on.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from weakref import WeakSet
-
 import streamlit as st
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.memory import give_back, return_what_is_freed
 from graftviz.ui.budget.jobs import rehearse_budget_page
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
@@ -15,13 +14,15 @@ from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.work import inspect_jobs
+from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.url_state import Vocabulary
+from graftviz.ui.visits import Visit, visits
 from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
 
 DEFAULT_DATA = "scale-free-60"
@@ -31,6 +32,7 @@ _STATE_KEY = "grow"
 _RACE_KEY = "race"
 _INSPECT_KEY = "inspect"
 _PRUNE_KEY = "prune"
+_VISIT_KEY = "visit"
 
 
 _PAGES = (
@@ -49,7 +51,8 @@ def every_job() -> list[Job]:
 @st.cache_resource(show_spinner=False)
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
-    return Scheduler()
+    return_what_is_freed()
+    return Scheduler(tidy=give_back)
 
 
 @st.cache_resource(show_spinner=False)
@@ -102,42 +105,52 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
-Stoppable = GrowState | RaceState | InspectState | PruneState | BudgetState | DynamicsState
+def _ended(visit: Visit) -> None:
+    visits().left(visit)
 
 
-class _Session:
-    """Stops the computing of a session that has gone; its runs stay, in case it returns."""
+@st.cache_resource(show_spinner=False, scope="session", on_release=_ended)
+def _connection() -> Visit:
+    """Return the visit of this session; called anew when its connection broke and is back."""
+    if _VISIT_KEY not in st.session_state:
+        st.session_state[_VISIT_KEY] = Visit(scheduler().share())
+    visit: Visit = st.session_state[_VISIT_KEY]
+    visits().came(visit)
+    return visit
 
-    def __init__(self) -> None:
-        self.states: WeakSet[Stoppable] = WeakSet()
 
-    def revoke(self) -> None:
-        for state in self.states:
-            state.revoke()
+def share() -> Share:
+    """Return what this session has of the engine."""
+    return _visit().share
 
 
-@st.cache_resource(show_spinner=False, scope="session", on_release=_Session.revoke)
-def _session() -> _Session:
-    return _Session()
+def _visit() -> Visit:
+    """Return the visit of this session; when there are too many, say so instead."""
+    most = limits().clients
+    if _VISIT_KEY not in st.session_state and visits().here >= most:
+        st.warning(
+            f"{most:,} pages are open here, as many as this server serves at once. Load this page "
+            "again in a minute, or run graftviz on a machine of your own: it is the same program."
+        )
+        st.stop()
+    return _connection()
 
 
 def grow_state() -> GrowState:
     """Return the Grow page's state of this session."""
     if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = GrowState(vocabulary(), material, scheduler())
+        st.session_state[_STATE_KEY] = GrowState(vocabulary(), material, share())
     state: GrowState = st.session_state[_STATE_KEY]
-    _session().states.add(state)
+    _visit().add(state)
     return state
 
 
 def race_state() -> RaceState:
     """Return the Race page's state of this session."""
     if _RACE_KEY not in st.session_state:
-        st.session_state[_RACE_KEY] = RaceState(
-            vocabulary(), material, scheduler(), rehearse_learner
-        )
+        st.session_state[_RACE_KEY] = RaceState(vocabulary(), material, share(), rehearse_learner)
     state: RaceState = st.session_state[_RACE_KEY]
-    _session().states.add(state)
+    _visit().add(state)
     return state
 
 
@@ -145,10 +158,10 @@ def inspect_state() -> InspectState:
     """Return the Inspect page's state of this session."""
     if _INSPECT_KEY not in st.session_state:
         st.session_state[_INSPECT_KEY] = InspectState(
-            vocabulary(), material, scheduler(), lambda: st.session_state.get(_STATE_KEY)
+            vocabulary(), material, share(), lambda: st.session_state.get(_STATE_KEY)
         )
     state: InspectState = st.session_state[_INSPECT_KEY]
-    _session().states.add(state)
+    _visit().add(state)
     return state
 
 
@@ -156,12 +169,12 @@ def prune_state() -> PruneState:
     """Return the Prune page's state of this session."""
     if _PRUNE_KEY not in st.session_state:
         first = [DEFAULT_PRUNED, *(key for key in dataset_keys() if key != DEFAULT_PRUNED)]
-        st.session_state[_PRUNE_KEY] = PruneState(tuple(first), material, scheduler())
+        st.session_state[_PRUNE_KEY] = PruneState(tuple(first), material, share())
     state: PruneState = st.session_state[_PRUNE_KEY]
-    _session().states.add(state)
+    _visit().add(state)
     return state
 
 
 def stops_with_session(state: BudgetState | DynamicsState) -> None:
     """Let a state's computing stop when its session has gone."""
-    _session().states.add(state)
+    _visit().add(state)

@@ -14,12 +14,13 @@ from graftviz.runs import Result
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import Background
 from graftviz.ui.references import log_exception
-from graftviz.ui.scheduler import Task
+from graftviz.ui.scheduler import Turns
 
 EVERYTHING = 1 << 60
 # A message to the browser stays well under the server's limit; the player asks for the rest.
 MAX_FEED_CHARACTERS = 4_000_000
 log = logging.getLogger(__name__)
+FORGOTTEN = "This run was put away while nobody was here; load the page again to have it back."
 
 
 class Recorder(Protocol):
@@ -44,14 +45,11 @@ class Recorder(Protocol):
         """Return what has been learned so far."""
 
 
-class Turns(Protocol):
-    """Who gives tasks their turns: the scheduler, or a queue within it."""
+class _Forgotten:
+    """What remains of the recorder of a run that was forgotten: a sentence."""
 
-    def submit(self, task: Task) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one."""
-
-    def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue."""
+    def __getattr__(self, name: str) -> Any:
+        raise InputError(FORGOTTEN)
 
 
 class SessionRun:
@@ -89,7 +87,7 @@ class SessionRun:
         self._scheduler = scheduler
         self._lock = threading.Lock()
         self._news = threading.Condition()
-        self._records: list[str] = []
+        self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._outcome: str | None = None
         self._target = 0
 
@@ -97,6 +95,11 @@ class SessionRun:
     def computed(self) -> int:
         """Number of steps computed so far."""
         return len(self._records)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Size of the records."""
+        return sum(map(len, self._records))
 
     @property
     def ended(self) -> bool:
@@ -126,6 +129,17 @@ class SessionRun:
         if self.stability is not None:
             self.stability.revoke()
 
+    def forget(self) -> None:
+        """Let go of everything: whoever still holds this run holds nothing but its name."""
+        self.revoke()
+        with self._lock:
+            self.failure = FORGOTTEN
+            self.recorder = _Forgotten()
+            self.stability = None
+            # Readers may be at the list they have; they keep it until they are done.
+            self._records, self._outcome, self.header_json = [], None, None
+        self._tell()
+
     def wait(self, steps: int, timeout: float) -> bool:
         """Wait until `steps` steps are computed or the run has ended; False after `timeout` s."""
         with self._news:
@@ -138,7 +152,7 @@ class SessionRun:
         cut to a size that suits a message, unless it is wanted `whole`.
         """
         first = max(1, start)
-        chosen: list[str] = []
+        chosen: list[bytes] = []
         size = 0
         for text in self._records[first - 1 : first - 1 + max(0, count)]:
             size += len(text)
@@ -150,7 +164,7 @@ class SessionRun:
         is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
         return (
             f'{{"run":{json.dumps(self.token)},"from":{first},'
-            f'"records":[{",".join(chosen)}],"outcome":{outcome if is_last else "null"}}}'
+            f'"records":[{b",".join(chosen).decode()}],"outcome":{outcome if is_last else "null"}}}'
         )
 
     def answer_json(self, question: Mapping[str, Any]) -> str:
@@ -199,7 +213,8 @@ class SessionRun:
         if self.header_json is None:
             self.header_json = to_json(self.recorder.header())
         if goes_on:
-            self._records.append(to_json(self.recorder.record(self.computed + 1)))
+            record = to_json(self.recorder.record(self.computed + 1))
+            self._records.append(record.encode("utf-8", "replace"))
         else:
             self._outcome = to_json(self.recorder.outcome())
 

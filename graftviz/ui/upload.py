@@ -18,8 +18,8 @@ from graftviz.datasets import (
 from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.table import read_table
-from graftviz.table.reading import MAX_BYTES
 from graftviz.ui.controls import show_options
+from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
 from graftviz.ui.remembered import read_once
@@ -28,7 +28,6 @@ from graftviz.wording import reworded
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
-_LIMIT = MAX_BYTES // 1_000_000  # MB; the server's own limit is for requests that bypass the page
 _TABLE_KINDS = ["csv", "tsv", "txt", "data", "parquet", "pq"]
 
 
@@ -138,19 +137,22 @@ def show_upload(state: TakesUploads) -> None:
         )
         left, middle, right = st.columns(3)
         file = left.file_uploader(
-            "Table (CSV or parquet)", _TABLE_KINDS, key="upload.table", max_upload_size=_LIMIT
+            "Table (CSV or parquet)",
+            _TABLE_KINDS,
+            key="upload.table",
+            max_upload_size=limits().upload_memory,
         )
         truth = middle.file_uploader(
             "True edges, if known (CSV: source, target)",
             ["csv"],
             key="upload.truth",
-            max_upload_size=_LIMIT,
+            max_upload_size=limits().upload_memory,
         )
         places = right.file_uploader(
             "Places on a map, if any (CSV: name, lon, lat or x, y)",
             ["csv"],
             key="upload.places",
-            max_upload_size=_LIMIT,
+            max_upload_size=limits().upload_memory,
         )
         reading = {**default_options(UploadOptions, {}), **state.settings.reading}
         show_options(

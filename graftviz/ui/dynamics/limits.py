@@ -6,7 +6,8 @@ from graftviz.dynamics import Dense, DynamicsLearner, ScalableStructure, Sparsit
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.forecasting import duration_text
 from graftviz.memory import size_text
-from graftviz.ui.run_limits import ASK_SECONDS, Verdict
+from graftviz.ui.limits import limits
+from graftviz.ui.run_limits import Verdict
 
 # Measured on one core of about 2.5 GHz, and meant to tell seconds from minutes.
 _TERM = 0.9e-9  # seconds for a coefficient at a row in a pass of gradient descent
@@ -30,10 +31,11 @@ def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
             refusal=f"{told} That is more than a page can show, so it was not started. Take fewer "
             "seeds or parents, bring fewer series, or use python -m graftviz dynamics."
         )
-    if seconds <= ASK_SECONDS:
+    ask = limits().ask_seconds
+    if seconds <= ask:
         return Verdict()
     return Verdict(
-        question=f"{told} That is beyond {ASK_SECONDS:g} s, so it has not begun; fewer seeds "
+        question=f"{told} That is beyond {ask:g} s, so it has not begun; fewer seeds "
         "take less time."
     )
 

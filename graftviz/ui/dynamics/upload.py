@@ -13,12 +13,12 @@ from graftviz.ui.controls import show_options
 from graftviz.ui.dynamics.material import BroughtSeries, fingerprint
 from graftviz.ui.dynamics.options import OF_READING, SPECS
 from graftviz.ui.dynamics.state import DynamicsState
+from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
 from graftviz.ui.remembered import read_once
 from graftviz.wording import reworded
 
 MOST_BYTES = 100_000_000
-_LIMIT = MOST_BYTES // 1_000_000  # MB
 _KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
 
 
@@ -37,19 +37,22 @@ def show_upload(state: DynamicsState) -> None:
         )
         left, middle, right = st.columns(3)
         file = left.file_uploader(
-            "Series (CSV or parquet)", _KINDS, key="dynamics.series", max_upload_size=_LIMIT
+            "Series (CSV or parquet)",
+            _KINDS,
+            key="dynamics.series",
+            max_upload_size=limits().upload_memory,
         )
         places = middle.file_uploader(
             "Places on a map, if any (CSV: series, lon, lat or x, y)",
             ["csv"],
             key="dynamics.places",
-            max_upload_size=_LIMIT,
+            max_upload_size=limits().upload_memory,
         )
         parents = right.file_uploader(
             "Parents, if known (CSV: source, target)",
             ["csv"],
             key="dynamics.parents",
-            max_upload_size=_LIMIT,
+            max_upload_size=limits().upload_memory,
         )
         show_options(
             [SPECS[name] for name in OF_READING],

@@ -17,7 +17,8 @@ from graftviz.ui.session_run import EVERYTHING, SessionRun
 LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
-MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
+MORE_STEPS = 0.1  # seconds to wait for steps that were asked for and are not there yet
+AHEAD = 2  # times what is asked for is computed, so that the next question finds its answer there
 _MAX_COUNT = 100_000
 
 
@@ -91,7 +92,7 @@ def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool)
     if need.get("header"):
         return _introduction(state, run, answer)
     first, count = _whole(need.get("from"), 1), _whole(need.get("count"), 1)
-    run.grant(first - 1 + count)
+    run.grant(first - 1 + AHEAD * count)
     run.wait(first - 1 + count, MORE_STEPS)
     return player_message(
         run.token, feed=run.feed_json(first, count), answer=answer, late=_late(state, mail)

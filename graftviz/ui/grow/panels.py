@@ -96,6 +96,23 @@ def show_messages(state: GrowState) -> None:
         with st.container(border=True, key="question"):
             st.warning(plain(state.question + kept))
             st.button("Run anyway", key="run_anyway", type="primary", on_click=guarded(state.agree))
+    if state.is_beyond:
+        _offer(state)
+
+
+def _offer(state: GrowState) -> None:
+    """Offer what can be had of a run that takes too much here."""
+    budget = state.smaller()
+    if budget is not None:
+        st.button(
+            f"With at most {budget:,} edges",
+            key="fewer_edges",
+            help="Within the budget of this server.",
+            on_click=guarded(state.choose_option),
+            args=("max_edges", budget),
+        )
+    st.caption("Or elsewhere, without this server's limits:")
+    st.code(state.command(), language=None, wrap_lines=True)
 
 
 def show_data_panel(state: GrowState) -> None:

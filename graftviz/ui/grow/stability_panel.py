@@ -13,7 +13,7 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.recording import RunRecorder
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 
 SUBSAMPLES = 50
@@ -23,7 +23,7 @@ _TELL_EVERY = 10  # subsamples, while they come in, after which the graph is dra
 _PROBLEM = "grow.stability.problem"
 
 
-def stability_of(run: SessionRun, scheduler: Scheduler) -> Background[EdgeStability] | None:
+def stability_of(run: SessionRun, scheduler: Turns) -> Background[EdgeStability] | None:
     """Return the work that finds the edges of `run` again in halves of its rows, not yet begun.
 
     Raises

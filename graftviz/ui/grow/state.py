@@ -16,11 +16,13 @@ from graftviz.runs import Branch
 from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.background import Background
+from graftviz.ui.command_line import learn_command
+from graftviz.ui.limits import limits
 from graftviz.ui.material import PAGE_PRESET, Material, default_options
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
-from graftviz.ui.run_limits import Verdict, judge
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.run_limits import Verdict, fewer_edges, judge
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.url_state import (
     BEST,
@@ -34,7 +36,6 @@ from graftviz.ui.url_state import (
     write,
 )
 
-KEPT_RUNS = 4
 KEPT_IN_COMPARISON = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with
 FIRST_CREDIT = 400  # steps computed before anybody presses play
@@ -48,7 +49,7 @@ class GrowState:
     vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
 
     Attributes
     ----------
@@ -71,13 +72,15 @@ class GrowState:
         Why the run on show does not follow the controls; empty if it does.
     question : str
         What a run would take that has to be agreed to first; empty if none has.
+    is_beyond : bool
+        Whether question or problem are about what the run would take.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         load: Callable[[str, int], Material],
-        scheduler: Scheduler,
+        scheduler: Turns,
     ) -> None:
         self.vocabulary = vocabulary
         self.settings = Settings(vocabulary.default_data, vocabulary.default_learner)
@@ -89,6 +92,7 @@ class GrowState:
         self.complaints: list[str] = []
         self.problem = ""
         self.question = ""
+        self.is_beyond = False
         self._agreed: set[Plan] = set()
         self._asked: Plan | None = None
         self._load = load
@@ -230,6 +234,7 @@ class GrowState:
         Refused settings leave the run on show alone and :attr:`problem` says why.
         """
         self.problem = self.question = ""
+        self.is_beyond = False
         try:
             material = self.wanted_material()
             if material is None:
@@ -259,9 +264,20 @@ class GrowState:
             plan.learner.check(material.train)
             verdict = judge(material.train, part.learner)
             self._asked, self.problem, self.question = plan, verdict.refusal, verdict.question
+            self.is_beyond = verdict != Verdict()
             if verdict != Verdict():
                 return False
         return True
+
+    def smaller(self) -> int | None:
+        """Return an edge budget with which what was not begun would be within the budget."""
+        material = self.wanted_material()
+        return None if material is None else fewer_edges(material.train, self.learner())
+
+    def command(self) -> str:
+        """Return the command that does elsewhere what was not begun here."""
+        chosen = self.settings
+        return learn_command(chosen.data, self.learner(), chosen.seed, chosen.reading)
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
@@ -270,12 +286,21 @@ class GrowState:
         for path in self.paths.values():
             path.revoke()
 
+    def forget(self) -> None:
+        """Let go of all runs; the page computes the one on show again when it is asked for."""
+        self.revoke()
+        for run in self._runs.values():
+            run.forget()
+        self._runs.clear()
+        self.paths.clear()
+        self.run = self.ghost = self._plan = self.shown = None
+
     def keep_path(self, plan: Hashable, path: Background[LamPath]) -> None:
         """Remember the work on a path over λ; the oldest are forgotten, and others paused."""
         for other in self.paths.values():
             other.revoke()
         self.paths[plan] = path
-        for old in list(self.paths)[:-KEPT_RUNS]:
+        for old in list(self.paths)[: -limits().kept_runs]:
             self.drop_path(old)
 
     def drop_path(self, plan: Hashable) -> None:
@@ -346,9 +371,18 @@ class GrowState:
         if run is None or run.failure:
             run = start_run(plan, material, self.scheduler, beside)
         self._runs[plan] = run
-        for old in list(self._runs)[:-KEPT_RUNS]:
+        for old in self._beyond_kept():
             self._runs.pop(old).revoke()
         return run
+
+    def _beyond_kept(self) -> list[Plan]:
+        """Return which runs are too many, or too large, to be kept; never the latest two."""
+        kept, size, beyond = 0, 0.0, []
+        for plan, run in reversed(self._runs.items()):
+            kept, size = kept + 1, size + run.kept_bytes / 1e6
+            if kept > limits().kept_runs or (kept > 2 and size > limits().kept_memory):
+                beyond.append(plan)
+        return beyond
 
 
 def _has_places(material: Material) -> bool:

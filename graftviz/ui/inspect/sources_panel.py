@@ -18,6 +18,7 @@ from graftviz.ui.boundary import guarded
 from graftviz.ui.inspect.source import ModelSource
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
+from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
 from graftviz.ui.remembered import read_once
 from graftviz.ui.url_state import UPLOAD
@@ -158,7 +159,7 @@ def _show_file(source: ModelSource, prefix: str) -> None:
         _FILES,
         accept_multiple_files=True,
         key=f"{prefix}.files",
-        max_upload_size=_MOST_MB,
+        max_upload_size=min(_MOST_MB, limits().upload_memory),
         help="A result folder is what the command learn writes: bring its files together, or as "
         "one ZIP archive. Any graph with a number called weight on its edges is read as an Ising "
         "model. Nothing leaves this server.",

@@ -46,7 +46,7 @@ from graftviz.ui.inspect.work import (
 )
 from graftviz.ui.material import Material
 from graftviz.ui.own_links import OwnLinks
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.url_state import Settings, Vocabulary
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page says that they are on their way
@@ -60,7 +60,7 @@ class InspectState:
     vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
     neighbour : callable
         Returns the state of the Grow page in this session, or None.
 
@@ -85,7 +85,7 @@ class InspectState:
         self,
         vocabulary: Vocabulary,
         load: Callable[[str, int], Material],
-        scheduler: Scheduler,
+        scheduler: Turns,
         neighbour: Callable[[], GrowState | None],
     ) -> None:
         self.vocabulary = vocabulary

@@ -22,7 +22,7 @@ from graftviz.memory import size_text
 from graftviz.model import PairwiseMRF
 from graftviz.regions import LocalMarginal, local_marginal
 from graftviz.ui.background import Background
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 
 AUTOMATIC = "automatic"
 METHODS = (AUTOMATIC, *sorted(INFERENCE, key=lambda name: name != "exact"))
@@ -158,10 +158,10 @@ class Desk(Generic[T]):
 
     Parameters
     ----------
-    scheduler : Scheduler
+    scheduler : Turns
     """
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Turns) -> None:
         self._scheduler = scheduler
         self._works: dict[Hashable, Background[T]] = {}
 

@@ -18,7 +18,8 @@ from graftviz.player.prune_records import prune_head, prune_outcome, prune_recor
 from graftviz.runs import Result, Run
 from graftviz.ui.material import Material
 from graftviz.ui.recording import Plan
-from graftviz.ui.session_run import SessionRun, Turns
+from graftviz.ui.scheduler import Turns
+from graftviz.ui.session_run import SessionRun
 from graftviz.ui.warm_up import rehearse_learner
 
 # Option → name, of the rules by which edges are chosen to leave.

@@ -25,13 +25,14 @@ from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
 from graftviz.racing import common_places
 from graftviz.runs import learn
+from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import Verdict, judge_all
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
 
@@ -39,7 +40,6 @@ from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, p
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 EDGES_PER_EXCHANGE = 10  # a tenth of the edges is exchanged at a time, where that is not chosen
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
-KEPT_RUNS = 12
 FIRST_CREDIT = 200  # steps of every run computed before anybody presses play
 _OF_OTHER_PAGES = ("learner", "branch", "compare")
 
@@ -53,7 +53,7 @@ class PruneState:
         Keys of the data sets the page offers, the usual one first.
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class PruneState:
     """
 
     def __init__(
-        self, data: tuple[str, ...], load: Callable[[str, int], Material], scheduler: Scheduler
+        self, data: tuple[str, ...], load: Callable[[str, int], Material], scheduler: Turns
     ) -> None:
         self.vocabulary = Vocabulary(
             data, {ForcedPruning.name: ForcedPruning}, data[0], ForcedPruning.name
@@ -241,6 +241,14 @@ class PruneState:
         for run in self._kept.values():
             run.revoke()
 
+    def forget(self) -> None:
+        """Let go of all runs; they are computed again when the page is asked for."""
+        self.revoke()
+        for run in self._kept.values():
+            run.forget()
+        self._kept.clear()
+        self.runs, self._plans = {}, {}
+
     def _plans_for(self, material: Material) -> dict[str, Plan]:
         plans = {}
         for heuristic in HEURISTICS:
@@ -266,7 +274,7 @@ class PruneState:
             if run is None or run.failure:
                 run = start_pruning(plan, material, self._turns)
             self._kept[plan] = runs[heuristic] = run
-        for old in list(self._kept)[:-KEPT_RUNS]:
+        for old in list(self._kept)[: -limits().kept_racers]:
             self._kept.pop(old).revoke()
         for kept in self._kept.values():
             if kept not in runs.values():

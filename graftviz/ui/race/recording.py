@@ -16,7 +16,8 @@ from graftviz.runs import Result, Run
 from graftviz.ui.automatic import settings_of
 from graftviz.ui.material import Material
 from graftviz.ui.recording import Plan
-from graftviz.ui.session_run import SessionRun, Turns
+from graftviz.ui.scheduler import Turns
+from graftviz.ui.session_run import SessionRun
 
 
 class RaceRecorder:

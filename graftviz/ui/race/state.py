@@ -21,6 +21,7 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.racing import Course, Race, common_places, distinct_names
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
@@ -36,14 +37,13 @@ from graftviz.ui.race.url import (
 )
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import Verdict, judge_all
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
 EDGES_A_VARIABLE = 2
-KEPT_RUNS = 12
 FIRST_CREDIT = 600  # steps of each racer computed before anybody presses play
 _BY_THE_BROWSER = ("at", "axis")  # said by the page in the browser; its address may be older
 
@@ -77,7 +77,7 @@ class RaceState:
     vocabulary : Vocabulary
     load : callable
         ``load(key, seed)`` returns the :class:`Material` of a built-in data set.
-    scheduler : Scheduler
+    scheduler : Turns
     warm : callable
         ``warm(learner)`` compiles what a racer needs, before its clock starts.
 
@@ -109,7 +109,7 @@ class RaceState:
         self,
         vocabulary: Vocabulary,
         load: Callable[[str, int], Material],
-        scheduler: Scheduler,
+        scheduler: Turns,
         warm: Callable[[Learner], None],
     ) -> None:
         self.vocabulary = vocabulary
@@ -316,6 +316,14 @@ class RaceState:
         for run in self._runs.values():
             run.revoke()
 
+    def forget(self) -> None:
+        """Let go of all runs; they are computed again when the page is asked for."""
+        self.revoke()
+        for run in self._runs.values():
+            run.forget()
+        self._runs.clear()
+        self.entries, self._plans = (), ()
+
     def race(self) -> Race | None:
         """Return the race as far as it has come; None before anybody's first step."""
         courses = [course for entry in self.entries if (course := _course(entry)) is not None]
@@ -386,7 +394,7 @@ class RaceState:
             except InputError as error:
                 return Entry(name, None, str(error))
         self._runs[plan] = run
-        for old in list(self._runs)[:-KEPT_RUNS]:
+        for old in list(self._runs)[: -limits().kept_racers]:
             self._runs.pop(old).revoke()
         return Entry(name, run, "")
 

@@ -11,6 +11,7 @@ from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option
+from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
 from graftviz.ui.regions.models import brought_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
@@ -98,7 +99,7 @@ def show_model_upload(state: RegionState) -> None:
             _MODEL_KINDS,
             accept_multiple_files=True,
             key="region.files",
-            max_upload_size=_LIMIT,
+            max_upload_size=min(_LIMIT, limits().upload_memory),
         )
         st.caption(
             "Nothing leaves this server. Larger models: "

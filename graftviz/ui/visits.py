@@ -1,0 +1,141 @@
+"""Who is here and who has gone: each open page has a share of the engine, and runs to be put away.
+
+A connection that breaks looks like a tab that was closed. So computing stops at once, what was
+computed is kept for a while, and then forgotten: the same settings give the same run again.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Protocol
+from weakref import WeakKeyDictionary, WeakSet
+
+from graftviz.memory import give_back
+from graftviz.ui.limits import limits
+from graftviz.ui.scheduler import Share
+
+
+class Work(Protocol):
+    """What a page computes for one visitor."""
+
+    def revoke(self) -> None:
+        """Stop computing; what was computed stays."""
+
+
+class Forgetful(Work, Protocol):
+    """Work that can be put away, and comes back by itself when it is asked for."""
+
+    def forget(self) -> None:
+        """Let go of what was computed."""
+
+
+class Visit:
+    """One open page: its share of the engine, and what it computes.
+
+    Attributes
+    ----------
+    share : Share
+    """
+
+    def __init__(self, share: Share) -> None:
+        self.share = share
+        self._works: WeakSet[Work] = WeakSet()
+
+    def add(self, work: Work) -> None:
+        """Let `work` stop, and be forgotten, with this visit."""
+        self._works.add(work)
+
+    def revoke(self) -> None:
+        """Stop all computing; nothing that was computed is lost."""
+        for work in list(self._works):
+            work.revoke()
+
+    def forget(self) -> None:
+        """Let go of whatever can be computed again."""
+        for work in list(self._works):
+            forget = getattr(work, "forget", None)
+            if forget is not None:
+                forget()
+
+
+class Visits:
+    """All visits of a process.
+
+    Parameters
+    ----------
+    kept_seconds : float
+        How long the runs of a visit are kept after it has ended.
+    clock : callable
+        Returns the time in seconds.
+    """
+
+    def __init__(self, kept_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kept_seconds = kept_seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._here: WeakSet[Visit] = WeakSet()
+        self._gone: WeakKeyDictionary[Visit, float] = WeakKeyDictionary()
+        self._timer: threading.Timer | None = None
+
+    @property
+    def here(self) -> int:
+        """How many pages are open."""
+        with self._lock:
+            return len(self._here)
+
+    def came(self, visit: Visit) -> None:
+        """Take note that a page was opened, or that its connection is back."""
+        with self._lock:
+            self._gone.pop(visit, None)
+            self._here.add(visit)
+
+    def left(self, visit: Visit) -> None:
+        """Stop the computing of a page that was closed, or whose connection broke."""
+        visit.revoke()
+        with self._lock:
+            self._here.discard(visit)
+            self._gone[visit] = self._clock()
+            self._wake_later()
+
+    def forget(self, *, all_of_them: bool = False) -> int:
+        """Put away the runs of visits that ended long enough ago, or of all that ended.
+
+        Returns how many visits that were.
+        """
+        with self._lock:
+            due = self._clock() - self._kept_seconds
+            chosen = [v for v, ended in self._gone.items() if all_of_them or ended <= due]
+            for visit in chosen:
+                del self._gone[visit]
+        for visit in chosen:
+            visit.forget()
+        if chosen:
+            gc.collect()
+            give_back()
+        return len(chosen)
+
+    def _wake_later(self) -> None:
+        if self._timer is None:
+            # A little later than needed, so that several who leave together are one piece of work.
+            self._timer = threading.Timer(self._kept_seconds + 1.0, self._wake)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _wake(self) -> None:
+        try:
+            self.forget()
+        finally:
+            with self._lock:
+                self._timer = None
+                if self._gone:
+                    self._wake_later()
+
+
+@lru_cache(maxsize=1)
+def visits() -> Visits:
+    """Return the visits of this process."""
+    return Visits(limits().gone_seconds)

@@ -1,0 +1,154 @@
+"""``python -m tests.load``: a load test of the app, on this machine only."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graftviz.ui.limits import limits
+from tests.browser.served_app import served_app
+from tests.load import report
+from tests.load.phases import (
+    PHASES,
+    SETTLE_SECONDS,
+    Measured,
+    calm,
+    closed,
+    opened,
+    run_phase,
+    soak,
+)
+from tests.load.server import listening_process, resident_bytes
+from tests.load.tables import large_table
+from tests.load.visitors import Player
+from tests.load.wire import LOOPBACK
+
+MOST_CLIENTS = 100
+MOST_SECONDS = 600.0
+MOST_SOAK = 6 * 3600.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the test; 0 when all goals are met, 1 when not."""
+    given = _parser().parse_args(arguments)
+    with _server(given.address) as address:
+        return asyncio.run(_test(given, address))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
+    parser.add_argument("--address", help="of an app that runs here; left out, one is started")
+    parser.add_argument("--clients", type=_whole(1, MOST_CLIENTS), default=30)
+    parser.add_argument("--seconds", type=_number(1.0, MOST_SECONDS), default=20.0, help="a phase")
+    parser.add_argument("--phase", choices=(*PHASES, "all"), default="all")
+    parser.add_argument(
+        "--soak", type=_number(0.0, MOST_SOAK), default=0.0, help="instead: so many seconds"
+    )
+    parser.add_argument("--no-settle", action="store_true", help="do not wait for memory to return")
+    parser.add_argument("--out", type=Path, help="write what was found as Markdown")
+    return parser
+
+
+def _whole(least: int, most: int):  # type: ignore[no-untyped-def]
+    def read(text: str) -> int:
+        if not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def _number(least: float, most: float):  # type: ignore[no-untyped-def]
+    def read(text: str) -> float:
+        if not least <= float(text) <= most:
+            raise argparse.ArgumentTypeError(f"from {least:g} to {most:g}")
+        return float(text)
+
+    return read
+
+
+@contextmanager
+def _server(address: str | None) -> Iterator[str]:
+    if address is None:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            served_app(Path(folder) / "server.log") as own,
+        ):
+            yield own
+    elif urllib.parse.urlsplit(address).hostname in LOOPBACK:
+        yield address
+    else:
+        sys.exit("The load test speaks to a server on this machine only.")
+
+
+async def _test(given: argparse.Namespace, address: str) -> int:
+    process = listening_process(urllib.parse.urlsplit(address).port or 80)
+    print("Getting the engine ready …", flush=True)
+    first = Player(address, 0)
+    await first.wire.open()
+    await first.open()
+    await first.close()
+    await calm(process)
+    start = resident_bytes(process)
+    if given.soak:
+        lines, goals = await _soaked(given, address, process)
+    else:
+        lines, goals = await _loaded(given, address, process, start)
+    lines.append(report.machine() + "\n")
+    lines.append(report.goal_table(goals))
+    text = "\n".join(lines)
+    print(text)
+    if given.out is not None:
+        given.out.write_text(text, encoding="utf-8")
+    return 0 if all(goal.met for goal in goals) else 1
+
+
+async def _loaded(
+    given: argparse.Namespace, address: str, process: int, start: int
+) -> tuple[list[str], list[report.Goal]]:
+    chosen = PHASES if given.phase == "all" else (given.phase,)
+    large = large_table() if "mixed" in chosen else b""
+    phases: list[Measured] = []
+    for phase in chosen:
+        print(f"{given.clients} clients: {phase} …", flush=True)
+        visitors = await opened(address, given.clients)
+        try:
+            phases.append(await run_phase(phase, visitors, process, given.seconds, large))
+        finally:
+            await closed(visitors)
+    end = None
+    if not given.no_settle:
+        print("All have left …", flush=True)
+        await asyncio.sleep(limits().gone_seconds + SETTLE_SECONDS)
+        end = resident_bytes(process)
+    lines = [report.phase_table(phases), report.others_table(phases)]
+    return lines, report.goals_of(phases, start if end is not None else None, end)
+
+
+async def _soaked(
+    given: argparse.Namespace, address: str, process: int
+) -> tuple[list[str], list[report.Goal]]:
+    course: list[tuple[float, int]] = []
+
+    def note(seconds: float, held: int) -> None:
+        course.append((seconds, held))
+        print(f"{seconds:7.0f} s  {held / 1e6:6.0f} MB", flush=True)
+
+    met = await soak(address, process, given.clients, given.soak, note)
+    lines = [report.experience_line(met) + "\n", report.course_table(course)]
+    troubles = sum(len(one.trouble) for one in met)
+    goals = [
+        report.soak_goal(course),
+        report.Goal("soak: nobody waits in vain", f"{troubles} did", not troubles),
+    ]
+    return lines, goals
+
+
+if __name__ == "__main__":
+    sys.exit(main())

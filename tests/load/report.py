@@ -1,0 +1,178 @@
+"""What a load test found: goals, verdicts, and a page of Markdown."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tests.load.phases import Measured
+from tests.load.visitors import Experience
+
+ROUND_TRIP = 0.25  # seconds, p95
+DRAG = 1.5  # seconds, p95
+SHARE = 0.5  # of the median's pace, the slowest client
+MEMORY = 1.2e9  # bytes, at thirty clients
+RETURN = 0.10  # of the start: what may remain when all have left
+GROWTH = 0.05  # of the memory after the first quarter: what a soak may end above it
+
+
+class Goal(NamedTuple):
+    """Something that was wanted, and what it came to."""
+
+    text: str
+    found: str
+    met: bool
+
+
+def share_of(values: Iterable[float], share: float) -> float:
+    """Return the value that `share` of all do not exceed; NaN of none."""
+    ordered = sorted(values)
+    if not ordered:
+        return float("nan")
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def goals_of(
+    phases: Sequence[Measured], start: int | None = None, end: int | None = None
+) -> list[Goal]:
+    """Return the goals that these phases, and the memory before and after, say something about."""
+    goals = []
+    for one in phases:
+        if one.phase in ("playing", "mixed"):
+            trips = [t for met in one.met for t in met.round_trips]
+            p95 = share_of(trips, 0.95)
+            text = f"{one.phase}: round trip p95 ≤ {1000 * ROUND_TRIP:.0f} ms"
+            # Whoever has all steps already asks for nothing.
+            met = p95 <= ROUND_TRIP or not trips
+            goals.append(Goal(text, f"{1000 * p95:.0f} ms", met))
+            paces = [met.pace for met in one.met]
+            share = min(paces) / max(statistics.median(paces), 1e-9)
+            text = f"{one.phase}: the slowest client has at least half the median's pace"
+            goals.append(Goal(text, f"{share:.0%}", share >= SHARE))
+        if one.phase == "dragging":
+            p95 = share_of((t for met in one.met for t in met.drags), 0.95)
+            text = f"dragging: α answered within {DRAG:g} s, p95"
+            goals.append(Goal(text, f"{p95:.2f} s", p95 <= DRAG))
+        troubles = sum(len(met.trouble) for met in [*one.met, *one.others])
+        goals.append(Goal(f"{one.phase}: nobody waits in vain", f"{troubles} did", not troubles))
+    if phases:
+        most = max(one.memory for one in phases)
+        goals.append(Goal(f"memory below {MEMORY / 1e9:g} GB", _mb(most), most < MEMORY))
+    if start is not None and end is not None:
+        text = f"memory back within {RETURN:.0%} of the start when all have left"
+        found = f"{_mb(start)} before, {_mb(end)} after ({end / start - 1:+.0%})"
+        goals.append(Goal(text, found, end <= (1 + RETURN) * start))
+    return goals
+
+
+def soak_goal(course: Sequence[tuple[float, int]]) -> Goal:
+    """Judge the course of memory over a soak, from its first quarter on."""
+    after, last = course_levels(course)
+    text = f"a soak ends at most {GROWTH:.0%} above its first quarter's level"
+    found = f"{_mb(after)} after a quarter, {_mb(last)} at the end ({last / after - 1:+.1%})"
+    return Goal(text, found, last <= (1 + GROWTH) * after)
+
+
+def course_levels(course: Sequence[tuple[float, int]]) -> tuple[float, float]:
+    """Return the median memory of the second eighth after the first quarter, and of the last."""
+    tenth = max(1, len(course) // 8)
+    quarter = len(course) // 4
+    middle = [held for _, held in course[quarter : quarter + tenth]]
+    last = [held for _, held in course[-tenth:]]
+    return statistics.median(middle), statistics.median(last)
+
+
+def phase_table(phases: Sequence[Measured]) -> str:
+    """Return what was measured, a row a phase, as Markdown."""
+    head = (
+        "phase", "clients", "seconds", "steps/s min / median / max", "round trip p50 / p95",
+        "α p50 / p95", "stalls", "dry", "memory", "server", "test", "sent",
+    )  # fmt: skip
+    return table(head, [_row(one) for one in phases])
+
+
+def others_table(phases: Sequence[Measured]) -> str:
+    """Return what those met who learned something large, or uploaded."""
+    rows = []
+    for one in phases:
+        for met in one.others:
+            ups = met.uploads
+            what = "learns n = 2,000" if met.learned else "uploads 5 MB"
+            read = f"{max(ups):.1f} s" if ups else "not within the phase"
+            rows.append((what, str(len(ups)), read, str(met.learned) if met.learned else "–"))
+    if not rows:
+        return ""
+    return table(("beside the players", "files read", "slowest", "steps learned"), rows)
+
+
+def goal_table(goals: Sequence[Goal]) -> str:
+    """Return the goals with their verdicts, as Markdown."""
+    rows = [(goal.text, goal.found, "met" if goal.met else "**not met**") for goal in goals]
+    return table(("goal", "found", "verdict"), rows)
+
+
+def course_table(course: Sequence[tuple[float, int]], rows: int = 12) -> str:
+    """Return the course of memory in about so many rows, as Markdown."""
+    step = max(1, len(course) // rows)
+    chosen = [*course[::step]]
+    if chosen[-1] != course[-1]:
+        chosen.append(course[-1])
+    return table(("minute", "memory"), [(f"{t / 60:.1f}", _mb(held)) for t, held in chosen])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def machine() -> str:
+    """Return what the test ran on, in words."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (
+        f"Server and visitors shared {cores} cores; load average over the last minute "
+        f"{os.getloadavg()[0]:.1f}."
+    )
+
+
+def _row(one: Measured) -> tuple[str, ...]:
+    paces = [met.pace for met in one.met]
+    trips = [t for met in one.met for t in met.round_trips]
+    drags = [t for met in one.met for t in met.drags]
+    played = sum(met.seconds for met in one.met)
+    dry = sum(met.stalled_seconds for met in one.met)
+    return (
+        one.phase,
+        str(len(one.met) + len(one.others)),
+        f"{one.seconds:.0f}",
+        f"{min(paces):.1f} / {statistics.median(paces):.1f} / {max(paces):.1f}" if played else "–",
+        f"{_ms(trips, 0.5)} / {_ms(trips, 0.95)} ms" if trips else "–",
+        f"{share_of(drags, 0.5):.2f} / {share_of(drags, 0.95):.2f} s" if drags else "–",
+        str(sum(met.stalls for met in one.met)) if played else "–",
+        f"{dry / played:.0%}" if played else "–",
+        _mb(one.memory),
+        f"{one.cores:.2f} cores",
+        f"{one.own_cores:.2f} cores",
+        f"{one.received / 1e6:.0f} MB",
+    )
+
+
+def _ms(values: Iterable[float], share: float) -> str:
+    return f"{1000 * share_of(values, share):.0f}"
+
+
+def _mb(held: float) -> str:
+    return f"{held / 1e6:.0f} MB"
+
+
+def experience_line(met: Sequence[Experience]) -> str:
+    """Return a sentence about many visitors one after the other."""
+    trips = [t for one in met for t in one.round_trips]
+    steps = sum(one.steps for one in met)
+    troubles = sum(len(one.trouble) for one in met)
+    return (
+        f"{len(met)} visits played {steps:,} steps; round trip p50 / p95 {_ms(trips, 0.5)} / "
+        f"{_ms(trips, 0.95)} ms; {troubles} waits in vain."
+    )

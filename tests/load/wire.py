@@ -1,0 +1,272 @@
+"""One visitor's connection: Streamlit's messages over a websocket, as its page in a browser sends.
+
+A visitor keeps what a page keeps: which controls there are, what was set by hand, which messages
+need not be sent twice, and which fragment shows the view.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import time
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_MOST_BYTES = 64_000_000  # of one message; a server's own limit is 200 MB
+_TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"
+_REMEMBERED = 12  # messages; a browser forgets them after two runs of the page
+_VIEW = "graftviz_player"
+
+
+class Wire:
+    """A page that is open.
+
+    Parameters
+    ----------
+    address : str
+        ``http://127.0.0.1:8501/``
+    query : mapping
+        What stands behind the ``?`` of the page's address.
+    page : str
+        Name of the page in the address; empty for the first.
+
+    Attributes
+    ----------
+    session : str
+        What the server calls the session.
+    messages : asyncio.Queue
+        What the view was sent, parsed, in order.
+    news : asyncio.Event
+        Set with every message for the view.
+    widgets : dict
+        Key of a control → its identifier.
+    texts : list of str
+        What the page said in boxes since the last run of the page.
+    received : int
+        Bytes.
+    page_runs : int
+        How often the whole page ran.
+    """
+
+    def __init__(self, address: str, query: Mapping[str, str], page: str = "") -> None:
+        parts = urllib.parse.urlsplit(address)
+        if parts.hostname not in LOOPBACK:
+            raise ValueError(f"Only a server on this machine is asked, not {parts.hostname}.")
+        self.host, self.port = str(parts.hostname), parts.port or 8501
+        self.query = urllib.parse.urlencode(query)
+        self.page = page
+        self.session = ""
+        self.messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.news = asyncio.Event()
+        self.widgets: dict[str, str] = {}
+        self.texts: list[str] = []
+        self.received = 0
+        self.page_runs = 0
+        self._set: dict[str, WidgetState] = {}
+        self._known: dict[str, None] = {}
+        self._view = ""
+        self._fragment = ""
+        self._urls: asyncio.Queue[Any] = asyncio.Queue()
+        self._finished = asyncio.Event()
+        self._socket: ClientConnection | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._hash = ""
+
+    async def open(self, *, again: bool = False) -> None:
+        """Open the page; `again`: take the session up that the connection was lost of."""
+        protocols = ["streamlit", "PLACEHOLDER", self.session] if again else ["streamlit"]
+        self._socket = await connect(
+            f"ws://{self.host}:{self.port}/_stcore/stream",
+            additional_headers={"Sec-WebSocket-Protocol": ", ".join(protocols)} if again else None,
+            subprotocols=None if again else protocols,  # type: ignore[arg-type]
+            max_size=_MOST_BYTES,
+            open_timeout=30,
+            ping_interval=None,
+            compression=None,
+        )
+        self._reader = asyncio.create_task(self._read(self._socket))
+        await self.rerun()
+
+    async def first_message(self, seconds: float = 600.0) -> dict[str, Any]:
+        """Return what the view is sent first; while the engine is compiled the page asks again."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            await self.finished()
+            if not self.messages.empty():
+                return self.messages.get_nowait()
+            await asyncio.sleep(1.0)
+            await self.rerun()
+        raise TimeoutError(f"no view after {seconds:g} s; the page says {self.texts}")
+
+    async def close(self) -> None:
+        """Close the page as a tab is closed."""
+        if self._socket is not None:
+            await self._socket.close()
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def rerun(self) -> None:
+        """Let the page run with the controls as they are."""
+        self._finished.clear()
+        await self._send_state(fragment="")
+
+    async def finished(self, seconds: float = 60.0) -> None:
+        """Wait until the page, or its fragment, has run to its end."""
+        await asyncio.wait_for(self._finished.wait(), seconds)
+
+    async def set(self, key: str, **value: Any) -> None:
+        """Set a control: ``set("option.seed", double_value=3)``, and let the page run."""
+        self._set[key] = self._state(self.widgets[key], **value)
+        await self.rerun()
+
+    async def slide(self, key: str, value: float) -> None:
+        """Move a slider."""
+        state = WidgetState(id=self.widgets[key])
+        state.double_array_value.data.append(value)
+        self._set[key] = state
+        await self.rerun()
+
+    async def trigger(self, name: str, value: Mapping[str, Any]) -> None:
+        """Say something as the view does; only the view's fragment runs."""
+        payload = json.dumps([{"event": name, "value": value}])
+        trigger = self._state(_TRIGGER.format(self._view), json_trigger_value=payload)
+        self._finished.clear()
+        await self._send_state(fragment=self._fragment, trigger=trigger)
+
+    async def press(self, key: str) -> None:
+        """Press a button."""
+        self._finished.clear()
+        await self._send_state(
+            fragment="", trigger=self._state(self.widgets[key], trigger_value=True)
+        )
+
+    async def upload(self, key: str, name: str, data: bytes) -> None:
+        """Bring a file, as the page's own uploader does."""
+        assert self._socket is not None
+        message = BackMsg()
+        message.file_urls_request.request_id = uuid.uuid4().hex
+        message.file_urls_request.file_names.append(name)
+        message.file_urls_request.session_id = self.session
+        await self._socket.send(message.SerializeToString())
+        urls = (await asyncio.wait_for(self._urls.get(), 60)).file_urls[0]
+        await asyncio.to_thread(self._put, urls.upload_url, name, data)
+        state = WidgetState(id=self.widgets[key])
+        info = state.file_uploader_state_value.uploaded_file_info.add()
+        info.name, info.size, info.file_id = name, len(data), urls.file_id
+        info.file_urls.CopyFrom(urls)
+        self._set[key] = state
+        await self.rerun()
+
+    def _put(self, path: str, name: str, data: bytes) -> None:
+        token = self._xsrf_token()
+        edge = uuid.uuid4().hex
+        head = (
+            f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+            "Content-Type: text/csv\r\n\r\n"
+        )
+        body = head.encode() + data + f"\r\n--{edge}--\r\n".encode()
+        wire = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        wire.request(
+            "PUT",
+            path,
+            body,
+            {
+                "Content-Type": f"multipart/form-data; boundary={edge}",
+                "X-Xsrftoken": token,
+                "Cookie": f"_streamlit_xsrf={token}",
+            },
+        )
+        status = wire.getresponse().status
+        wire.close()
+        if status not in (200, 204):
+            raise OSError(f"the upload was answered by {status}")
+
+    def _xsrf_token(self) -> str:
+        url = f"http://{self.host}:{self.port}/_stcore/host-config"
+        with urllib.request.urlopen(url, timeout=30):
+            pass
+        with urllib.request.urlopen(
+            f"http://{self.host}:{self.port}/_stcore/health", timeout=30
+        ) as answer:
+            cookies = answer.headers.get_all("Set-Cookie") or []
+        for cookie in cookies:
+            name, _, value = cookie.partition("=")
+            if name == "_streamlit_xsrf":
+                return str(value.split(";")[0])
+        return ""
+
+    def _state(self, widget: str, **value: Any) -> WidgetState:
+        return WidgetState(id=widget, **value)
+
+    async def _send_state(self, fragment: str, trigger: WidgetState | None = None) -> None:
+        assert self._socket is not None
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string = self.query
+        state.page_script_hash = self._hash
+        state.page_name = "" if self._hash else self.page
+        state.fragment_id = fragment
+        state.context_info.url = f"http://{self.host}:{self.port}/{self.page}"
+        for known in self._set.values():
+            state.widget_states.widgets.add().CopyFrom(known)
+        if trigger is not None:
+            state.widget_states.widgets.add().CopyFrom(trigger)
+        state.cached_message_hashes.extend(self._known)
+        await self._socket.send(message.SerializeToString())
+
+    async def _read(self, socket: ClientConnection) -> None:
+        async for data in socket:
+            self.received += len(data)
+            message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
+            self._take(message)
+
+    def _take(self, message: ForwardMsg) -> None:
+        match message.WhichOneof("type"):
+            case "delta":
+                self._take_delta(message)
+            case "new_session":
+                self.session = message.new_session.initialize.session_id or self.session
+                self._hash = message.new_session.page_script_hash
+                if not message.metadata.run.fragment_ids:
+                    self.texts.clear()
+                    self.page_runs += 1
+            case "page_info_changed":
+                self.query = message.page_info_changed.query_string
+            case "script_finished":
+                self._finished.set()
+            case "file_urls_response":
+                self._urls.put_nowait(message.file_urls_response)
+        if message.metadata.cacheable:
+            self._known[message.hash] = None
+            for old in list(self._known)[:-_REMEMBERED]:
+                del self._known[old]
+
+    def _take_delta(self, message: ForwardMsg) -> None:
+        if message.delta.WhichOneof("type") != "new_element":
+            return
+        element = message.delta.new_element
+        kind = element.WhichOneof("type")
+        part = getattr(element, kind)
+        if kind == "alert":
+            self.texts.append(part.body)
+        elif kind == "bidi_component" and part.component_name.endswith(_VIEW):
+            self._view = part.id
+            self._fragment = message.delta.fragment_id
+            self._set["view"] = WidgetState(id=part.id, json_value="{}")
+            if part.bytes:
+                self.messages.put_nowait(json.loads(part.bytes))
+                self.news.set()
+        elif identifier := getattr(part, "id", ""):
+            key = identifier.rpartition("-")[2]
+            self.widgets[key] = identifier

@@ -1,0 +1,152 @@
+"""Limits: every entry optional, a wrong one refused in a sentence; and what is said and offered."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+
+import pytest
+from fakes import random_table
+
+from graftviz.__main__ import main
+from graftviz.errors import InputError
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.ui import limits as limits_module
+from graftviz.ui import run_limits
+from graftviz.ui.command_line import learn_command
+from graftviz.ui.limits import VARIABLE, Limits, limit_specs, limits, read_limits
+from graftviz.ui.run_limits import Verdict, fewer_edges, judge
+from graftviz.ui.visits import Visits
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = random_table(0, 60, 400)
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "limits.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_entry_is_optional(tmp_path: Path) -> None:
+    assert read_limits(written(tmp_path, "")) == Limits()
+    for spec in limit_specs():
+        known = read_limits(written(tmp_path, f"{spec.name} = {spec.least!r}\n"))
+        assert known == dataclasses.replace(Limits(), **{spec.name: spec.least})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("clients = 0", "clients must be a whole number from 1 to 10,000"),
+        ("clients = 2.5", "a whole number"),
+        ("clients = true", "a whole number"),
+        ('ask_seconds = "ten"', "ask_seconds must be a number from 0"),
+        ("ask_seconds = nan", "ask_seconds must be a number"),
+        ("seconds = 3", "there is no limit 'seconds'; there are ask_seconds"),
+        ("clients = = 3", "are no TOML"),
+        ("[clients]\nmost = 3", "clients must be"),
+    ],
+)
+def test_a_wrong_entry_is_refused_in_a_sentence(tmp_path: Path, text: str, told: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as refused:
+        read_limits(path)
+    assert told in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_environment_may_name_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(written(tmp_path, "clients = 7\n")))
+    limits.cache_clear()
+    try:
+        assert limits().clients == 7
+        monkeypatch.setenv(VARIABLE, str(tmp_path / "none.toml"))
+        limits.cache_clear()
+        with pytest.raises(InputError, match="cannot be read"):
+            limits()
+    finally:
+        limits.cache_clear()
+
+
+def test_the_file_of_the_project_says_what_the_defaults_are(tmp_path: Path) -> None:
+    text = (ROOT / limits_module.FILE).read_text(encoding="utf-8")
+    entries = [line[2:] for line in text.splitlines() if " = " in line]
+    assert [entry.split(" = ")[0] for entry in entries] == [spec.name for spec in limit_specs()]
+    assert read_limits(written(tmp_path, "\n".join(entries))) == Limits()
+    assert read_limits(ROOT / limits_module.FILE) == Limits()
+
+
+def granting(monkeypatch: pytest.MonkeyPatch, **granted: float) -> None:
+    monkeypatch.setattr(run_limits, "limits", lambda: Limits(**granted))  # type: ignore[arg-type]
+
+
+def test_beyond_the_limits_of_a_run_it_is_refused_with_both_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = learner_class("edge-grafting")()
+    assert judge(TABLE, learner) == Verdict()
+    granting(monkeypatch, run_memory=0.001)
+    told = judge(TABLE, learner).refusal
+    assert "This run will take about" in told
+    assert "1.0 kB at most" in told
+
+
+def test_near_the_limit_of_the_server_new_runs_are_refused_and_the_gone_make_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forgotten: list[bool] = []
+
+    class Gone(Visits):
+        def forget(self, *, all_of_them: bool = False) -> int:
+            forgotten.append(all_of_them)
+            return 0
+
+    monkeypatch.setattr(run_limits, "visits", lambda: Gone(60.0))
+    granting(monkeypatch, total_memory=1.0)
+    told = judge(TABLE, learner_class("best-choice")()).refusal
+    assert "may hold 1.0 MB in all and holds" in told
+    assert "runs that have begun go on" in told
+    assert forgotten == [True]
+
+
+def test_fewer_edges_are_offered_where_they_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = learner_class("best-choice")()
+    offered = []
+    for share in (0.3, 0.6, 0.9):
+        seconds = share * run_limits.forecast(TABLE, learner).seconds
+        granting(monkeypatch, ask_seconds=seconds)
+        assert judge(TABLE, learner).question
+        budget = fewer_edges(TABLE, learner)
+        if budget is not None:
+            assert judge(TABLE, dataclasses.replace(learner, max_edges=budget)) == Verdict()
+            offered.append(budget)
+    assert offered
+    assert offered == sorted(offered), "the more is granted, the more is offered"
+    granting(monkeypatch, ask_seconds=0.0)
+    assert fewer_edges(TABLE, learner) is None
+
+
+@pytest.mark.parametrize("name", learner_names())
+def test_the_command_is_one_that_can_be_typed(name: str) -> None:
+    learner = learner_class(name)()
+    text = learn_command("karate", learner, 3, {})
+    words = shlex.split(text)
+    assert words[:5] == ["python", "-m", "graftviz", "learn", "karate"]
+    assert words[words.index("--learner") + 1] == name
+
+
+def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
+    learner = learner_class("best-choice")(max_edges=2, alpha=0.5, preset="paper")
+    table = tmp_path / "a table.csv"
+    table.write_text("a,b,c\n" + "x,y,1\nx,z,2\ny,z,1\n" * 30, encoding="utf-8")
+    command = learn_command("upload", learner, 1, {"missing": "drop"}, str(table))
+    words = shlex.split(command)[3:]
+    words[words.index("results")] = str(tmp_path / "results")
+    assert main(words) == 0
+    assert {"max_edges=2", "alpha=0.5", "preset=paper"} <= set(words)
+    assert (tmp_path / "results" / "edges.csv").exists()
