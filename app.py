@@ -4,6 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from graftviz.ui.presenter import show_presenter
+from graftviz.ui.teaching import follow_teaching
+
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
 st.set_page_config(
@@ -22,5 +25,9 @@ pages = [
     st.Page("pages/budget.py", title="Budget", url_path="budget"),
     st.Page("pages/dynamics.py", title="Dynamics", url_path="dynamics"),
     st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
+    st.Page("pages/lessons.py", title="Lessons", url_path="lessons"),
 ]
-st.navigation(pages, position="top").run()
+page = st.navigation(pages, position="top")
+follow_teaching()
+show_presenter()
+page.run()
