@@ -187,10 +187,12 @@ LESSONS: tuple[Lesson, ...] = (
             ),
             Question(
                 "In the third link c is 1.9, more than 1 as well, but the bound "
-                "comes down to 0.012. Why? And why is member 0 of the karate club vacuous?",
+                "comes down to 0.012. Why? And why does member 34 of the karate club get no bound "
+                "below 0.99?",
                 "Strong fields make nodes stubborn: most states are decided by the field, and a "
-                "neighbour changes little, whatever the worst node may do. Member 0 is a hub: so "
-                "many neighbours together can turn it either way, so its bound stays 1.",
+                "neighbour changes little, whatever the worst node may do. Member 34 is the "
+                "largest hub: 17 neighbours together can turn it either way, and nothing worth "
+                "having is proven.",
             ),
         ),
     ),

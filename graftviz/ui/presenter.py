@@ -22,11 +22,11 @@ def show_presenter() -> None:
     is_on = is_presenting()
     with st.container(key="presenter"):
         st.button(
-            "Leave presenter mode" if is_on else "Present",
+            "Leave" if is_on else "Present",
             key="leave_presenting" if is_on else "present",
             type="tertiary",
             shortcut="Escape" if is_on else None,
-            help=None if is_on else "Large type and few controls, for a projector",
+            help="Back to all controls" if is_on else "Large type and few controls, for a projector",
             on_click=present,
             args=(not is_on,),
         )

@@ -7,6 +7,8 @@
 const TAKEN = "graftviz.tour"; // for as long as this tab is open
 const PATIENCE = 1500; // ms without its button before it is believed that the page was left
 const [MARGIN, GAP] = [10, 14]; // px
+const HEADER = 56; // px; what is under it cannot be seen
+const SCROLLED = "[data-testid=stMain]";
 const NARROW = 640; // px; there the card lies along an edge of the window
 const STYLE = `
 :host { all: initial; }
@@ -69,7 +71,7 @@ const isSeen = (node) => {
 };
 const isWhole = (node) => {
   const box = node.getBoundingClientRect();
-  return box.top >= 0 && box.bottom <= innerHeight;
+  return box.top >= HEADER && box.bottom <= innerHeight;
 };
 
 class Tour {
@@ -178,9 +180,17 @@ class Tour {
     this.hint.hidden = !this.hint.textContent;
     if (lit && this.scrolledTo !== lit) {
       this.scrolledTo = lit;
-      if (!isWhole(lit)) lit.scrollIntoView({ block: innerWidth < NARROW ? "start" : "center", inline: "nearest", behavior: this.still.matches ? "auto" : "smooth" });
+      if (!isWhole(lit)) this.bring(lit);
     }
     this.place(lit);
+  }
+
+  /** Scroll to what is lit: to the middle, or in a narrow window to the top, as the card is below. */
+  bring(lit) {
+    const behavior = this.still.matches ? "auto" : "smooth";
+    const page = lit.getRootNode().host?.closest(SCROLLED) ?? lit.closest(SCROLLED);
+    if (page && innerWidth < NARROW) page.scrollBy({ top: lit.getBoundingClientRect().top - HEADER - MARGIN, behavior });
+    else lit.scrollIntoView({ block: "center", inline: "nearest", behavior });
   }
 
   notice({ task }, place) {

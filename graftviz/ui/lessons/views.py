@@ -76,7 +76,7 @@ VIEWS: Mapping[str, tuple[View, ...]] = {
         View("regions", RegionOptions(t2=0.2)),
         View("regions", RegionOptions(t2=1.0)),
         View("regions", RegionOptions(t2=0.6, t1=3.0)),
-        View("regions", RegionOptions(data="karate", query=0)),
+        View("regions", RegionOptions(data="karate", query=33)),
     ),
     "lam": (
         _grow("scale-free-60", 114, lam=0.0035),
