@@ -26,7 +26,9 @@ def show_presenter() -> None:
             key="leave_presenting" if is_on else "present",
             type="tertiary",
             shortcut="Escape" if is_on else None,
-            help="Back to all controls" if is_on else "Large type and few controls, for a projector",
+            help="Back to all controls"
+            if is_on
+            else "Large type and few controls, for a projector",
             on_click=present,
             args=(not is_on,),
         )
