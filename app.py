@@ -6,7 +6,9 @@ import streamlit as st
 
 from graftviz.ui.boundary import page_boundary
 from graftviz.ui.limits import limits
+from graftviz.ui.presenter import show_presenter
 from graftviz.ui.server import announced, middleware
+from graftviz.ui.teaching import follow_teaching
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
@@ -31,8 +33,11 @@ else:
         st.Page("pages/budget.py", title="Budget", url_path="budget"),
         st.Page("pages/dynamics.py", title="Dynamics", url_path="dynamics"),
         st.Page("pages/inspect.py", title="Inspect", url_path="inspect"),
+        st.Page("pages/lessons.py", title="Lessons", url_path="lessons"),
     ]
     page = st.navigation(pages, position="top")
     with page_boundary():
         limits()  # says what is wrong with them, if anything
+        follow_teaching()
+        show_presenter()
         page.run()

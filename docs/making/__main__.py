@@ -1,4 +1,4 @@
-"""``python -m docs.making``: write pictures, sample series and tables of options anew."""
+"""``python -m docs.making``: write pictures, sample series, glossary and options anew."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from docs.making import (
     series,
     structure_pictures,
 )
+from docs.making.glossary import glossary_page
 from docs.making.import_order import import_order
 from docs.making.tables import with_tables
 
@@ -38,6 +39,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "methods/pictures/dynamics-inducing.svg": dynamics_pictures.inducing,
     "methods/pictures/dynamics-scalable.svg": dynamics_pictures.scalable,
 }
+TEXTS: dict[str, Callable[[], str]] = {"glossary.md": glossary_page}
 DATA: dict[str, Callable[[], str]] = {
     "methods/data/series.csv": series.series_csv,
     "methods/data/parents.csv": series.parents_csv,
@@ -46,7 +48,7 @@ DATA: dict[str, Callable[[], str]] = {
 
 def main() -> None:
     """Write everything that is made."""
-    for name, make in (PICTURES | DATA).items():
+    for name, make in (PICTURES | DATA | TEXTS).items():
         path = DOCS / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(make(), encoding="utf-8")

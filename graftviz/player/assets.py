@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
+
+from graftviz.narrative.glossary import glossary_records
 
 _ASSETS = Path(__file__).parent / "assets"
 _PARTS = (
@@ -23,6 +26,7 @@ _PARTS = (
     "graph.js",
     "reservoir.js",
     "curves.js",
+    "terms.js",
     "words.js",
     "bound_chart.js",
     "certified_region.js",
@@ -139,9 +143,9 @@ def _joined(parts: tuple[str, ...]) -> str:
     return _slim("\n".join(_read(part) for part in parts))
 
 
-def _published(name: str, parts: tuple[str, ...]) -> str:
+def _published(name: str, parts: tuple[str, ...], data: str = "") -> str:
     """Return a script that defines `name` on ``globalThis``: a view with its `mount`."""
-    body = f'"use strict";\n{_joined(parts)}return {{ mount }};\n'
+    body = f'"use strict";\n{data}{_joined(parts)}return {{ mount }};\n'
     return f"globalThis.{name} = (() => {{\n{body}}})();\n"
 
 
@@ -151,15 +155,23 @@ def _slim_css(text: str) -> str:
 
 
 @cache
+def _glossary() -> str:
+    """Return the line of script that has the terms the player explains."""
+    # Inside a page, "</" could end the script.
+    text = json.dumps(glossary_records(), ensure_ascii=False).replace("</", "<\\/")
+    return f"const GLOSSARY = {text};\n"
+
+
+@cache
 def player_javascript() -> str:
     """Return the script of the live player, ``GraftvizPlayer``."""
-    return _published("GraftvizPlayer", _PARTS)
+    return _published("GraftvizPlayer", _PARTS, _glossary())
 
 
 @cache
 def player_css() -> str:
     """Return the style sheet; every rule is scoped under ``.gv-player`` or a ``gv-`` class."""
-    return _slim_css(_read("player.css"))
+    return _slim_css(_read("player.css") + _read("terms.css"))
 
 
 @cache
@@ -232,7 +244,7 @@ def dynamics_css() -> str:
 def replay_parts() -> tuple[str, str, str]:
     """Return page template, script and style sheet of the standalone replay page."""
     script = (
-        f'(() => {{\n"use strict";\n{_joined(_PARTS)}'
+        f'(() => {{\n"use strict";\n{_glossary()}{_joined(_PARTS)}'
         "const GraftvizPlayer = { mount };\nglobalThis.GraftvizPlayer = GraftvizPlayer;\n"
         f"{_slim(_read('replay.js'))}openReplay();\n}})();\n"
     )

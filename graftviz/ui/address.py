@@ -8,6 +8,8 @@ from typing import Protocol
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from graftviz.ui.teaching import teaching_query, without_teaching
+
 
 class Linked(Protocol):
     """The state of a page that a link can bring back."""
@@ -33,7 +35,7 @@ def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
     """
     before = st.session_state.get("page")
     st.session_state["page"] = page
-    query = st.query_params.to_dict()
+    query = without_teaching(st.query_params.to_dict())
     if query or is_new or before in (None, page):
         context = get_script_run_ctx()
         state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
@@ -41,5 +43,5 @@ def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
 
 def write_address(state: Linked) -> None:
     """Write what a page shows into the address, unless it is there."""
-    if (link := state.link()) != st.query_params.to_dict():
+    if (link := {**state.link(), **teaching_query()}) != st.query_params.to_dict():
         st.query_params.from_dict(link)

@@ -13,9 +13,11 @@ class WordsPanel {
       h("header", {}, this.title, this.badge),
       h("div", { class: "gv-telling" }, this.outcome, this.sentence, this.notes),
       this.code);
+    this.terms = new Terms(app, this.element);
   }
 
   setRun(log) {
+    this.terms.setRun(log);
     const lines = log.header.learner.pseudocode || [];
     this.lines = lines.map(({ key, indent, text }) => {
       const node = h("li", {}, h("span", {}, text));
@@ -37,8 +39,18 @@ class WordsPanel {
     }
     const ended = log.finished && shown === log.last;
     this.title.textContent = record ? `Step ${shown}` : "Before the first step";
-    this.sentence.textContent = record ? record.words : this.beginning(log, ended);
-    replaceChildren(this.notes, (record ? record.notes : []).map((note) => h("li", { dir: "auto" }, note)));
+    this.tell(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
+  }
+
+  /** Write the words anew where they have changed: a definition that is open stays open otherwise. */
+  tell(words, notes, log, ended) {
+    const told = JSON.stringify([words, notes, ended && log.outcome]);
+    if (told === this.told) return;
+    this.told = told;
+    this.terms.begin();
+    // The sentence is read first, so its words come before those of the end.
+    replaceChildren(this.sentence, this.terms.link(words));
+    replaceChildren(this.notes, notes.map((note) => h("li", { dir: "auto" }, this.terms.link(note))));
     this.describeOutcome(log, ended);
   }
 
@@ -59,10 +71,10 @@ class WordsPanel {
     // A reason to stop may have given the certificate's numbers already.
     const told = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
     replaceChildren(this.outcome,
-      h("p", {}, outcome.stop_reason),
-      told ? null : h("p", {}, certificateWords(outcome.certificate)),
+      h("p", {}, this.terms.link(outcome.stop_reason)),
+      told ? null : h("p", {}, this.terms.link(certificateWords(outcome.certificate))),
       droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
-      h("p", { class: "gv-trust" }, trustWords(outcome, log.header.objective)));
+      h("p", { class: "gv-trust" }, this.terms.link(trustWords(outcome, log.header.objective))));
   }
 }
 

@@ -19,6 +19,7 @@ from graftviz.ui.grow.help import show_help
 from graftviz.ui.grow.path_panel import show_path_button
 from graftviz.ui.grow.stability_panel import show_stability_button
 from graftviz.ui.grow.state import GrowState
+from graftviz.ui.grow.tour import show_tour
 from graftviz.ui.plain import plain
 from graftviz.ui.services import inspect_state
 from graftviz.ui.upload import show_upload
@@ -146,6 +147,7 @@ def show_actions(state: GrowState) -> None:
     if state.run is None:
         return
     with st.container(horizontal=True, gap="small", key="actions"):
+        show_tour()
         show_compare_button(state)
         show_stability_button(state)
         show_path_button(state)
@@ -157,7 +159,7 @@ def show_actions(state: GrowState) -> None:
 
 def show_toolbar(state: GrowState) -> None:
     """Show downloads, link and help in one row."""
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key="toolbar"):
         with st.popover("Download", key="download", type="tertiary"):
             if state.run is not None:
                 show_downloads(state.run)

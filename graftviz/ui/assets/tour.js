@@ -1,0 +1,278 @@
+// The tour of the Grow page: a light on a real control, and a card beside it. It says nothing to the
+// server and blocks nothing. Its texts are in narrative/tour.py.
+//
+// The button is a component, which Streamlit may mount anew at any time; light and card stand in the
+// page itself and outlive that, until the page is left.
+
+const TAKEN = "graftviz.tour"; // for as long as this tab is open
+const PATIENCE = 1500; // ms without its button before it is believed that the page was left
+const [MARGIN, GAP] = [10, 14]; // px
+const HEADER = 56; // px; what is under it cannot be seen
+const SCROLLED = "[data-testid=stMain]";
+const NARROW = 640; // px; there the card lies along an edge of the window
+const STYLE = `
+:host { all: initial; }
+.light { position: fixed; z-index: 1000000; pointer-events: none; border-radius: 12px; outline: 3px solid var(--primary);
+  box-shadow: 0 0 0 200vmax rgba(8, 14, 22, 0.42); transition: all 0.25s ease-out; }
+.light[hidden] { display: none; }
+.card { position: fixed; z-index: 1000001; box-sizing: border-box; width: min(24em, calc(100vw - 20px)); padding: 16px 18px 12px;
+  font: 400 1rem/1.45 var(--font); color: var(--text); background: var(--background); border: 1px solid var(--primary); border-radius: 12px;
+  box-shadow: 0 12px 40px rgba(0, 0, 0, 0.35); outline: none; }
+.count { color: var(--muted); font-size: 0.88em; }
+h2 { margin: 0 0 4px; font-size: 1.15em; line-height: 1.25; font-weight: 650; }
+p { margin: 0 0 8px; }
+.task { padding-inline-start: 10px; border-inline-start: 4px solid var(--primary); font-weight: 600; }
+.task.done::before { content: "✓ "; }
+.buttons { display: flex; align-items: center; gap: 8px; margin-top: 10px; }
+.buttons span { flex: 1; }
+button { font: inherit; font-size: 0.95em; color: inherit; padding: 5px 14px; cursor: pointer; background: none; border: 1px solid var(--line); border-radius: 8px; }
+button:hover { border-color: var(--primary); }
+button:focus-visible { outline: 2.5px solid var(--primary); outline-offset: 2px; }
+button.next { color: var(--background); background: var(--primary); border-color: var(--primary); font-weight: 600; }
+button[hidden] { display: none; }
+@media (prefers-reduced-motion: reduce) { .light { transition: none; } }
+`;
+const BUTTON_STYLE = `
+button { font: 400 1rem/1.6 var(--st-font, sans-serif); min-height: 2.5rem; padding: 0.25rem 0.75rem; cursor: pointer; white-space: nowrap;
+  color: var(--st-text-color); background: var(--st-background-color); border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.5rem); }
+button.new { border-color: var(--st-primary-color); box-shadow: inset 0 0 0 1px var(--st-primary-color); }
+button:hover { border-color: var(--st-primary-color); }
+button:focus-visible { outline: 2.5px solid var(--st-primary-color); outline-offset: 2px; }
+`;
+
+const make = (tag, name, text = "") => {
+  const node = document.createElement(tag);
+  if (name) node.className = name;
+  node.textContent = text;
+  return node;
+};
+const press = (name, text, click) => {
+  const node = make("button", name, text);
+  node.type = "button";
+  node.addEventListener("click", click);
+  return node;
+};
+const session = {
+  get taken() { try { return sessionStorage.getItem(TAKEN) !== null; } catch { return false; } },
+  take() { try { sessionStorage.setItem(TAKEN, "1"); } catch { /* then it is offered once more */ } },
+};
+
+/** The player, which is drawn in a shadow root of its own; it may be another one after any run. */
+const player = () => {
+  for (const node of document.querySelectorAll(".st-key-player_view *")) {
+    const found = node.shadowRoot?.querySelector(".gv-player");
+    if (found) return found;
+  }
+  return null;
+};
+const isSeen = (node) => {
+  const box = node?.getBoundingClientRect();
+  return Boolean(box && box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth);
+};
+const isWhole = (node) => {
+  const box = node.getBoundingClientRect();
+  return box.top >= HEADER && box.bottom <= innerHeight;
+};
+
+class Tour {
+  constructor() {
+    this.at = -1; // no stop: not under way
+    this.stops = [];
+    this.buttons = new Set();
+    this.begun = false; // by the address
+    this.still = matchMedia("(prefers-reduced-motion: reduce)");
+    this.onKey = (event) => this.key(event);
+    this.frame = () => this.follow();
+  }
+
+  get isUnderWay() { return this.at >= 0; }
+
+  build() {
+    this.host = make("div");
+    const root = this.host.attachShadow({ mode: "open" });
+    const style = make("style", "", STYLE);
+    this.light = make("div", "light");
+    this.card = make("section", "card");
+    for (const [name, value] of Object.entries({ role: "dialog", "aria-labelledby": "title", "aria-describedby": "text", tabindex: "-1" })) this.card.setAttribute(name, value);
+    this.count = make("div", "count");
+    this.title = make("h2");
+    this.title.id = "title";
+    this.text = make("p");
+    this.text.id = "text";
+    this.hint = make("p");
+    this.task = make("p", "task");
+    this.task.setAttribute("aria-live", "polite");
+    this.back = press("back", "Back", () => this.go(this.at - 1));
+    this.next = press("next", "Next", () => this.go(this.at + 1));
+    const buttons = make("div", "buttons");
+    buttons.append(press("end", "End", () => this.end()), make("span"), this.back, this.next);
+    this.card.append(this.count, this.title, this.text, this.hint, this.task, buttons);
+    root.append(style, this.light, this.card);
+  }
+
+  begin() {
+    if (this.isUnderWay) return;
+    session.take();
+    if (!this.host) this.build();
+    document.body.append(this.host);
+    window.addEventListener("keydown", this.onKey, true);
+    this.go(0);
+    this.frame();
+    this.dressButtons();
+  }
+
+  end() {
+    if (!this.isUnderWay) return;
+    this.at = -1;
+    cancelAnimationFrame(this.raf);
+    window.removeEventListener("keydown", this.onKey, true);
+    this.host.remove();
+    [...this.buttons].at(-1)?.focus();
+  }
+
+  go(at) {
+    if (at < 0) return;
+    if (at >= this.stops.length) return this.end();
+    this.at = at;
+    const stop = this.stops[at];
+    this.count.textContent = `${at + 1} of ${this.stops.length}`;
+    this.title.textContent = stop.title;
+    this.text.textContent = stop.text;
+    this.task.hidden = !stop.task;
+    this.task.classList.remove("done");
+    this.task.textContent = stop.task?.wish ?? "";
+    this.isDone = false;
+    this.before = null;
+    this.scrolledTo = null;
+    this.back.hidden = at === 0;
+    this.next.textContent = at + 1 < this.stops.length ? "Next" : "Done";
+    this.card.focus({ preventScroll: true });
+  }
+
+  key(event) {
+    if (event.key === "Escape") {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      return this.end();
+    }
+    // The arrows belong to the player and to sliders, unless the card has the focus.
+    if (!event.composedPath().includes(this.card)) return;
+    if (event.key === "ArrowRight") this.go(this.at + 1);
+    else if (event.key === "ArrowLeft") this.go(this.at - 1);
+    else return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  }
+
+  /** Every frame: what is lit may have moved, or be another node than a moment ago. */
+  follow() {
+    if (!this.isUnderWay) return;
+    this.raf = requestAnimationFrame(this.frame);
+    const stop = this.stops[this.at];
+    const place = stop.in_player ? player() : document;
+    const target = place?.querySelector(stop.lit) ?? null;
+    this.dress();
+    this.notice(stop, stop.in_player ? place : target);
+    // In a narrow window the side bar is folded away: then the way to it is lit.
+    const isFolded = target !== null && !isSeen(target);
+    const lit = isFolded ? document.querySelector("[data-testid=stExpandSidebarButton]") : target;
+    this.hint.textContent = isFolded && lit ? "Open the side bar with the lit button to get there." : "";
+    this.hint.hidden = !this.hint.textContent;
+    if (lit && this.scrolledTo !== lit) {
+      this.scrolledTo = lit;
+      if (!isWhole(lit)) this.bring(lit);
+    }
+    this.place(lit);
+  }
+
+  /** Scroll to what is lit: to the middle, or in a narrow window to the top, as the card is below. */
+  bring(lit) {
+    const behavior = this.still.matches ? "auto" : "smooth";
+    const page = lit.getRootNode().host?.closest(SCROLLED) ?? lit.closest(SCROLLED);
+    if (page && innerWidth < NARROW) page.scrollBy({ top: lit.getBoundingClientRect().top - HEADER - MARGIN, behavior });
+    else lit.scrollIntoView({ block: "center", inline: "nearest", behavior });
+  }
+
+  notice({ task }, place) {
+    if (!task || this.isDone || !place) return;
+    const watched = place.querySelector(task.watched);
+    let isDone;
+    if (task.notice === "appears") isDone = watched !== null;
+    else if (!watched) isDone = false;
+    else if (task.notice === "value") isDone = watched.value === task.value;
+    else {
+      this.before ??= watched.textContent;
+      isDone = watched.textContent !== this.before;
+    }
+    // What was so from the start has not been tried, but need not be asked for.
+    if (!isDone) return;
+    this.isDone = true;
+    this.task.classList.add("done");
+    this.task.textContent = task.done;
+  }
+
+  place(lit) {
+    this.light.hidden = !isSeen(lit);
+    const card = this.card.getBoundingClientRect();
+    const [right, bottom] = [innerWidth - card.width - MARGIN, innerHeight - card.height - MARGIN];
+    if (!isSeen(lit)) return this.putCard(right, bottom);
+    const box = lit.getBoundingClientRect();
+    const [top, left] = [Math.max(box.top - 4, 3), Math.max(box.left - 4, 3)];
+    const size = [Math.min(box.right + 4, innerWidth - 3) - left, Math.min(box.bottom + 4, innerHeight - 3) - top];
+    Object.assign(this.light.style, { left: `${left}px`, top: `${top}px`, width: `${Math.max(size[0], 0)}px`, height: `${Math.max(size[1], 0)}px` });
+    const clamped = (x, y) => [Math.min(Math.max(x, MARGIN), Math.max(right, MARGIN)), Math.min(Math.max(y, MARGIN), Math.max(bottom, MARGIN))];
+    const places = [[box.right + GAP, box.top], [box.left - card.width - GAP, box.top], [box.left, box.bottom + GAP], [box.left, box.top - card.height - GAP], [right, bottom], [right, MARGIN], [MARGIN, bottom]];
+    // The place that hides least of what is lit; of equal ones the first.
+    const hidden = ([x, y]) => Math.max(0, Math.min(x + card.width, box.right) - Math.max(x, box.left)) * Math.max(0, Math.min(y + card.height, box.bottom) - Math.max(y, box.top));
+    const best = places.map(([x, y]) => clamped(x, y)).reduce((one, other) => (hidden(other) < hidden(one) ? other : one));
+    this.putCard(...best);
+  }
+
+  putCard(x, y) {
+    Object.assign(this.card.style, { left: `${x}px`, top: `${y}px` });
+  }
+
+  /** Take over the colours of the page, which may change at any time. */
+  dress() {
+    const button = [...this.buttons].at(-1);
+    if (!button) return;
+    const style = getComputedStyle(button);
+    const colours = { text: "text-color", background: "background-color", primary: "primary-color", line: "border-color", font: "font" };
+    for (const [name, theme] of Object.entries(colours)) this.host.style.setProperty(`--${name}`, style.getPropertyValue(`--st-${theme}`));
+    this.host.style.setProperty("--muted", style.color);
+  }
+
+  dressButtons() {
+    for (const button of this.buttons) {
+      button.textContent = session.taken ? "Take the tour" : "New here? Take the tour";
+      button.classList.toggle("new", !session.taken);
+    }
+  }
+
+  /** Stand at a mount point; returns what leaves it again. */
+  mount(root, { stops, start }) {
+    this.stops = stops;
+    clearTimeout(this.leaving);
+    let button = root.querySelector("button");
+    if (!button) {
+      button = press("", "", () => this.begin());
+      root.append(make("style", "", BUTTON_STYLE), button);
+    }
+    this.buttons.add(button);
+    this.dressButtons();
+    if (start && !this.begun) {
+      this.begun = true;
+      this.begin();
+    }
+    return () => {
+      this.leaving = setTimeout(() => {
+        for (const some of this.buttons) if (!some.isConnected) this.buttons.delete(some);
+        if (this.buttons.size === 0) this.end();
+      }, PATIENCE);
+    };
+  }
+}
+
+const tour = (globalThis.graftvizTour ??= new Tour());
+
+export default ({ parentElement, data }) => tour.mount(parentElement, data);

@@ -1,0 +1,1 @@
+"""The Lessons page: prepared states with questions, and the glossary."""

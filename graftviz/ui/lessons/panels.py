@@ -1,0 +1,74 @@
+"""The Lessons page: each lesson with its links and questions, and the glossary below."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.narrative.glossary import GLOSSARY, Term
+from graftviz.narrative.lessons import LESSONS, Lesson
+from graftviz.ui.lessons.views import VIEWS, address_of
+from graftviz.ui.plain import plain
+from graftviz.ui.services import vocabulary
+from graftviz.ui.teaching import ON, TOUR, teaching_query
+
+
+def show_overview() -> None:
+    """Say what this page is, and link to every lesson on it."""
+    st.title("Lessons", anchor=False)
+    st.markdown(
+        "Each opens the app in a prepared state, in a tab of its own, and asks two questions about "
+        "it. The answers are folded away; what they say was computed in that very state."
+    )
+    entries = [f"[{plain(lesson.title)}](#{lesson.key})" for lesson in LESSONS]
+    st.markdown(" · ".join([*entries, "[Glossary](#glossary)"]))
+    teaching = teaching_query()
+    more = "&".join(f"{name}={text}" for name, text in {TOUR: ON, **teaching}.items())
+    st.link_button("Begin with the tour of the Grow page", f"./?{more}", key="lesson_tour")
+
+
+def show_lessons() -> None:
+    """Show all lessons."""
+    for lesson in LESSONS:
+        _show_lesson(lesson)
+
+
+def _show_lesson(lesson: Lesson) -> None:
+    st.header(lesson.title, anchor=lesson.key)
+    words, questions = st.columns([1, 1], gap="large")
+    with words:
+        st.markdown(plain(lesson.why))
+        with st.container(horizontal=True, gap="small", key=f"lesson_{lesson.key}"):
+            for place, (label, view) in enumerate(
+                zip(lesson.views, VIEWS[lesson.key], strict=True)
+            ):
+                st.link_button(
+                    label,
+                    address_of(view, vocabulary(), **teaching_query()),
+                    key=f"lesson_{lesson.key}_{place}",
+                    type="primary" if place == 0 else "secondary",
+                )
+        st.markdown(f"**Look at:** {plain(lesson.look)}")
+    with questions:
+        for number, question in enumerate(lesson.questions, start=1):
+            st.markdown(f"**{number}.** {plain(question.asked)}")
+            with st.expander("Answer", key=f"answer_{lesson.key}_{number}"):
+                st.markdown(plain(question.answer))
+
+
+def show_glossary() -> None:
+    """Show every term, in the order of the alphabet, with an anchor each."""
+    st.header("Glossary", anchor="glossary")
+    terms = sorted(GLOSSARY, key=lambda term: term.name.casefold())
+    half = (len(terms) + 1) // 2
+    for column, some in zip(st.columns(2, gap="large"), (terms[:half], terms[half:]), strict=True):
+        with column:
+            for term in some:
+                _show_term(term)
+
+
+def _show_term(term: Term) -> None:
+    st.subheader(term.name, anchor=f"term-{term.key}")
+    formula = f"\n\n`{term.formula}`" if term.formula else ""
+    source = f"; {plain(term.source)}" if term.source else ""
+    st.markdown(f"{plain(term.meaning)}{formula}")
+    st.caption(f"Read more: docs/{term.page}.md{source}")

@@ -1,0 +1,16 @@
+"""Lessons: prepared states with questions for a class, and what the words mean."""
+
+import streamlit as st
+
+from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.lessons.panels import show_glossary, show_lessons, show_overview
+from graftviz.ui.teaching import teaching_query
+
+enter_through_app()
+# Where somebody comes from here, its own address counts.
+st.session_state["page"] = "lessons"
+show_overview()
+show_lessons()
+show_glossary()
+if st.query_params.to_dict() != teaching_query():
+    st.query_params.from_dict(teaching_query())

@@ -1,0 +1,115 @@
+"""Teaching in a real browser: the tour at real controls, presenter mode, lessons in tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from waiting import eventually
+
+from graftviz.narrative.tour import STOPS
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+COMPILING = 400_000  # ms the very first start may take
+CARD, DONE = ".card", ".task.done"
+FOCUSED = """(() => {
+    let node = document.activeElement;
+    while (node.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    return node.className || node.textContent;
+})()"""
+
+
+def open_grow(page: Any, address: str, query: str = "?data=karate") -> None:
+    page.goto(address + query)
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
+
+
+def go_to(page: Any, stop: int) -> None:
+    while (title := page.inner_text(f"{CARD} h2")) != STOPS[stop].title:
+        page.get_by_role("button", name="Next", exact=True).click()
+        eventually(page, lambda before=title: page.inner_text(f"{CARD} h2") != before)
+
+
+def test_the_tour_stops_at_real_controls_and_notices_what_is_tried(
+    open_page: Any, address: str
+) -> None:
+    page = open_page(1280, 720)
+    open_grow(page, address)
+    page.get_by_role("button", name="New here? Take the tour").click()
+    assert page.evaluate(FOCUSED) == "card"
+    assert page.inner_text(".count") == f"1 of {len(STOPS)}"
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text(f"{CARD} h2") == STOPS[1].title
+    page.keyboard.press("ArrowLeft")
+    # The light lies around the control and takes no click from it.
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.locator(DONE).wait_for()
+    page.get_by_role("button", name="Pause", exact=True).click()
+    go_to(page, 5)
+    slider = page.locator(".st-key-option-alpha input")
+    for _ in range(5):
+        slider.press("ArrowLeft")
+    page.locator(DONE).wait_for()
+    # The run of the page has mounted the button anew; the tour goes on.
+    eventually(page, lambda: "alpha=0.5" in page.evaluate("location.search"))
+    go_to(page, 6)
+    lit = page.locator(".st-key-inspect_this").bounding_box()
+    eventually(page, lambda: _covers(page.locator(".light").bounding_box(), lit))
+    page.keyboard.press("Escape")
+    assert page.locator(CARD).count() == 0
+    assert page.evaluate(FOCUSED) == "Take the tour"
+
+
+def _covers(light: dict[str, float], lit: dict[str, float]) -> bool:
+    return (
+        light["x"] <= lit["x"]
+        and light["y"] <= lit["y"]
+        and light["x"] + light["width"] >= lit["x"] + lit["width"]
+        and light["y"] + light["height"] >= lit["y"] + lit["height"]
+    )
+
+
+def test_on_a_phone_the_tour_shows_the_way_to_the_side_bar_and_ends_with_the_page(
+    open_page: Any, address: str
+) -> None:
+    page = open_page(390, 844, dark=True, reduced_motion=True)
+    open_grow(page, address, "?data=karate&tour=1")
+    page.locator(CARD).wait_for()
+    go_to(page, 5)
+    eventually(page, lambda: "Open the side bar" in page.inner_text(CARD))
+    page.get_by_test_id("stExpandSidebarButton").click()
+    eventually(page, lambda: "Open the side bar" not in page.inner_text(CARD))
+    box = page.locator(CARD).bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert "tour" not in page.evaluate("location.search")
+
+
+def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address: str) -> None:
+    page = open_page(1280, 720)
+    open_grow(page, address)
+    size = "getComputedStyle(document.documentElement).fontSize"
+    usual = float(page.evaluate(size).removesuffix("px"))
+    words = page.locator(".gv-sentence")
+    before = float(words.evaluate("node => parseFloat(getComputedStyle(node).fontSize)"))
+    page.get_by_role("button", name="Present", exact=True).click()
+    eventually(page, lambda: "present=1" in page.evaluate("location.search"))
+    eventually(page, lambda: page.evaluate(size) == f"{1.35 * usual:g}px")
+    grown = float(words.evaluate("node => parseFloat(getComputedStyle(node).fontSize)"))
+    assert grown > 1.3 * before
+    assert page.locator(".st-key-option-alpha").is_visible()
+    assert not page.locator(".st-key-option-lam2").is_visible()
+    assert not page.locator(".st-key-actions").is_visible()
+    page.get_by_role("link", name="Lessons", exact=True).click()
+    page.get_by_role("heading", name="What α does").wait_for()
+    eventually(page, lambda: "present=1" in page.evaluate("location.search"))
+    page.goto(page.get_by_role("link", name="Begin with the tour").get_attribute("href"))
+    page.locator(CARD).wait_for()
+    page.reload()
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for()
+    assert page.evaluate(size) == f"{1.35 * usual:g}px"
+    assert page.locator(CARD).count() == 0
+    page.keyboard.press("Escape")
+    eventually(page, lambda: page.evaluate(size) == f"{usual:g}px")
+    eventually(page, lambda: "present" not in page.evaluate("location.search"))

@@ -1,0 +1,82 @@
+"""Terms of the glossary in the words of a step, in the page that works without network."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from sample_records import sample_run
+
+from graftviz.formats.replay import replay_page
+from graftviz.narrative.glossary import GLOSSARY
+
+pytestmark = pytest.mark.browser
+
+TERM, NOTE = ".gv-term", ".gv-term-note"
+TELLING = "Tested 3 edges at hubs; with α = 1 the reservoir, the λ₂ and a reservoir: violating."
+
+
+@pytest.fixture
+def told() -> Any:
+    header, records, outcome = copy.deepcopy(sample_run(9, max_steps=6))
+    records[0]["words"] = TELLING
+    return header, records, outcome
+
+
+@pytest.fixture
+def replayed(browser_page: Any, show_html: Any, until: Any) -> Any:
+    def show(told: Any) -> Any:
+        show_html(browser_page, replay_page(*told))
+        until(browser_page, "globalThis.replay !== undefined && replay.log.finished")
+        browser_page.evaluate("replay.seek(1)")
+        until(browser_page, "document.querySelector('.gv-words h3').textContent === 'Step 1'")
+        return browser_page
+
+    return show
+
+
+def test_the_first_of_each_term_opens_what_it_means(replayed: Any, told: Any) -> None:
+    page = replayed(told)
+    assert page.inner_text(".gv-sentence") == TELLING
+    terms = page.locator(".gv-sentence .gv-term").all_inner_texts()
+    assert terms == ["hubs", "α", "reservoir", "λ₂", "violating"]
+    page.get_by_role("button", name="reservoir", exact=True).click()
+    (meaning,) = [term.meaning for term in GLOSSARY if term.key == "reservoir"]
+    assert meaning in page.inner_text(NOTE)
+    page.get_by_role("button", name="hubs", exact=True).click()
+    assert meaning not in page.inner_text(NOTE)
+    assert page.locator(f"{TERM}[aria-expanded=true]").all_inner_texts() == ["hubs"]
+    page.click(".gv-words h3")
+    assert not page.is_visible(NOTE)
+
+
+def test_keys_open_and_close_it_and_the_run_waits(replayed: Any, told: Any, until: Any) -> None:
+    page = replayed(told)
+    page.evaluate("replay.toggle()")
+    page.locator(TERM).first.press("Enter")
+    assert page.is_visible(NOTE)
+    assert not page.evaluate("replay.playing")
+    page.keyboard.press("Escape")
+    assert not page.is_visible(NOTE)
+    assert page.evaluate("document.activeElement.className") == "gv-term"
+    page.keyboard.press("Enter")
+    page.evaluate("replay.seek(3)")
+    until(page, "document.querySelector('.gv-words h3').textContent === 'Step 3'")
+    assert not page.is_visible(NOTE)
+
+
+def test_names_and_labels_are_nobodys_terms(replayed: Any, told: Any) -> None:
+    header, records, outcome = told
+    header["names"][0] = "the reservoir of Aswan"
+    header["names"][1] = "<b>α</b>"
+    header["labels"][2][0] = "hubs"
+    records[0]["words"] = (
+        "the reservoir of Aswan – <b>α</b> = hubs; score 1, the reservoir holds 2."
+    )
+    page = replayed((header, records, outcome))
+    assert page.inner_text(".gv-sentence") == records[0]["words"]
+    assert page.locator(".gv-sentence b").count() == 0
+    links = page.locator(".gv-sentence .gv-term")
+    assert links.all_inner_texts() == ["score", "reservoir"]
+    assert links.nth(1).evaluate("node => node.nextSibling.textContent") == " holds 2."
