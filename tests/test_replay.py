@@ -150,9 +150,11 @@ def test_the_same_run_gives_the_same_page(told: Told) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_run_fits_into_three_megabytes() -> None:
-    header, records, outcome = sample_run(200, alpha=1.0)
-    assert len(records) > 300
+@pytest.mark.parametrize(("alpha", "steps", "edges"), [(1.0, 300, 300), (0.5, 150, 600)])
+def test_a_long_run_fits_into_three_megabytes(alpha: float, steps: int, edges: int) -> None:
+    header, records, outcome = sample_run(200, alpha=alpha)
+    assert len(records) > steps
+    assert outcome["edges"] >= edges
     page = replay_page(header, records, outcome)
     assert len(page.encode()) < 3_000_000
     assert len(data_of(page)["records"]) == len(records)

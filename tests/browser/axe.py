@@ -12,7 +12,7 @@ import pytest
 
 PACKAGE = "axe_playwright_python"
 SERIOUS = ("serious", "critical")
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # What Streamlit draws and lets nobody change: (rule, what the element is or lies in, why).
 STREAMLITS_OWN = (
     (

@@ -26,6 +26,7 @@ QUICK = {
     "prune": "prune?exchanges=2&exchange=2",
     "budget": "budget?data=survey&bound=1",
     "dynamics": "dynamics?size=12&rows=150&parents=3&seeds=4",
+    "inspect": "inspect?data=karate&learner=chow-liu&node=0",
 }
 # Of pictures: those without a name, and those that listen to keys but cannot have the focus.
 UNNAMED = """() => {
@@ -63,6 +64,23 @@ def wait_for_rest(page: Any) -> None:
     eventually(page, rests)
 
 
+def pictures_tell_what_keys_choose(page: Any) -> None:
+    """Go to the next thing in every picture that has things, and hear what it is."""
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    for picture in page.locator(".gv-player canvas[aria-keyshortcuts]:visible").all():
+        live = page.locator(".gv-live")
+        live.evaluate("(node) => { node.textContent = ''; }")
+        picture.focus()
+        page.keyboard.press("n")
+        eventually(
+            page,
+            lambda live=live, picture=picture: (  # type: ignore[misc]
+                live.text_content() or picture.get_attribute("aria-label").startswith("No ")
+            ),
+        )
+
+
 def test_the_navigation_is_known() -> None:
     assert set(page_names()) == {path.stem for path in (ROOT / "pages").glob("*.py")}
     assert set(QUICK) <= set(page_names())
@@ -84,6 +102,7 @@ def test_nothing_keeps_people_out_of_a_page(opener: Any, name: str) -> None:
         "[document.documentElement, document.querySelector('.stMain')]"
         ".every((box) => box.scrollWidth <= innerWidth)"
     )
+    pictures_tell_what_keys_choose(page)
 
 
 @pytest.mark.parametrize("dark", [False, True])

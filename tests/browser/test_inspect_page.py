@@ -50,7 +50,7 @@ def posterior(page: Any) -> str:
     figure = page.locator(".st-key-inspect_node .js-plotly-plot")
     page.wait_for_timeout(300)  # while it is drawn anew there are two, or none
     expect(figure).to_have_count(1, timeout=SOON)
-    text: str = figure.inner_text()
+    text: str = figure.last.inner_text()
     return text
 
 

@@ -22,6 +22,7 @@ function attachKeys(canvas, view, signal) {
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application"); // so that screen readers pass the keys on
   canvas.setAttribute("aria-roledescription", "picture");
+  if (view.turn) canvas.setAttribute("aria-keyshortcuts", "N P ArrowDown ArrowUp");
   canvas.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const [method, ...values] = keyCommand(event);

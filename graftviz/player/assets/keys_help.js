@@ -4,6 +4,9 @@ const KEYS_PLAY = [["space", "play, pause"], ["← →", "one step back, one ste
 const KEYS_GRAPH = [["↓ ↑ or n p", "the next variable, the one before"], ["+ − 0", "nearer, farther, all of it"], ["shift and arrows", "move the picture"], ["Esc", "choose nothing"]];
 const KEYS_MOVE = [["tab", "from picture to picture, and to all controls"]];
 
+const KEYS_OF_PLAYER = [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "the next edge of the chosen variable, the one before"]]],
+  ["In the reservoir", [["↓ ↑ or n p", "the next candidate, the one before"]]]];
+
 /** A dialog with groups of keys: [[title, [[keys, what they do], …]], …]. */
 class KeysHelp {
   constructor(groups) {

@@ -58,8 +58,7 @@ class Player {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "the next edge of the chosen variable, the one before"]]],
-      ["In the reservoir", [["↓ ↑ or n p", "the next candidate, the one before"]]]];
+    return KEYS_OF_PLAYER;
   }
 
   /** No tweening: the reader asked for it, or nobody is looking. */
@@ -325,9 +324,7 @@ class Player {
   }
 
   /** Tell screen readers something at once. */
-  say(text) {
-    this.live.textContent = text;
-  }
+  say(text) { this.live.textContent = text; }
 
   announceSoon() {
     if (this.timers.live) return;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.key_help import KEYS
+
 _FIRST = """
 **A model is learned to be asked.** What an exact answer costs depends on the graph, and grows
 exponentially with its **treewidth**: variables that have to be looked at together form a *clique*
@@ -37,3 +39,4 @@ def show_idea() -> None:
         st.markdown(_FIRST)
         st.latex(_FORMULA)
         st.markdown(_SECOND)
+        st.markdown(KEYS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.key_help import KEYS
+
 _FIRST = """
 **Which series drives which?** Every row of A says from which series one series comes about, one
 time step later:
@@ -37,3 +39,4 @@ def show_idea() -> None:
         st.markdown(_SECOND)
         st.latex(_EVIDENCE)
         st.markdown(_THIRD)
+        st.markdown(KEYS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
+from graftviz.ui.key_help import KEYS
 
 _GRAPH = """
 Every circle is a variable. It **grows with its degree**; a **ring** marks a hub, whose edges are
@@ -43,9 +44,8 @@ mistake it may take every time.
 EBIC which graph is right. Both go on behind the page and can be cancelled.
 """
 _CONTROLS = """
-Space plays and pauses, the arrow keys step, Home and End jump. Change an option and the whole run
-is learned again, with the previous one as a ghost. **Branch here** keeps the run up to the shown
-step and lets new options apply from there on.
+Change an option and the whole run is learned again, with the previous one as a ghost. **Branch
+here** keeps the run up to the shown step and lets new options apply from there on.
 """
 
 
@@ -59,6 +59,6 @@ def show_help() -> None:
         ("Reservoir", _RESERVOIR),
         ("Curves", _CURVES),
         ("Questions", _QUESTIONS),
-        ("Controls", _CONTROLS),
+        ("Controls", _CONTROLS + KEYS),
     ):
         st.markdown(f"**{title}**\n{text}")

@@ -29,6 +29,7 @@ from graftviz.ui.inspect.selection import show_observation, show_selection
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
+from graftviz.ui.key_help import KEYS_OF_INSPECT
 from graftviz.ui.plain import plain
 from graftviz.ui.services import inspect_warm_up
 from graftviz.wording import reworded
@@ -104,6 +105,8 @@ def _show_head(state: InspectState, shown: Shown) -> None:
         st.markdown(f"#### {plain(loaded.title)}", width="stretch")
         with st.popover("Download", type="tertiary", key="inspect.download"):
             show_files(shown)
+        with st.popover("Keys", type="tertiary", key="inspect.keys"):
+            st.markdown(KEYS_OF_INSPECT)
         with st.popover("Link", type="tertiary", key="inspect.link"):
             st.caption("Opens this model with this selection and evidence, where graftviz runs.")
             st.code(_address(state), language=None, wrap_lines=True)

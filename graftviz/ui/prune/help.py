@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.key_help import KEYS
+
 _FIRST = """
 **The number of edges M is given; sought are the best M.** The start is the Chow–Liu tree with
 random other edges. Then, again and again, the **k** edges that contribute least leave (red, dashed,
@@ -34,3 +36,4 @@ def show_pruning_help() -> None:
         st.markdown(_SECOND)
         st.latex(_FORMULA)
         st.markdown(_THIRD)
+        st.markdown(KEYS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
+from graftviz.ui.key_help import KEYS
 
 _AXIS = """
 Everything is shown **at the same cost**: at 0.2 engine seconds every racer shows the last step it
@@ -26,9 +27,8 @@ _WINNERS = """
 Once all have arrived, ★ marks the best of each column. Columns in which all are equal have none.
 """
 _CONTROLS = """
-Space plays and pauses, the arrow keys go to the next change, Home and End jump. Click into a curve
-to go there. Choose a racer on the left to change its learner and options; the others are not run
-again.
+Click into a curve to go there. Choose a racer on the left to change its learner and options; the
+others are not run again.
 """
 
 
@@ -41,6 +41,6 @@ def show_race_help() -> None:
         ("Graphs", _GRAPHS),
         ("Curves", _CURVES),
         ("Winners", _WINNERS),
-        ("Controls", _CONTROLS),
+        ("Controls", _CONTROLS + KEYS),
     ):
         st.markdown(f"**{title}**\n{text}")

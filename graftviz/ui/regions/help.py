@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from graftviz.ui.key_help import KEYS
+
 _FIRST = """
 **You ask for one variable** (the star). Exact inference in the whole network may cost more than any
 computer has. So only **a small region** around it is used, and the edges that leave it are cut.
@@ -44,3 +46,4 @@ def show_trust() -> None:
         st.markdown(_SECOND)
         st.latex(_FORMULA)
         st.markdown(_THIRD)
+        st.markdown(KEYS)
