@@ -49,6 +49,8 @@ def turned_to(log: dict[str, Any]) -> set[tuple[str, str]]:
     names = {number: name for name, number in log["constants"]["logEventTypes"].items()}
     found, own = set(), {"", NOWHERE, NOTHING_SENT}
     for event in log["events"]:
+        if names[event["type"]].endswith("LOCAL_ADDRESS"):
+            continue  # where something would come from
         given = event.get("params", {})
         if given.get("initiator") == NO_PAGE and not is_this_machine(given["url"]):
             own.add(host_of(given["url"]))
