@@ -58,6 +58,16 @@ def test_the_lock_is_what_is_installed_and_audited() -> None:
     assert f"--require-hashes -r {lock}" in PAGE
 
 
+def test_the_readme_and_the_page_say_the_same_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## Serve a class\n")[1].split("\n## ")[0]
+    commands = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert len(commands) == 1
+    assert commands[0].count("\n") == 2
+    assert all(line in PAGE for line in commands[0].splitlines())
+    assert "](docs/serving.md)" in section
+
+
 def test_the_container_is_small_and_nobody_in_particular() -> None:
     recipe = read_recipe()
     assert re.fullmatch(r"docker\.io/library/python:3\.11-slim", recipe.all_of("FROM")[0])

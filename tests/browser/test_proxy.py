@@ -20,6 +20,8 @@ import pytest
 from served_app import free_port
 from waiting import eventually
 
+from graftviz.ui.guard import headers
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "docs" / "serving" / "nginx.conf"
 PROGRAM = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
@@ -67,11 +69,11 @@ class Proxy(NamedTuple):
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}/"
 
-    def ask(self, path: str, **headers: str) -> http.client.HTTPResponse:
+    def ask(self, path: str, **named: str) -> http.client.HTTPResponse:
         """Ask it without a browser; what belongs to the request are headers by their names."""
         trusting = ssl.create_default_context(cafile=str(self.folder / "tls.crt"))
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=trusting)
-        connection.request("GET", path, headers=headers)
+        connection.request("GET", path, headers=named)
         return connection.getresponse()
 
 
@@ -156,8 +158,9 @@ def test_the_password_or_the_cookie_it_gives_opens(proxy: Proxy) -> None:
     cookie = page.headers["Set-Cookie"]
     assert cookie == f"graftviz={TOKEN}; Path=/; Secure; HttpOnly; SameSite=Strict"
     assert page.headers["Strict-Transport-Security"]
-    assert page.headers.get_all("Content-Security-Policy") is not None
-    assert len(page.headers.get_all("Content-Security-Policy") or []) == 1
+    assert page.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    for name in headers(page.read().decode()):
+        assert len(page.headers.get_all(name) or []) == 1, name
     assert page.headers["Server"] == "nginx"
     shown = {"Cookie": cookie.split(";")[0]}
     assert proxy.ask("/_stcore/health", **shown).status == 200
