@@ -19,31 +19,38 @@ START = 60.0  # seconds the server may take to answer
 @contextmanager
 def served_app(log: Path) -> Iterator[str]:
     """Serve the app and yield its address; what it prints goes to `log`."""
-    port = _free_port()
+    port = free_port()
+    server = start_server(port, log)
+    try:
+        wait_until_healthy(server, port, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def start_server(port: int, log: Path) -> subprocess.Popen[bytes]:
+    """Start to serve the app; what it prints is added to `log`."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     command += ["--server.port", str(port), "--server.headless", "true"]
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            _wait_until_healthy(server, port, log)
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            server.terminate()
-            try:
-                server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+    with log.open("ab") as output:
+        return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens to."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Wait until the server answers; fail with its log when it ends or takes too long."""
     give_up = time.monotonic() + START
     while time.monotonic() < give_up:
         assert server.poll() is None, f"the server ended:\n{log.read_text(errors='replace')}"

@@ -9,6 +9,7 @@ const HOSTS = new WeakMap(); // by mount point
 const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
 const LIBRARY_RETRY = 25; // ms
 const SEND_RETRY = 30; // ms
+const SETTLED = 400; // ms until a page that is connected again has begun to run
 const PATIENCE = 1500; // ms a view waits for a new place, before it is believed that the page was left
 
 /**
@@ -42,6 +43,34 @@ const rest = (globalThis.graftvizRest ??= (() => {
     end() { isOurs = true; },
   };
 })());
+
+/**
+ * A server that was lost, and started again, is asked by Streamlit for the address that it wrote
+ * last, without the place somebody has moved to since. A server that was only out of reach knows the
+ * place and writes it itself. Where it does not, the page is opened anew at the address from before.
+ */
+globalThis.graftvizReturn ??= (() => {
+  let lost = null; // the address when the connection was
+  const comeBack = () => {
+    if (lost === null) return;
+    if (!rest.isThere) {
+      setTimeout(comeBack, SEND_RETRY);
+      return;
+    }
+    const { pathname, search } = lost;
+    lost = null;
+    if (location.pathname !== pathname || location.search === search) return;
+    history.replaceState(history.state, "", pathname + search);
+    location.reload();
+  };
+  const onState = ([{ target }]) => {
+    const isConnected = target.dataset.testConnectionState === "CONNECTED";
+    if (!isConnected) lost ??= { pathname: location.pathname, search: location.search };
+    else setTimeout(comeBack, SETTLED);
+  };
+  new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
+  return true;
+})();
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
