@@ -126,13 +126,15 @@ def test_a_server_that_forgot_the_place_is_asked_again(
     glued.goto(glued.url + "?alpha=1&step=7")
     until(glued, "globalThis.at !== undefined")
     glued.evaluate("document.body.dataset.testid = 'stApp'")
-    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    glued.evaluate("document.body.dataset.testScriptState = 'running'")
     glued.evaluate("globalThis.isTheSame = true")
     glued.evaluate("document.body.dataset.testConnectionState = 'PINGING_SERVER'")
     glued.evaluate("history.replaceState({}, '', '?alpha=1')")
     glued.evaluate("document.body.dataset.testConnectionState = 'CONNECTED'")
     if is_known:
         glued.evaluate("history.replaceState({}, '', '?alpha=1&step=7')")
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    if is_known:
         glued.wait_for_timeout(900)
     else:
         until(glued, "globalThis.isTheSame === undefined")

@@ -9,7 +9,8 @@ const HOSTS = new WeakMap(); // by mount point
 const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
 const LIBRARY_RETRY = 25; // ms
 const SEND_RETRY = 30; // ms
-const SETTLED = 400; // ms until a page that is connected again has begun to run
+const LOOK_AGAIN = 200; // ms
+const RETURN = 60000; // ms a page that is connected again may take to show something
 const PATIENCE = 1500; // ms a view waits for a new place, before it is believed that the page was left
 
 /**
@@ -49,28 +50,35 @@ const rest = (globalThis.graftvizRest ??= (() => {
  * last, without the place somebody has moved to since. A server that was only out of reach knows the
  * place and writes it itself. Where it does not, the page is opened anew at the address from before.
  */
-globalThis.graftvizReturn ??= (() => {
+const returning = (globalThis.graftvizReturning ??= (() => {
   let lost = null; // the address when the connection was
-  const comeBack = () => {
+  const look = () => {
     if (lost === null) return;
-    if (!rest.isThere) {
-      setTimeout(comeBack, SEND_RETRY);
+    if (performance.now() > lost.until) {
+      lost = null;
       return;
     }
+    setTimeout(look, LOOK_AGAIN);
     const { pathname, search } = lost;
+    if (!rest.isThere || location.pathname !== pathname || location.search === search) return;
     lost = null;
-    if (location.pathname !== pathname || location.search === search) return;
     history.replaceState(history.state, "", pathname + search);
     location.reload();
   };
   const onState = ([{ target }]) => {
-    const isConnected = target.dataset.testConnectionState === "CONNECTED";
-    if (!isConnected) lost ??= { pathname: location.pathname, search: location.search };
-    else setTimeout(comeBack, SETTLED);
+    if (target.dataset.testConnectionState !== "CONNECTED") {
+      lost ??= { pathname: location.pathname, search: location.search, at: performance.now(), until: Infinity };
+    } else if (lost) {
+      lost.until = performance.now() + RETURN;
+      look();
+    }
   };
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
-  return true;
-})();
+  // Whoever does something meanwhile may change the address.
+  for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
+  // A view that was there before moves on by itself; a newer one begins where the server says.
+  return { keep(born) { if (lost && born < lost.at) lost.search = location.search; } };
+})());
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
@@ -78,6 +86,7 @@ const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 class Host {
   constructor() {
     this.path = location.pathname;
+    this.born = performance.now();
     this.generation = 0;
     this.view = null;
     this.parts = []; // what it puts into the page
@@ -137,6 +146,7 @@ class Host {
       else url.searchParams.set(name, String(value));
     }
     history.replaceState(history.state, "", url);
+    returning.keep(this.born);
   }
 
   mount() {
