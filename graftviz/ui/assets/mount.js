@@ -67,7 +67,7 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   };
   const onState = ([{ target }]) => {
     if (target.dataset.testConnectionState !== "CONNECTED") {
-      lost ??= { pathname: location.pathname, search: location.search, at: performance.now(), until: Infinity };
+      lost ??= { pathname: location.pathname, search: location.search, until: Infinity };
     } else if (lost) {
       lost.until = performance.now() + RETURN;
       look();
@@ -76,8 +76,8 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
   // Whoever does something meanwhile may change the address.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
-  // A view that was there before moves on by itself; a newer one begins where the server says.
-  return { keep(born) { if (lost && born < lost.at) lost.search = location.search; } };
+  // Without a server a view moves on by itself; from a new one it may first be told another place.
+  return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };
 })());
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
@@ -86,7 +86,6 @@ const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 class Host {
   constructor() {
     this.path = location.pathname;
-    this.born = performance.now();
     this.generation = 0;
     this.view = null;
     this.parts = []; // what it puts into the page
@@ -146,7 +145,7 @@ class Host {
       else url.searchParams.set(name, String(value));
     }
     history.replaceState(history.state, "", url);
-    returning.keep(this.born);
+    returning.keep();
   }
 
   mount() {
