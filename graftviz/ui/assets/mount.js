@@ -60,7 +60,8 @@ const returning = (globalThis.graftvizReturning ??= (() => {
     }
     setTimeout(look, LOOK_AGAIN);
     const { pathname, search } = lost;
-    if (!rest.isThere || location.pathname !== pathname || location.search === search) return;
+    // Streamlit may have given the page another path, which is no matter; nobody has gone elsewhere.
+    if (!rest.isThere || location.search === search) return;
     lost = null;
     history.replaceState(history.state, "", pathname + search);
     location.reload();
