@@ -8,11 +8,11 @@ from graftviz.ui.boundary import bounded, file_builder, guarded, page_boundary
 
 def breaks(where: str) -> None:
     if st.session_state.get("broken") == where:
-        raise ArithmeticError("the password of /home/somebody")
+        raise ArithmeticError("the password of somebody")
 
 
 def build() -> bytes:
-    raise ArithmeticError("the password of /home/somebody")
+    raise ArithmeticError("the password of somebody")
 
 
 def refuse() -> None:

@@ -150,7 +150,7 @@ def refuse(*args, **kwargs):
     raise OSError(30, "Read-only file system")
 tempfile.TemporaryFile = tempfile.mkdtemp = refuse
 """
-    told = kernels_run(tmp_path, nowhere, HOME="/nonexistent/home", TMPDIR="/nonexistent/tmp")
+    told = kernels_run(tmp_path, nowhere, HOME="/nonexistent", TMPDIR="/nonexistent")
     assert "cannot be kept on this machine" in told
 
 

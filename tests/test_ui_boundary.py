@@ -15,7 +15,7 @@ import graftviz.ui
 
 UI = Path(graftviz.ui.__file__).parent
 EDGES = {"on_click", "on_change", "on_select", "on_dismiss"}
-SECRET = "the password of /home/somebody"
+SECRET = "the password of somebody"
 REFERENCE = re.compile(r"under reference ([0-9a-f]{6})\.")
 
 

@@ -11,6 +11,7 @@ from pyarrow import csv as arrow_csv
 from graftviz.table import DiscreteTable
 
 _SPECIAL = frozenset(',"\r\n')
+_DIGITS = 18  # of any whole number that fits 64 bits
 
 
 def table_csv(table: DiscreteTable) -> bytes:
@@ -34,6 +35,12 @@ def table_csv(table: DiscreteTable) -> bytes:
 
 def _values(labels: tuple[str, ...]) -> pa.Array:
     """Return labels as whole numbers if they are, which are never quoted, else as text."""
-    if all(label.isascii() and label.isdecimal() and str(int(label)) == label for label in labels):
+    if all(_is_whole(label) for label in labels):
         return pa.array([int(label) for label in labels])
     return pa.array(labels)
+
+
+def _is_whole(label: str) -> bool:
+    """Whether a label is how a number of 64 bits is written."""
+    is_short = len(label) <= _DIGITS and label.isascii() and label.isdecimal()
+    return is_short and str(int(label)) == label

@@ -17,7 +17,7 @@ from graftviz.datasets import (
 )
 from graftviz.errors import InputError
 from graftviz.options import option_specs
-from graftviz.table import read_table
+from graftviz.table import DiscreteTable, read_table
 from graftviz.ui.controls import show_options
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
@@ -28,6 +28,7 @@ from graftviz.wording import reworded
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
+MOST_CHARACTERS = 1000  # of a name or label
 _TABLE_KINDS = ["csv", "tsv", "txt", "data", "parquet", "pq"]
 
 
@@ -67,6 +68,7 @@ def read_upload(
     """
     header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
     table = read_table(file, **{**options, "header": header})
+    _check_lengths(table)
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     if expected and not table.fingerprint.startswith(expected[:FINGERPRINT_DIGITS]):
         raise InputError(
@@ -93,6 +95,18 @@ def read_upload(
         test_fraction=TEST_FRACTION if holds_out else 0.0,
     )
     return Upload(data, fingerprint)
+
+
+def _check_lengths(table: DiscreteTable) -> None:
+    """Refuse names and labels that no page has room for."""
+    for name, labels in zip(table.names, table.labels, strict=True):
+        longest = max((name, *labels), key=len)
+        if len(longest) > MOST_CHARACTERS:
+            what = "name" if longest is name else "value"
+            raise InputError(
+                f"Column {name[:20]!r} has a {what} of {len(longest):,} characters, and pages have "
+                f"room for {MOST_CHARACTERS:,}; shorten it, or leave the column out."
+            )
 
 
 class _Reading(Protocol):

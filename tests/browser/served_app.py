@@ -35,28 +35,40 @@ def served_app(
     What it prints goes to `log`, and whom it speaks to is written down for `strangers`.
     """
     port = free_port()
+    server = start_server(port, log, folder=folder, options=options, environment=environment)
+    try:
+        wait_until_healthy(server, port, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def start_server(
+    port: int,
+    log: Path,
+    *,
+    folder: Path = ROOT,
+    options: Sequence[str] = HEADLESS,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start to serve the app of `folder`; what it prints is added to `log`."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     command += ["--server.port", str(port)]
     paths = [str(AUDITED), *filter(None, [os.environ.get("PYTHONPATH")])]
     watched = {"PYTHONPATH": os.pathsep.join(paths), "GRAFTVIZ_SPOKEN_TO": str(_record(log))}
-    with log.open("wb") as output:
-        server = subprocess.Popen(
+    with log.open("ab") as output:
+        return subprocess.Popen(
             command,
             cwd=folder,
             env={**os.environ, **watched, **(environment or {})},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-        try:
-            _wait_until_healthy(server, port, log)
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            server.terminate()
-            try:
-                server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
 
 
 def strangers(log: Path) -> list[str]:
@@ -78,7 +90,8 @@ def free_port() -> int:
         return port
 
 
-def _wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Wait until the server answers; fail with its log when it ends or takes too long."""
     give_up = time.monotonic() + START
     while time.monotonic() < give_up:
         assert server.poll() is None, f"the server ended:\n{log.read_text(errors='replace')}"

@@ -117,3 +117,26 @@ def test_nothing_is_said_just_after_a_click_on_a_control(glued: Any, until: Any)
     glued.wait_for_timeout(300)
     assert glued.evaluate("sent.length") == 1
     until(glued, "sent.length === 2")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_server_that_forgot_the_place_is_asked_again(
+    glued: Any, until: Any, is_known: bool
+) -> None:
+    glued.goto(glued.url + "?alpha=1&step=7")
+    until(glued, "globalThis.at !== undefined")
+    glued.evaluate("document.body.dataset.testid = 'stApp'")
+    glued.evaluate("document.body.dataset.testScriptState = 'running'")
+    glued.evaluate("globalThis.isTheSame = true")
+    glued.evaluate("document.body.dataset.testConnectionState = 'PINGING_SERVER'")
+    glued.evaluate("history.replaceState({}, '', '?alpha=1')")
+    glued.evaluate("document.body.dataset.testConnectionState = 'CONNECTED'")
+    if is_known:
+        glued.evaluate("history.replaceState({}, '', '?alpha=1&step=7')")
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    if is_known:
+        glued.wait_for_timeout(900)
+    else:
+        until(glued, "globalThis.isTheSame === undefined")
+    assert glued.evaluate("location.search") == "?alpha=1&step=7"
+    assert glued.evaluate("globalThis.isTheSame === true") == is_known

@@ -9,6 +9,8 @@ const HOSTS = new WeakMap(); // by mount point
 const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
 const LIBRARY_RETRY = 25; // ms
 const SEND_RETRY = 30; // ms
+const LOOK_AGAIN = 200; // ms
+const RETURN = 60000; // ms a page that is connected again may take to show something
 const PATIENCE = 1500; // ms a view waits for a new place, before it is believed that the page was left
 
 /**
@@ -41,6 +43,42 @@ const rest = (globalThis.graftvizRest ??= (() => {
     get isThere() { return !runs() && performance.now() >= until; },
     end() { isOurs = true; },
   };
+})());
+
+/**
+ * A server that was lost, and started again, is asked by Streamlit for the address that it wrote
+ * last, without the place somebody has moved to since. A server that was only out of reach knows the
+ * place and writes it itself. Where it does not, the page is opened anew at the address from before.
+ */
+const returning = (globalThis.graftvizReturning ??= (() => {
+  let lost = null; // the address when the connection was
+  const look = () => {
+    if (lost === null) return;
+    if (performance.now() > lost.until) {
+      lost = null;
+      return;
+    }
+    setTimeout(look, LOOK_AGAIN);
+    const { pathname, search } = lost;
+    // Streamlit may have given the page another path, which is no matter; nobody has gone elsewhere.
+    if (!rest.isThere || location.search === search) return;
+    lost = null;
+    history.replaceState(history.state, "", pathname + search);
+    location.reload();
+  };
+  const onState = ([{ target }]) => {
+    if (target.dataset.testConnectionState !== "CONNECTED") {
+      lost ??= { pathname: location.pathname, search: location.search, until: Infinity };
+    } else if (lost) {
+      lost.until = performance.now() + RETURN;
+      look();
+    }
+  };
+  new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
+  // Whoever does something meanwhile may change the address.
+  for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
+  // Without a server a view moves on by itself; from a new one it may first be told another place.
+  return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };
 })());
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
@@ -108,6 +146,7 @@ class Host {
       else url.searchParams.set(name, String(value));
     }
     history.replaceState(history.state, "", url);
+    returning.keep();
   }
 
   mount() {

@@ -34,7 +34,8 @@ from graftviz.ui.url_state import UPLOAD
 
 _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
     DynamicsMaterial: lambda material: material.identity,
-    BroughtSeries: lambda files: files.fingerprint,
+    # The title is a file name of this session, which another with the same content shall not see.
+    BroughtSeries: lambda files: (files.fingerprint, files.series.title),
     Plan: repr,
     Asked: repr,
     ScalableStructure: repr,

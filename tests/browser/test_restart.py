@@ -1,0 +1,88 @@
+"""A server that is killed and started again: the page comes back by itself and shows the same."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served_app import free_port, start_server, wait_until_healthy
+from waiting import eventually
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+LOST = re.compile(r"WebSocket|ERR_CONNECTION|Failed to load resource|Failed to fetch|timed out")
+
+
+class Server:
+    """The app on a port of its own, which can be killed and started again."""
+
+    def __init__(self, log: Path) -> None:
+        self.port, self.log = free_port(), log
+        self.address = f"http://127.0.0.1:{self.port}/"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = start_server(self.port, self.log)
+        wait_until_healthy(self.process, self.port, self.log)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "server.log")
+    yield server
+    server.kill()
+    assert "Traceback" not in server.log.read_text(errors="replace")
+
+
+def step(page: Any) -> int:
+    slider = page.get_by_role("slider", name="Step", exact=True)
+    return int(slider.get_attribute("aria-valuenow"))
+
+
+def shown(page: Any) -> tuple[str, str, str]:
+    """Return what is said about the run, the shown step, and in words what it did."""
+    return (
+        page.locator(".gv-head").inner_text(),
+        re.sub(r" of \d+\+?", "", " ".join(page.locator(".gv-position").inner_text().split())),
+        page.locator(".gv-words").inner_text(),
+    )
+
+
+def test_a_killed_server_comes_back_with_the_same_picture(
+    server: Server, open_page: Callable[..., Any]
+) -> None:
+    server.start()
+    page = open_page()
+    page.goto(f"{server.address}?alpha=0.5&seed=2")
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for()
+    page.get_by_role("button", name="Play", exact=True).click()
+    eventually(page, lambda: step(page) >= 4)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    at = step(page)
+    eventually(page, lambda: f"step={at}" in page.evaluate("location.search"))
+    before, address = shown(page), page.evaluate("location.search")
+    server.kill()
+    page.wait_for_timeout(300)
+    assert shown(page) == before, "what has arrived can still be looked at"
+    # The page connects again, and opens itself anew where the server does not know its place.
+    with page.expect_event("load"):
+        server.start()
+    page.locator(".gv-player .gv-body:not([hidden])").wait_for()
+    eventually(page, lambda: step(page) == at and shown(page) == before)
+    assert page.evaluate("location.search") == address
+    # The new server knows the run: it goes on, and what comes next is asked of it.
+    page.get_by_role("button", name="Play", exact=True).click()
+    eventually(page, lambda: step(page) >= at + 10)
+    assert page.get_by_test_id("stAlert").count() == 0
+    # That connections failed meanwhile is what was asked for.
+    open_page.troubles[:] = [text for text in open_page.troubles if not LOST.search(text)]  # type: ignore[attr-defined]

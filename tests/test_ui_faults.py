@@ -1,0 +1,230 @@
+"""What breaks while somebody watches: learners, clocks, files; and nobody else hears of it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from fakes import ScriptedLearner, random_table
+from hostile_files import BAD_NAMES, csv_of
+from test_ui_grow_state import load
+
+import graftviz
+from graftviz.datasets import DataSet
+from graftviz.errors import InputError
+from graftviz.formats.brought import read_brought
+from graftviz.formats.graphml import model_graphml
+from graftviz.learners.base import Learner
+from graftviz.runs import learn
+from graftviz.table import DiscreteTable
+from graftviz.trace import Outcome, Step
+from graftviz.ui.dynamics import work as dynamics_work
+from graftviz.ui.dynamics.upload import read_files
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.material import default_options, prepare
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.upload import read_upload
+from graftviz.ui.url_state import UploadOptions, Vocabulary
+
+PACKAGE = Path(graftviz.__file__).parent
+READING = default_options(UploadOptions, {})
+
+
+@dataclass(frozen=True)
+class StumblingLearner(ScriptedLearner):
+    """Learns three steps and then falls over a bug, as long as its seed is zero."""
+
+    name: ClassVar[str] = "stumbling"
+
+    def steps(
+        self, table: DiscreteTable, *, seed: int = 0
+    ) -> Generator[Step, Learner | None, Outcome]:
+        made = super().steps(table, seed=seed)
+        for _ in range(3):
+            yield next(made)
+        if seed == 0:
+            raise ZeroDivisionError("in somebody/learner.py")
+        return (yield from made)
+
+
+@pytest.fixture
+def state() -> Iterator[GrowState]:
+    pool = Scheduler(threads=1)
+    learners: dict[str, type] = {"stumbling": StumblingLearner}
+    yield GrowState(Vocabulary(("first",), learners, "first", "stumbling"), load, pool)
+    pool.close()
+
+
+def finished(state: GrowState) -> SessionRun:
+    state.refresh()
+    run = state.run
+    assert run is not None
+    run.grant()
+    assert run.wait(EVERYTHING, 30)
+    return run
+
+
+def test_a_learner_that_raises_keeps_its_steps_and_the_next_run_works(
+    state: GrowState, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = finished(state)
+    assert run.computed == 3
+    assert len(json.loads(run.feed_json(1, 10))["records"]) == 3
+    reference = re.search(r"reference ([0-9a-f]{6})", run.failure)
+    assert reference is not None
+    assert "somebody" not in run.failure
+    assert f"reference {reference[1]}" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert len(run.result().trace.steps) == 3, "what was learned can be saved"
+    state.choose_seed(1)
+    again = finished(state)
+    assert again is not run
+    assert not again.failure
+    assert again.outcome is not None
+
+
+def test_a_question_that_cannot_be_answered_leaves_the_run(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    state.choose_seed(1)
+    run = finished(state)
+
+    def broken(question: Any) -> None:
+        raise IndexError("in somebody/answers.py")
+
+    monkeypatch.setattr(run.recorder, "answer", broken)
+    told = json.loads(run.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]["error"]
+    assert re.search(r"reference [0-9a-f]{6}", told)
+    assert "somebody" not in told
+    assert "IndexError" in caplog.text
+    assert run.outcome is not None
+
+
+def test_a_clock_that_jumps_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    jumps = iter([1e9, -1e9, 0.0, 4e9] * 100_000)
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    monkeypatch.setattr(time, "time_ns", lambda: int(next(jumps)) * 10**9)
+    result = learn(random_table(0, 6, 100), graftviz.ChowLiu(), seed=0)
+    seconds = [step.seconds.total for step in result.trace.steps]
+    assert seconds == sorted(seconds)
+    assert all(0 <= second < 60 for second in seconds)
+
+
+def test_nothing_is_timed_by_the_clock_on_the_wall() -> None:
+    told_of = {PACKAGE / "experiments" / "reproduction" / "report.py"}  # the date of a report
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+            if name in ("time.time", "time.time_ns", "datetime.now", "datetime.today"):
+                assert path in told_of, f"{path}:{node.lineno}"  # type: ignore[attr-defined]
+    for path in PACKAGE.rglob("*.js"):
+        assert not re.search(r"Date\.now|new Date\b", path.read_text(encoding="utf-8")), path
+
+
+_written: list[str] | None = None
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if _written is None or event not in ("open", "os.mkdir", "os.rename", "os.link"):
+        return
+    writes = event != "open" or (isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"))
+    writes = writes or (event == "open" and arguments[1] is None and arguments[2] & 0o1103)
+    if writes and isinstance(arguments[0], (str, Path)):
+        _written.append(str(arguments[0]))
+
+
+sys.addaudithook(_hear)
+
+
+@contextmanager
+def what_is_written() -> Iterator[list[str]]:
+    """Give the paths of what this process writes meanwhile."""
+    global _written  # noqa: PLW0603 (an audit hook cannot be taken back)
+    _written = found = []
+    try:
+        yield found
+    finally:
+        _written = None
+
+
+def brought(name: str, content: bytes) -> Any:
+    file = io.BytesIO(content)
+    file.name = name
+    return file
+
+
+def test_an_upload_is_written_nowhere(tmp_path: Path) -> None:
+    with what_is_written() as found:
+        (tmp_path / "heard").write_text("")
+    assert found == [str(tmp_path / "heard")], "writing is heard of"
+    series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(30))
+    with what_is_written() as found:
+        read_upload(brought("../../t.csv", csv_of(BAD_NAMES)), None, None, READING)
+        read_files(brought("/etc/s.csv", series), None, None, {})
+        with pytest.raises(InputError):
+            read_upload(brought("t.csv", b"a,b\n1\n"), None, None, READING)
+    assert found == []
+
+
+def test_a_model_is_unpacked_in_a_place_that_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    model = learn(random_table(0, 4, 100), graftviz.ChowLiu(), seed=0).model
+    with what_is_written() as found:
+        read_brought({"../../evil.graphml": model_graphml(model)})
+        with pytest.raises(InputError):
+            read_brought({"../../evil.graphml": b"<graphml>"})
+    assert found
+    assert all(Path(path).resolve().is_relative_to(tmp_path) for path in found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -> None:
+    series = b"a,b\n" + b"".join(b"%d,%d\n" % (k % 3, k % 5) for k in range(60))
+    mine = read_files(brought("mine.csv", series), None, None, {})
+    other = read_files(brought("secret.csv", series), None, None, {})
+    assert mine.fingerprint == other.fingerprint
+    assert "secret" in dynamics_work._brought(other, 0.2).title
+    assert "secret" not in dynamics_work._brought(mine, 0.2).title
+
+
+def test_a_name_without_end_is_refused_by_the_page() -> None:
+    for content in (
+        b"a,b\n" + b"0,1\n1,0\n" * 40 + b"x" * 100_000 + b",1\n",
+        b"x" * 100_000 + b",b\n" + b"0,1\n1,0\n" * 40,
+    ):
+        with pytest.raises(InputError, match="characters"):
+            read_upload(brought("t.csv", content), None, None, READING)
+
+
+def test_what_is_brought_belongs_to_one_session() -> None:
+    table = random_table(0, 4, 100)
+    kept = prepare(DataSet("upload", "t", table, None, None, ""), 0)
+    pool = Scheduler(threads=1)
+    learners: dict[str, type] = {"stumbling": StumblingLearner}
+    first, second = (
+        GrowState(Vocabulary(("first",), learners, "first", "stumbling"), load, pool)
+        for _ in range(2)
+    )
+    first.choose_data("upload")
+    first.accept(lambda seed: kept, table.fingerprint)
+    first.refresh()
+    second.follow({"data": "upload", "fingerprint": table.fingerprint[:16]})
+    second.refresh()
+    assert first.run is not None
+    assert second.uploaded is None
+    assert second.run is None, "a fingerprint opens no door"
+    pool.close()
