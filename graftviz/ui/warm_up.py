@@ -72,11 +72,19 @@ class WarmUp:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
             for job in jobs:
                 _attempt(job)
-            # What was loaded until here stays for good; looking through it again would cost
-            # every later collection a tenth of a second.
-            gc.collect()
-            gc.freeze()
+            _freeze()
             done.set()
+
+
+@lru_cache(maxsize=1)
+def _freeze() -> None:
+    """Leave what was loaded until here out of later collections: it stays for good.
+
+    They would be a tenth of a second longer. Only once: later there are runs of visitors as well,
+    and what is frozen with them is never freed.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _attempt(job: Job) -> None:

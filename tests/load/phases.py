@@ -22,7 +22,7 @@ from tests.load.visitors import (
 PHASES = ("playing", "dragging", "mixed")
 REST_SECONDS = 2.0  # between two phases, so that one does not pay for the other
 SETTLE_SECONDS = 20.0  # after the visitors have left, on top of what the server keeps their runs
-CALM = 0.25  # cores; below, the server is done with whatever it did on its own
+CALM = 0.1  # cores; below, the server is done with whatever it did on its own
 TABS = 3  # soak: runs after which a visitor closes the tab and opens another
 
 
@@ -60,7 +60,7 @@ async def calm(process: int, seconds: float = 600.0) -> None:
     """Wait until the server has nothing to do: after its start it gets its engine ready."""
     until = time.monotonic() + seconds
     quiet = 0
-    while quiet < 3 and time.monotonic() < until:
+    while quiet < 5 and time.monotonic() < until:
         gauge = Gauge(process)
         await asyncio.sleep(1.0)
         quiet = quiet + 1 if gauge.load < CALM else 0
