@@ -12,6 +12,7 @@ import numbers
 import types
 import typing
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -108,7 +109,12 @@ def option_of(cls: type, name: str) -> Any:
 
 def option_specs(owner: Any) -> tuple[OptionSpec, ...]:
     """Return the specs of all options of a dataclass (or of an instance), in field order."""
-    cls = owner if isinstance(owner, type) else type(owner)
+    return _specs_of(owner if isinstance(owner, type) else type(owner))
+
+
+@lru_cache(maxsize=256)
+def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
+    """Return the specs of a class; kept, because pages ask for them dozens of times a run."""
     hints = typing.get_type_hints(cls)
     specs = []
     for field in dataclasses.fields(cls):

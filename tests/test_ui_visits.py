@@ -1,4 +1,4 @@
-"""Visits: a closed tab stops its computing at once and is let go of later; others go on."""
+"""Visits: a closed tab stops computing at once and lets go after a while; others go on."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ A page marks the place of a table by ``<!-- options: KIND NAME … -->`` and ``<
 
 - ``learner chow-liu`` and ``dynamics dense``: the fields of the learner's dataclass;
 - ``infer tolerance max_sweeps``: these arguments of :func:`graftviz.infer`;
+- ``limits``: the fields of :class:`graftviz.ui.limits.Limits`;
 - ``local``: the arguments of :func:`graftviz.local_marginal`.
 """
 
@@ -23,6 +24,7 @@ from graftviz.inference import infer
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.regions import local_marginal
+from graftviz.ui.limits import LimitSpec, limit_specs
 
 _MARKED = re.compile(r"(<!-- options: ([^\n]+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _GIVEN_FIRST = ("model", "method", "query")  # what is asked, not how
@@ -39,6 +41,9 @@ def table_of(mark: str) -> str:
     if kind in ("learner", "dynamics"):
         cls: Any = learner_class(names[0]) if kind == "learner" else dynamics_learner(names[0])
         return _table(("option", "default", "values", "what it does"), map(_row, option_specs(cls)))
+    if kind == "limits":
+        head = ("limit", "default", "values", "unit", "what it is")
+        return _table(head, map(_limit_row, limit_specs()))
     commands: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
         "infer": (infer_command, infer),
         "local": (local_command, local_marginal),
@@ -57,6 +62,12 @@ def _row(spec: OptionSpec) -> tuple[str, str, str, str]:
     left_open = f" Left open: {spec.none_means}." if spec.none_means else ""
     default = "left open" if spec.default is None else f"`{format_value(spec.default)}`"
     return f"`{spec.name}`", default, _values(spec), _cell(f"{spec.help}.{left_open}")
+
+
+def _limit_row(spec: LimitSpec) -> tuple[str, ...]:
+    whole = "whole number " if isinstance(spec.default, int) else ""
+    values = f"{whole}{spec.least:g} … {spec.most:,.12g}"
+    return f"`{spec.name}`", f"`{spec.default:g}`", values, spec.unit, _cell(f"{spec.help}.")
 
 
 def _values(spec: OptionSpec) -> str:

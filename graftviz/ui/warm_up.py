@@ -81,11 +81,19 @@ class WarmUp:
                         "compiled when it is used, or say why not; the server's log has the "
                         f"details under reference {reference}."
                     )
-            # What was loaded until here stays for good; looking through it again would cost
-            # every later collection a tenth of a second.
-            gc.collect()
-            gc.freeze()
+            _freeze()
             done.set()
+
+
+@lru_cache(maxsize=1)
+def _freeze() -> None:
+    """Leave what was loaded until here out of later collections: it stays for good.
+
+    They would be a tenth of a second longer. Only once: later there are runs of visitors as well,
+    and what is frozen with them is never freed.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _attempt(job: Job) -> str:

@@ -51,7 +51,12 @@ def _parser() -> argparse.ArgumentParser:
         "--soak", type=_number(0.0, MOST_SOAK), default=0.0, help="instead: so many seconds"
     )
     parser.add_argument("--no-settle", action="store_true", help="do not wait for memory to return")
-    parser.add_argument("--out", type=Path, help="write what was found as Markdown")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="write what was found as Markdown; of a file with the marks of this test, what stands "
+        "between them",
+    )
     return parser
 
 
@@ -105,7 +110,7 @@ async def _test(given: argparse.Namespace, address: str) -> int:
     text = "\n".join(lines)
     print(text)
     if given.out is not None:
-        given.out.write_text(text, encoding="utf-8")
+        report.write(given.out, text, "soak" if given.soak else "load")
     return 0 if all(goal.met for goal in goals) else 1
 
 

@@ -22,7 +22,8 @@ from tests.load.visitors import (
 PHASES = ("playing", "dragging", "mixed")
 REST_SECONDS = 2.0  # between two phases, so that one does not pay for the other
 SETTLE_SECONDS = 20.0  # after the visitors have left, on top of what the server keeps their runs
-CALM = 0.25  # cores; below, the server is done with whatever it did on its own
+CALM = 0.1  # cores; below, the server is done with whatever it did on its own
+LOOK_SECONDS = 40.0  # soak: how long a run is played
 TABS = 3  # soak: runs after which a visitor closes the tab and opens another
 
 
@@ -60,7 +61,7 @@ async def calm(process: int, seconds: float = 600.0) -> None:
     """Wait until the server has nothing to do: after its start it gets its engine ready."""
     until = time.monotonic() + seconds
     quiet = 0
-    while quiet < 3 and time.monotonic() < until:
+    while quiet < 5 and time.monotonic() < until:
         gauge = Gauge(process)
         await asyncio.sleep(1.0)
         quiet = quiet + 1 if gauge.load < CALM else 0
@@ -161,7 +162,12 @@ def _raise_first(troubles: list[BaseException]) -> None:
 
 
 async def soak(
-    address: str, process: int, clients: int, seconds: float, note: Callable[[float, int], None]
+    address: str,
+    process: int,
+    clients: int,
+    seconds: float,
+    note: Callable[[float, int], None],
+    look: float = LOOK_SECONDS,
 ) -> list[Experience]:
     """Let visitors come, play runs and go, one after the other, for a long time.
 
@@ -174,6 +180,8 @@ async def soak(
     seconds : float
     note : callable
         Told the seconds so far and the server's memory, some two hundred times in all.
+    look : float
+        How long each run is played.
     """
     until = time.monotonic() + seconds
     met: list[Experience] = []
@@ -195,8 +203,7 @@ async def soak(
                 await visitor.open()
                 met.append(visitor.met)
                 for _ in range(TABS):
-                    # Nobody watches forty seconds of every run: half of them end early.
-                    await visitor.play(min(until, time.monotonic() + 40.0))
+                    await visitor.play(min(until, time.monotonic() + look))
                     if time.monotonic() < until:
                         await visitor.another_run()
             finally:

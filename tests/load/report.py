@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from tests.load.phases import Measured
@@ -82,6 +83,16 @@ def course_levels(course: Sequence[tuple[float, int]]) -> tuple[float, float]:
     middle = [held for _, held in course[quarter : quarter + tenth]]
     last = [held for _, held in course[-tenth:]]
     return statistics.median(middle), statistics.median(last)
+
+
+def write(path: Path, text: str, test: str) -> None:
+    """Write a text to a file, or between the marks ``<!-- measured: TEST -->`` and end it has."""
+    mark, end = f"<!-- measured: {test} -->\n", "<!-- end -->"
+    page = path.read_text(encoding="utf-8") if path.exists() else ""
+    before, found, rest = page.partition(mark)
+    if found:
+        text = f"{before}{mark}\n{text.strip()}\n\n{end}{rest.partition(end)[2]}"
+    path.write_text(text, encoding="utf-8")
 
 
 def phase_table(phases: Sequence[Measured]) -> str:

@@ -20,6 +20,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOST_BYTES = 64_000_000  # of one message; a server's own limit is 200 MB
@@ -73,7 +74,7 @@ class Wire:
         self.received = 0
         self.page_runs = 0
         self._set: dict[str, WidgetState] = {}
-        self._known: dict[str, None] = {}
+        self._known: dict[str, ForwardMsg] = {}
         self._view = ""
         self._fragment = ""
         self._urls: asyncio.Queue[Any] = asyncio.Queue()
@@ -84,11 +85,11 @@ class Wire:
 
     async def open(self, *, again: bool = False) -> None:
         """Open the page; `again`: take the session up that the connection was lost of."""
+        # What Streamlit's page sends as sub-protocols: its own, a token, and the session it had.
         protocols = ["streamlit", "PLACEHOLDER", self.session] if again else ["streamlit"]
         self._socket = await connect(
             f"ws://{self.host}:{self.port}/_stcore/stream",
-            additional_headers={"Sec-WebSocket-Protocol": ", ".join(protocols)} if again else None,
-            subprotocols=None if again else protocols,  # type: ignore[arg-type]
+            subprotocols=[Subprotocol(name) for name in protocols],
             max_size=_MOST_BYTES,
             open_timeout=30,
             ping_interval=None,
@@ -229,6 +230,11 @@ class Wire:
         async for data in socket:
             self.received += len(data)
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
+            if message.WhichOneof("type") == "ref_hash":
+                # What was sent before is only named.
+                if message.ref_hash not in self._known:
+                    continue
+                message = self._known[message.ref_hash]
             self._take(message)
 
     def _take(self, message: ForwardMsg) -> None:
@@ -248,7 +254,7 @@ class Wire:
             case "file_urls_response":
                 self._urls.put_nowait(message.file_urls_response)
         if message.metadata.cacheable:
-            self._known[message.hash] = None
+            self._known[message.hash] = message
             for old in list(self._known)[:-_REMEMBERED]:
                 del self._known[old]
 

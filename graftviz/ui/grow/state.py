@@ -293,7 +293,7 @@ class GrowState:
             run.forget()
         self._runs.clear()
         self.paths.clear()
-        self.run = self.ghost = self._plan = self.shown = None
+        self.run = self.ghost = self._plan = self.shown = self.material = None
 
     def keep_path(self, plan: Hashable, path: Background[LamPath]) -> None:
         """Remember the work on a path over λ; the oldest are forgotten, and others paused."""

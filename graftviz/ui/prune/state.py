@@ -247,7 +247,7 @@ class PruneState:
         for run in self._kept.values():
             run.forget()
         self._kept.clear()
-        self.runs, self._plans = {}, {}
+        self.runs, self._plans, self.material = {}, {}, None
 
     def _plans_for(self, material: Material) -> dict[str, Plan]:
         plans = {}

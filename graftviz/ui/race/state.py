@@ -322,7 +322,7 @@ class RaceState:
         for run in self._runs.values():
             run.forget()
         self._runs.clear()
-        self.entries, self._plans = (), ()
+        self.entries, self._plans, self.material = (), (), None
 
     def race(self) -> Race | None:
         """Return the race as far as it has come; None before anybody's first step."""

@@ -1,0 +1,128 @@
+"""A short load test and soak of the served app, and what becomes of a visitor's run meanwhile.
+
+No browser is needed: these visitors speak to the server that the pages of the other tests share.
+The bounds are for disasters; what a quiet machine does is in docs/load.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import urllib.parse
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tests.load import report
+from tests.load.phases import closed, opened, run_phase, soak
+from tests.load.server import listening_process
+from tests.load.visitors import Player
+
+LONG = {"data": "scale-free-500", "max_edges": "900", "seed": "77"}
+
+
+def process_of(address: str) -> int:
+    return listening_process(urllib.parse.urlsplit(address).port or 0)
+
+
+def run(test: Callable[[], Awaitable[Any]], seconds: float = 60.0) -> Any:
+    return asyncio.run(asyncio.wait_for(test(), seconds))
+
+
+def test_six_who_play_at_once_are_served_alike(address: str) -> None:
+    process = process_of(address)
+
+    async def test() -> Any:
+        visitors = await opened(address, 6)
+        try:
+            return await run_phase("playing", visitors, process, 4.0, b"")
+        finally:
+            await closed(visitors)
+
+    measured = run(test)
+    paces = [met.pace for met in measured.met]
+    assert min(paces) > 0.3 * statistics.median(paces) > 0.3
+    assert not [trouble for met in measured.met for trouble in met.trouble]
+    trips = [trip for met in measured.met for trip in met.round_trips]
+    assert report.share_of(trips, 0.5) < 2.0
+    told = report.goal_table(report.goals_of([measured])) + report.phase_table([measured])
+    assert "| playing | 6 |" in told
+
+
+def test_visitors_who_come_and_go_leave_little_behind(address: str) -> None:
+    process = process_of(address)
+    course: list[tuple[float, int]] = []
+
+    async def test() -> Any:
+        note = lambda seconds, held: course.append((seconds, held))  # noqa: E731
+        return await soak(address, process, 3, 5.0, note, look=0.4)
+
+    met = run(test)
+    assert len(met) > 3, "tabs were closed and others opened"
+    assert sum(one.steps for one in met) > 5
+    assert course[-1][1] - course[0][1] < 300_000_000
+    assert "at the end" in report.soak_goal(course).found
+
+
+async def begun(address: str, query: dict[str, str]) -> Player:
+    player = Player(address, 1)
+    player.wire.query = urllib.parse.urlencode(query)
+    await player.wire.open()
+    await player.open()
+    return player
+
+
+async def introduced(player: Player) -> dict[str, Any]:
+    """Ask for the header of the run on show, and return the message that brings it."""
+    while not player.wire.messages.empty():
+        player.wire.messages.get_nowait()
+    need = {"run": player.run, "from": 1, "count": 0, "header": True}
+    await player.wire.trigger("need", need)
+    while True:
+        message = await asyncio.wait_for(player.wire.messages.get(), 10)
+        if message.get("header"):
+            return message
+
+
+def test_a_lost_connection_stops_the_run_and_does_not_lose_it(address: str) -> None:
+    async def test() -> None:
+        player = await begun(address, LONG)
+        token = player.run
+        await player.close()
+        await asyncio.sleep(0.3)
+        await player.wire.open(again=True)
+        await player.wire.finished()
+        first = await introduced(player)
+        assert first["run"] == token
+        assert not first["feed"]["outcome"]
+        await asyncio.sleep(0.4)
+        second = await introduced(player)
+        kept = len(first["feed"]["records"])
+        assert len(second["feed"]["records"]) == kept, "computing stopped with the connection"
+        player.ready = kept
+        await player.wire.trigger("need", {"run": token, "from": kept + 1, "count": 3})
+        for _ in range(40):
+            grew = player._take(await asyncio.wait_for(player.wire.messages.get(), 10))
+            if grew:
+                break
+            await player.wire.trigger("need", {"run": token, "from": kept + 1, "count": 3})
+        assert player.ready > kept, "it goes on where it was"
+        await player.close()
+
+    run(test)
+
+
+def test_two_tabs_of_one_person_do_not_disturb_each_other(address: str) -> None:
+    async def test() -> None:
+        first, second = await begun(address, {}), await begun(address, {})
+        assert first.wire.session != second.wire.session
+        assert first.run != second.run
+        own, runs = second.run, second.wire.page_runs
+        await first.another_run()
+        assert first.run != own
+        assert (await introduced(second))["run"] == own
+        await first.close()
+        assert (await introduced(second))["run"] == own
+        assert second.wire.page_runs == runs, "only its own view was asked"
+        await second.close()
+
+    run(test)
