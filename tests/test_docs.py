@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docs.making import scenes
 from docs.making.__main__ import DATA, DOCS, PICTURES, TEXTS
-from docs.making.screenshots import MOST_BYTES, SCENES
 from docs.making.tables import with_tables
 from graftviz.__main__ import main
 from graftviz.dynamics import LEARNERS
@@ -105,11 +105,11 @@ def test_pages_that_are_written_by_script_are_current(name):
 
 def test_every_picture_of_the_readme_is_taken_by_the_script():
     shown = re.findall(r"!\[([^\]]*)\]\(docs/images/([\w-]+\.png)\)", text_of(ROOT / "README.md"))
-    assert {name for _, name in shown} == set(SCENES)
+    assert {name for _, name in shown} == set(scenes.SCENES)
     assert [words for words, _ in shown if len(words) < 40] == []
     taken = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}
-    assert set(taken) == set(SCENES)
-    assert max(taken.values()) <= MOST_BYTES
+    assert set(taken) == set(scenes.SCENES)
+    assert max(taken.values()) <= scenes.MOST_BYTES
 
 
 def test_an_hour_names_lessons_that_there_are():

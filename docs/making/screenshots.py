@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,10 +20,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
+
+from docs.making.scenes import MOST_BYTES, SCENES, Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -31,46 +34,10 @@ FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
-MOST_BYTES = 300_000
 _START, _COMPILING, _SETTLING = 60.0, 600.0, 90.0  # seconds each may take at most
 _REST = 1.5  # seconds in which nothing may change
+_BUSY = re.compile(r"[Cc]ompil(ing|ed)|Working out|Comparing the rules|learning…|Waiting for")
 _COLOURS = (256, 128, 64)  # as many as fit into `MOST_BYTES`
-
-
-class Scene(NamedTuple):
-    """A page in a state worth a picture.
-
-    Attributes
-    ----------
-    address : str
-    shown : str
-        CSS selector of what has to be there.
-    width, height : int
-        Of the window, in CSS pixels.
-    click : str
-        CSS selector of what is clicked once it is there; empty: nothing.
-    """
-
-    address: str
-    shown: str
-    width: int = 1400
-    height: int = 900
-    click: str = ""
-
-
-_BODY = ".gv-player .gv-body:not([hidden])"
-SCENES: dict[str, Scene] = {
-    "grow.png": Scene("?step=41", _BODY),
-    "race.png": Scene("race?at=end&axis=tests", ".gv-race-table", height=1000),
-    "reservoir.png": Scene("reservoir", ".st-key-reservoir_scores .js-plotly-plot", height=960),
-    "regions.png": Scene("regions", ".gv-region-body", height=1010),
-    "prune.png": Scene("prune?step=3", ".gv-prune-body"),
-    "budget.png": Scene("budget?step=20", ".gv-budget-body"),
-    "dynamics.png": Scene("dynamics?data=city&node=0", ".gv-dynamics-body", 1000, 1165),
-    "inspect.png": Scene("inspect?data=survey&evidence=0:1,5:0&node=3", ".gi canvas", height=880),
-    "lessons.png": Scene("lessons", ".st-key-lesson_alpha", height=760),
-    "tour.png": Scene("?step=41&tour=1", ".card", height=760, click=".card .next"),
-}
 
 
 @contextmanager
@@ -105,7 +72,7 @@ def _answers(address: str) -> bool:
 
 
 def _settled(page: Page) -> bytes:
-    """Return the picture once it no longer changes, and no page says that it compiles."""
+    """Return the picture once it no longer changes."""
     give_up = time.monotonic() + _SETTLING
     before = b""
     while time.monotonic() < give_up:
@@ -117,17 +84,21 @@ def _settled(page: Page) -> bytes:
     raise SystemExit(f"{page.url} does not come to rest.")
 
 
-def _without_compiling(page: Page) -> None:
-    """Wait until nothing is compiled behind the page: it would say so in the picture."""
+def _finished(page: Page, address: str) -> None:
+    """Open a page, wait until nothing is worked out behind it any more, and open it once more."""
     give_up = time.monotonic() + _COMPILING
-    page.wait_for_timeout(2000)
-    while time.monotonic() < give_up:
-        told = page.locator("body").inner_text()
-        if "ompiling" not in told and "being compiled" not in told:
+    while True:
+        page.goto(address)
+        page.wait_for_timeout(1000 * _REST)
+        words = page.locator("body").inner_text()
+        while _BUSY.search(words) and time.monotonic() < give_up:
+            page.wait_for_timeout(1000 * _REST)
+            before, words = words, page.locator("body").inner_text()
+            if words == before:
+                break  # some pages tell of the work behind them only when they are opened
+        else:
+            page.goto(address)
             return
-        page.wait_for_timeout(3000)
-        page.reload()
-        page.wait_for_timeout(3000)
 
 
 def small(picture: bytes) -> bytes:
@@ -135,7 +106,9 @@ def small(picture: bytes) -> bytes:
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     for colours in _COLOURS:
         out = io.BytesIO()
-        image.quantize(colours, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+        image.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            out, "PNG", optimize=True
+        )
         if out.tell() <= MOST_BYTES:
             break
     return out.getvalue()
@@ -150,9 +123,7 @@ def _take(browser: Any, address: str, scene: Scene) -> bytes:
     try:
         page = context.new_page()
         page.set_default_timeout(1000 * _COMPILING)
-        page.goto(address + scene.address)
-        page.locator(scene.shown).first.wait_for()
-        _without_compiling(page)
+        _finished(page, address + scene.address)
         page.locator(scene.shown).first.wait_for()
         if scene.click:
             page.locator(scene.click).first.click()
