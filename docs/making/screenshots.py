@@ -84,50 +84,39 @@ def _settled(page: Page) -> bytes:
     raise SystemExit(f"{page.url} does not come to rest.")
 
 
-def _finished(page: Page, address: str) -> None:
-    """Open a page, wait until nothing is worked out behind it any more, and open it once more."""
-    give_up = time.monotonic() + _COMPILING
-    while True:
-        page.goto(address)
-        page.wait_for_timeout(1000 * _REST)
-        words = page.locator("body").inner_text()
-        while _BUSY.search(words) and time.monotonic() < give_up:
-            page.wait_for_timeout(1000 * _REST)
-            before, words = words, page.locator("body").inner_text()
-            if words == before:
-                break  # some pages tell of the work behind them only when they are opened
-        else:
-            page.goto(address)
-            return
-
-
 def small(picture: bytes) -> bytes:
-    """Return a PNG of at most 256 colours, fewer where it would be too large."""
+    """Return a PNG in all its colours, or in fewer where it would be too large."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
-    for colours in _COLOURS:
+    versions = (image, *(image.quantize(colours, dither=Image.Dither.NONE) for colours in _COLOURS))
+    for version in versions:
         out = io.BytesIO()
-        image.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-            out, "PNG", optimize=True
-        )
+        version.save(out, "PNG", optimize=True)
         if out.tell() <= MOST_BYTES:
             break
     return out.getvalue()
 
 
 def _take(browser: Any, address: str, scene: Scene) -> bytes:
+    """Open a page again and again, until nothing is worked out behind it any more."""
     context = browser.new_context(
         viewport={"width": scene.width, "height": scene.height},
         color_scheme="light",
         reduced_motion="reduce",
     )
+    give_up = time.monotonic() + _COMPILING
     try:
         page = context.new_page()
         page.set_default_timeout(1000 * _COMPILING)
-        _finished(page, address + scene.address)
-        page.locator(scene.shown).first.wait_for()
-        if scene.click:
-            page.locator(scene.click).first.click()
-        return small(_settled(page))
+        while True:
+            page.goto(address + scene.address)
+            page.locator(scene.shown).first.wait_for()
+            if scene.click:
+                page.locator(scene.click).first.click()
+            picture = _settled(page)
+            if not _BUSY.search(page.locator("body").inner_text()):
+                return small(picture)
+            if time.monotonic() > give_up:
+                raise SystemExit(f"{page.url} does not finish.")
     finally:
         context.close()
 
