@@ -84,6 +84,12 @@ def _settled(page: Page) -> bytes:
     raise SystemExit(f"{page.url} does not come to rest.")
 
 
+def _words(page: Page) -> str:
+    """Return what can be read: that of views stands in roots of their own."""
+    parts = ("body", ".gv-player")
+    return "\n".join(text for part in parts for text in page.locator(part).all_inner_texts())
+
+
 def small(picture: bytes) -> bytes:
     """Return a PNG in all its colours, or in fewer where it would be too large."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
@@ -113,7 +119,7 @@ def _take(browser: Any, address: str, scene: Scene) -> bytes:
             if scene.click:
                 page.locator(scene.click).first.click()
             picture = _settled(page)
-            if not _BUSY.search(page.locator("body").inner_text()):
+            if not _BUSY.search(_words(page)):
                 return small(picture)
             if time.monotonic() > give_up:
                 raise SystemExit(f"{page.url} does not finish.")
