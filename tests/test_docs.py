@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs.making.__main__ import DATA, DOCS, PICTURES
+from docs.making import scenes
+from docs.making.__main__ import DATA, DOCS, PICTURES, TEXTS
 from docs.making.tables import with_tables
 from graftviz.__main__ import main
 from graftviz.dynamics import LEARNERS
 from graftviz.inference import METHODS
 from graftviz.learners.registry import learner_names
+from graftviz.narrative.lessons import LESSONS
 
 ROOT = DOCS.parent
 PAGES = {path.stem: path for path in sorted(DOCS.glob("methods/*.md")) if path.stem != "README"}
@@ -94,6 +96,26 @@ def test_the_command_of_a_page_runs(name, workshop, monkeypatch, capsys):
     assert capsys.readouterr().out
     if "--out" in words:
         assert list((workshop / words[words.index("--out") + 1]).iterdir())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_pages_that_are_written_by_script_are_current(name):
+    assert text_of(DOCS / name) == TEXTS[name](), "write it anew by `python -m docs.making`"
+
+
+def test_every_picture_of_the_readme_is_taken_by_the_script():
+    shown = re.findall(r"!\[([^\]]*)\]\(docs/images/([\w-]+\.png)\)", text_of(ROOT / "README.md"))
+    assert {name for _, name in shown} == set(scenes.SCENES)
+    assert [words for words, _ in shown if len(words) < 40] == []
+    taken = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}
+    assert set(taken) == set(scenes.SCENES)
+    assert max(taken.values()) <= scenes.MOST_BYTES
+
+
+def test_an_hour_names_lessons_that_there_are():
+    named = re.findall(r"\*([^*\n]+)\*", text_of(DOCS / "teaching.md").split("## An hour")[1])
+    titles = {lesson.title for lesson in LESSONS}
+    assert {name for name in named if name in titles} >= titles - {"Lessons"}
 
 
 def structure(svg: str) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from docs.making import (
 )
 from docs.making.glossary import glossary_page
 from docs.making.import_order import import_order
+from docs.making.lessons import lessons_page
 from docs.making.tables import with_tables
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -39,7 +40,10 @@ PICTURES: dict[str, Callable[[], str]] = {
     "methods/pictures/dynamics-inducing.svg": dynamics_pictures.inducing,
     "methods/pictures/dynamics-scalable.svg": dynamics_pictures.scalable,
 }
-TEXTS: dict[str, Callable[[], str]] = {"glossary.md": glossary_page}
+TEXTS: dict[str, Callable[[], str]] = {
+    "glossary.md": glossary_page,
+    "lessons.md": lessons_page,
+}
 DATA: dict[str, Callable[[], str]] = {
     "methods/data/series.csv": series.series_csv,
     "methods/data/parents.csv": series.parents_csv,

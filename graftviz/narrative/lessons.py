@@ -49,7 +49,7 @@ LESSONS: tuple[Lesson, ...] = (
         "others were in the model.",
         ("α = 0, step 1", "α = 1, step 1", "Race: α = 0, ½ and 1"),
         "The bars of the reservoir above and below τ, and how many edges light up in the graph. In "
-        "the race, lay edges along the axis and press play.",
+        "the race, press play: the axis counts edges.",
         (
             Question(
                 "Before the first step the reservoir holds 16 edges. How many does α = 1 take, and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from waiting import eventually
@@ -104,7 +105,8 @@ def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address:
     page.get_by_role("link", name="Lessons", exact=True).click()
     page.get_by_role("heading", name="What α does").wait_for()
     eventually(page, lambda: "present=1" in page.evaluate("location.search"))
-    page.goto(page.get_by_role("link", name="Begin with the tour").get_attribute("href"))
+    tour = page.get_by_role("link", name="Begin with the tour").get_attribute("href")
+    page.goto(urljoin(page.url, tour))
     page.locator(CARD).wait_for()
     page.reload()
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()

@@ -5,6 +5,7 @@ const TERM_OF = new Map(GLOSSARY.flatMap((term) => term.forms.map((form) => [for
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const longestFirst = (texts) => [...texts].sort((a, b) => b.length - a.length);
 const TERM = new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${longestFirst(TERM_OF.keys()).map(quoted).join("|")})(?![\\p{L}\\p{N}_]|-\\p{L})`, "giu");
+const [GAP, TIMELINE] = [5, 70]; // px
 const CUTS = [23, 29]; // where sentences may cut a long name
 
 class Terms {
@@ -76,10 +77,12 @@ class Terms {
     this.open = node;
     node.setAttribute("aria-expanded", "true");
     this.note.hidden = false;
-    const box = node.getBoundingClientRect();
-    this.note.style.top = `${box.bottom - this.panel.getBoundingClientRect().top + 4}px`;
     replaceChildren(this.text, h("b", {}, name), h("p", {}, meaning),
       formula && h("p", { class: "gv-term-formula" }, formula), h("p", { class: "gv-muted" }, `Read more: ${read}`));
+    // Below the word, or above it where the window or the timeline would cut it off.
+    const [word, panel, note] = [node, this.panel, this.note].map((part) => part.getBoundingClientRect());
+    const isAbove = word.bottom + note.height + GAP > innerHeight - TIMELINE && word.top - note.height - GAP > 0;
+    this.note.style.top = `${(isAbove ? word.top - note.height - GAP : word.bottom + GAP) - panel.top}px`;
   }
 
   /** Put the definition away; with `back`, the term it was about gets the focus again. */

@@ -33,7 +33,7 @@ button[hidden] { display: none; }
 @media (prefers-reduced-motion: reduce) { .light { transition: none; } }
 `;
 const BUTTON_STYLE = `
-button { font: 400 1rem/1.6 var(--st-font, sans-serif); min-height: 2.5rem; padding: 0.25rem 0.75rem; cursor: pointer; white-space: nowrap;
+button { font: 400 0.875rem/1.6 var(--st-font, sans-serif); min-height: 2.5rem; padding: 0.25rem 0.75rem; cursor: pointer; white-space: nowrap;
   color: var(--st-text-color); background: var(--st-background-color); border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.5rem); }
 button.new { border-color: var(--st-primary-color); box-shadow: inset 0 0 0 1px var(--st-primary-color); }
 button:hover { border-color: var(--st-primary-color); }

@@ -1,0 +1,75 @@
+"""Keys that every page knows: presenter mode goes along, a page's own state never sees them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from graftviz.narrative.tour import APPEARS, CHANGES, STOPS, VALUE, tour_records
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
+
+
+def open_page(page: str = "", **query: str) -> AppTest:
+    app = AppTest.from_file(APP, default_timeout=120)
+    if page:
+        app.switch_page(f"pages/{page}.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while app.get("progress") and time.monotonic() < give_up:
+        app.run()
+    assert not app.exception
+    return app
+
+
+def query_of(app: AppTest) -> dict[str, Any]:
+    return {k: v if isinstance(v, str) else v[-1] for k, v in dict(app.query_params).items()}
+
+
+def press(app: AppTest, key: str) -> None:
+    next(button for button in app.button if button.key == key).click().run()
+
+
+def test_a_page_sees_its_own_settings_alone() -> None:
+    app = open_page(present="1", tour="1", alpha="0.5")
+    assert [*app.warning, *app.error] == []
+    assert app.session_state["grow"].settings.options == {"alpha": 0.5}
+    assert query_of(app) == {"alpha": "0.5", "present": "1"}
+
+
+def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:
+    app = open_page("lessons")
+    assert query_of(app) == {}
+    press(app, "present")
+    assert query_of(app) == {"present": "1"}
+    app.run()
+    press(app, "leave_presenting")
+    assert query_of(app) == {}
+    app.query_params["present"] = "1"
+    app.run()
+    assert query_of(app) == {}
+    # Once the browser has told the new address, the old one is a wish: somebody went back.
+    app.run()
+    app.query_params["present"] = "1"
+    app.run()
+    assert query_of(app) == {"present": "1"}
+
+
+def test_other_values_are_not_the_mode() -> None:
+    assert query_of(open_page("lessons", present="yes")) == {}
+
+
+def test_the_tour_has_seven_stops_and_asks_what_can_be_noticed() -> None:
+    assert len(STOPS) == 7
+    assert len({stop.title for stop in STOPS}) == 7
+    tasks = [stop.task for stop in STOPS if stop.task]
+    assert {task.notice for task in tasks} == {CHANGES, APPEARS, VALUE}
+    assert all(task.value for task in tasks if task.notice == VALUE)
+    assert all(stop.text.count(". ") <= 3 for stop in STOPS)
+    assert [record["title"] for record in tour_records()] == [stop.title for stop in STOPS]
