@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from graftviz.datasets import DataSet
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
+from graftviz.ui import run_limits
+from graftviz.ui.grow import state as grow_state
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
@@ -155,3 +158,49 @@ def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) 
     run.grant()
     assert run.wait(EVERYTHING, 30)
     assert run.ended
+
+
+def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowState) -> None:
+    state.choose_option("alpha", 0.25)
+    assert state.refresh()
+    before = state.run
+    assert before is not None
+    before.grant()
+    assert before.wait(EVERYTHING, 20)
+    told = json.loads(before.feed_json(1, 1000))["records"]
+    state.forget()
+    assert state.run is None
+    assert before.kept_bytes == 0
+    assert "put away" in before.failure
+    assert "error" in json.loads(before.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]
+    assert state.refresh(), "the page finds a run again"
+    again = state.run
+    assert again is not None
+    again.grant()
+    assert again.wait(EVERYTHING, 20)
+    steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
+    assert steps == [record["activated"] for record in told]
+    assert state.settings.options == {"alpha": 0.25}
+
+
+def test_large_runs_are_kept_two_at_a_time(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_memory=0.0))
+    for seed in range(5):
+        state.choose_seed(seed)
+        state.refresh()
+        assert state.run is not None
+        state.run.wait(2, 10)
+    assert len(state._runs) == 2
+
+
+def test_what_is_beyond_comes_with_offers(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_limits, "limits", lambda: Limits(run_seconds=0.0))
+    assert not state.refresh()
+    assert state.is_beyond
+    assert "at most" in state.problem
+    assert state.command().startswith("python -m graftviz learn first ")
+    assert state.smaller() is None

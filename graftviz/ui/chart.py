@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from graftviz.figures import figure_csv, figure_html
+from graftviz.ui.boundary import file_builder
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
@@ -53,7 +54,7 @@ def _button(
 ) -> None:
     st.download_button(
         label,
-        lambda: write(figure).encode("utf-8", "replace"),
+        file_builder(lambda: write(figure).encode("utf-8", "replace")),
         name,
         mime,
         key=f"{key}.{mime}",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from graftviz.ui.boundary import guarded
 from graftviz.ui.teaching import is_presenting, present
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -29,7 +30,7 @@ def show_presenter() -> None:
             help="Back to all controls"
             if is_on
             else "Large type and few controls, for a projector",
-            on_click=present,
+            on_click=guarded(present),
             args=(not is_on,),
         )
     st.html(_style("presenter_switch.css"))

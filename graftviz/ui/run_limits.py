@@ -70,7 +70,7 @@ def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
         return None
     n = table.n_variables
     for share in _BUDGETS:
-        budget = max(1, round(share * n))
+        budget = max(1, min(round(share * n), n * (n - 1) // 2))
         if now is None or budget < now:
             smaller = dataclasses.replace(learner, max_edges=budget)  # type: ignore[call-arg]
             known = forecast(table, smaller)
