@@ -14,7 +14,10 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-LOST = re.compile(r"WebSocket|ERR_CONNECTION|Failed to load resource|Failed to fetch|timed out")
+LOST = re.compile(
+    r"WebSocket|ERR_CONNECTION|Failed to load resource|Failed to fetch|timed out"
+    r"|reaching server endpoint|server is not responding"
+)
 
 
 class Server:
