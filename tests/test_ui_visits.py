@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 
 import pytest
 
@@ -87,12 +88,15 @@ def test_the_gone_make_room_before_their_time(now: list[float]) -> None:
 
 
 def test_forgetting_needs_nobody_to_ask() -> None:
-    visits = Visits(0.0)
+    visits = Visits(0.6)
     works = [Work(), Work()]
     kept = [opened(visits, work) for work in works]
-    for visit in kept:
-        visits.left(visit)
+    visits.left(kept[0])
+    time.sleep(1.2)
+    visits.left(kept[1])
+    left = time.monotonic()
     assert all(work.forgotten.wait(10) for work in works)
+    assert time.monotonic() - left < 0.6 + 1.0 + 1.5, "the second has a time of its own"
 
 
 def test_a_session_that_has_ended_is_not_kept_alive() -> None:

@@ -119,9 +119,10 @@ class Visits:
         return len(chosen)
 
     def _wake_later(self) -> None:
-        if self._timer is None:
+        if self._timer is None and self._gone:
+            due = min(self._gone.values()) + self._kept_seconds - self._clock()
             # A little later than needed, so that several who leave together are one piece of work.
-            self._timer = threading.Timer(self._kept_seconds + 1.0, self._wake)
+            self._timer = threading.Timer(max(0.0, due) + 1.0, self._wake)
             self._timer.daemon = True
             self._timer.start()
 
@@ -131,8 +132,7 @@ class Visits:
         finally:
             with self._lock:
                 self._timer = None
-                if self._gone:
-                    self._wake_later()
+                self._wake_later()
 
 
 @lru_cache(maxsize=1)
