@@ -16,6 +16,7 @@ from streamlit import config
 from streamlit.file_util import get_static_dir
 
 from graftviz.ui.guard import Guard
+from graftviz.ui.services import warm_up
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
@@ -30,6 +31,8 @@ def middleware() -> list[Middleware]:
 async def announced(_app: Any) -> AsyncIterator[None]:
     """Say where the app is, and open it where there is a screen, as Streamlit would.
 
+    The engine begins to be compiled now, so that the first visitor waits for less of it.
+
     Streamlit's own words are switched off in ``config.toml``: for a server that listens under all
     addresses it would ask a server on the internet for the one that is seen from there.
     """
@@ -37,6 +40,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     url = where(address, port)
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
+    warm_up()
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
     yield
