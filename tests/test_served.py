@@ -185,7 +185,8 @@ def test_what_is_told_about_the_inside(served: Served) -> None:
     families = set(re.findall(r"^# TYPE (\w+)", metrics, re.MULTILINE))
     assert families <= {
         *("session_events", "session_duration_seconds", "active_sessions"),
-        "cache_memory_bytes",
+        *("cache_memory_bytes", "cache_lookups", "cache_evictions"),
+        "cache_compute_duration_seconds",
     }
     assert served.ask("/_stcore/metrics", X_Forwarded_For="192.0.2.7").status == 404
     assert b'"allowedOrigins":[]' in served.ask("/_stcore/host-config").body
