@@ -13,14 +13,18 @@ from graftviz.ui.background import Background
 from graftviz.ui.budget.jobs import Path, Told
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions, slider_of
 from graftviz.ui.budget.state import AT_ONCE, BudgetState
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Scheduler, Share
 
 
 class Idle(Scheduler):
     """Takes tasks and does nothing, so that a test can work them by hand."""
 
-    def submit(self, task: Any) -> None:
-        self._queue.append(task)
+    def __init__(self) -> None:
+        super().__init__()
+        self.submitted: list[Any] = []
+
+    def submit(self, task: Any, share: Share | None = None) -> None:
+        self.submitted.append(task)
 
 
 class Engine:
@@ -135,9 +139,9 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     state = opened(engine)
     looks = 0
     while not state.compared()[2]:
-        waiting = list(dict.fromkeys(engine.scheduler._queue))
+        waiting = list(dict.fromkeys(engine.scheduler.submitted))
         assert len(waiting) <= AT_ONCE
-        engine.scheduler._queue.clear()
+        engine.scheduler.submitted.clear()
         for work in waiting:
             work._wanted = True  # type: ignore[attr-defined]
             while not work.ended:  # type: ignore[attr-defined]

@@ -24,6 +24,8 @@ from graftviz.table import ChunkedTable, DiscreteTable, file_extent, open_table,
 
 _SHARE = 0.8  # of the free memory that a run may take without being asked for
 _SECONDS = 60.0
+# A file of the user's own is judged by the memory it will take, not by its size.
+_MOST_BYTES = 2**62
 _LEAST_CACHE = 16_000_000
 _HELD_OUT_SHARE = 0.25  # of what is left that held-out rows may take in memory
 _ENGINE = 200_000_000  # what loading the engine will add
@@ -109,7 +111,7 @@ def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> D
     in_chunks = chunk_bytes(extent.columns or (len(like.names) if like is not None else 1))
     # Chunks have a price too: a small table takes less as a whole.
     if not arguments.chunked and (left is None or needed <= max(left, in_chunks)):
-        return read_table(path, **reading, max_bytes=max(extent.bytes, extent.cells, 1))
+        return read_table(path, **reading, max_bytes=_MOST_BYTES)
     for_counts = None if left is None else max(left - in_chunks, left // 2)
     rules = {
         key: reading[key] for key in ("missing", "max_states", "header", "like") if key in reading

@@ -17,7 +17,8 @@ from tests.load.phases import closed, opened, run_phase, soak
 from tests.load.server import listening_process
 from tests.load.visitors import Player
 
-LONG = {"data": "scale-free-500", "max_edges": "900", "seed": "77"}
+# Two seconds of work and more, one edge a step.
+LONG = {"data": "scale-free-200", "alpha": "1", "lam": "0.0005", "max_edges": "2000", "seed": "77"}
 
 
 def process_of(address: str) -> int:

@@ -55,8 +55,9 @@ def test_the_tour_stops_at_real_controls_and_notices_what_is_tried(
     # The run of the page has mounted the button anew; the tour goes on.
     eventually(page, lambda: "alpha=0.5" in page.evaluate("location.search"))
     go_to(page, 6)
-    lit = page.locator(".st-key-inspect_this").bounding_box()
-    eventually(page, lambda: _covers(page.locator(".light").bounding_box(), lit))
+    light, lit = page.locator(".light"), page.locator(".st-key-inspect_this")
+    # The page is laid out anew while its run goes on, and the light follows.
+    eventually(page, lambda: _covers(light.bounding_box(), lit.bounding_box()))
     page.keyboard.press("Escape")
     assert page.locator(CARD).count() == 0
     assert page.evaluate(FOCUSED) == "Take the tour"

@@ -44,7 +44,7 @@ class WordsPanel {
 
   /** Write the words anew where they have changed: a definition that is open stays open otherwise. */
   tell(words, notes, log, ended) {
-    const told = JSON.stringify([words, notes, ended && log.outcome]);
+    const told = JSON.stringify([words, notes, ended && [log.outcome, log.header.objective]]);
     if (told === this.told) return;
     this.told = told;
     this.terms.begin();

@@ -38,14 +38,12 @@ def _show_lesson(lesson: Lesson) -> None:
     with words:
         st.markdown(plain(lesson.why))
         with st.container(horizontal=True, gap="small", key=f"lesson_{lesson.key}"):
-            for place, (label, view) in enumerate(
-                zip(lesson.views, VIEWS[lesson.key], strict=True)
-            ):
+            views = zip(lesson.views, VIEWS[lesson.key], strict=True)
+            for place, (label, view) in enumerate(views):
                 st.link_button(
                     label,
                     address_of(view, vocabulary(), **teaching_query()),
                     key=f"lesson_{lesson.key}_{place}",
-                    type="primary" if place == 0 else "secondary",
                 )
         st.markdown(f"**Look at:** {plain(lesson.look)}")
     with questions:
