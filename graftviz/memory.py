@@ -8,6 +8,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow
+
 from graftviz.errors import InputError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -58,8 +60,10 @@ def return_what_is_freed() -> None:
 def give_back() -> None:
     """Ask the C library to return memory that was freed; where it knows no such thing, do nothing.
 
-    It keeps what threads that have ended had taken, and would keep it for good.
+    It keeps what threads that have ended had taken, and would keep it for good. So does Arrow, which
+    has memory of its own for the files it reads.
     """
+    pyarrow.default_memory_pool().release_unused()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -189,6 +189,8 @@ def test_what_takes_long_is_asked_first_for_all_together(
 
 def test_racers_never_work_at_the_same_time() -> None:
     class Worker:
+        urgent = False
+
         def __init__(self) -> None:
             self.left = 30
 
@@ -224,6 +226,8 @@ def test_racers_never_work_at_the_same_time() -> None:
 
 def test_an_error_ends_one_racer_and_the_others_go_on() -> None:
     class Broken:
+        urgent = False
+
         def __init__(self) -> None:
             self.failed = threading.Event()
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from graftviz.ui.scheduler import Scheduler, usable_cores
+from graftviz.ui.scheduler import FAIR_TURN, Scheduler, usable_cores
 
 
 class Counter:
     """A task of `total` units, each of which takes a millisecond."""
+
+    urgent = False
 
     def __init__(self, total: int, journal: list[Counter] | None = None) -> None:
         self.total = total
@@ -77,6 +79,8 @@ class Clock:
 
 class Timed:
     """A task that takes as long as it is told, whatever a slice is, until its clock says enough."""
+
+    urgent = False
 
     def __init__(
         self, clock: Clock, seconds: float, served: dict[int, float], client: int, enough: float
@@ -162,6 +166,37 @@ def test_who_had_nothing_to_do_has_saved_nothing_up(clock: Clock) -> None:
     assert second.finished.wait(10)
     pool.close()
     assert served[0] - 1.0 == pytest.approx(served[1], abs=0.005)
+
+
+def test_who_waits_comes_first_and_the_others_go_on(clock: Clock) -> None:
+    pool = Scheduler(threads=1, slice_seconds=0.002)
+    shares = [pool.share() for _ in range(3)]
+    served = dict.fromkeys(range(3), 0.0)
+    gate = Gate(clock, 0.0, {}, 0, 0.0)
+    pool.submit(gate)
+    tasks = [Timed(clock, 0.002, served, client, 4.0) for client in range(3)]
+    tasks[0].urgent = tasks[1].urgent = True
+    for task, share in zip(tasks, shares, strict=True):
+        share.submit(task)
+    gate.finished.set()
+    assert tasks[2].finished.wait(10)
+    pool.close()
+    assert served[0] == pytest.approx(served[1], abs=0.01), "two who wait have the same"
+    assert served[2] == pytest.approx(4.0 / FAIR_TURN, rel=0.05), "every fourth slice"
+
+
+def test_of_a_client_what_is_waited_for_comes_first() -> None:
+    journal: list[Counter] = []
+    pool = Scheduler(threads=1, slice_seconds=0.002)
+    share = pool.share()
+    others = [Counter(30, journal) for _ in range(3)]
+    awaited = Counter(3, journal)
+    awaited.urgent = True
+    for task in (*others, awaited):
+        share.submit(task)
+    assert awaited.finished.wait(10)
+    assert len(journal) <= 8, "not after a turn of every other"
+    pool.close()
 
 
 def test_a_tidy_up_follows_the_work() -> None:

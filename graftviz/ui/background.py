@@ -49,6 +49,11 @@ class Background(Generic[T]):
         """Whether it ended by itself, so that `latest` is the result."""
         return self.ended and not self.failure
 
+    @property
+    def urgent(self) -> bool:
+        """Whether there is nothing yet for those who wait."""
+        return self.latest is None
+
     def start(self) -> None:
         """Begin, or go on after :meth:`revoke`; harmless while it goes on."""
         if not self._wanted and not self.ended:

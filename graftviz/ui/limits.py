@@ -65,7 +65,7 @@ class Limits:
         8000.0, "MB", "memory beyond which a run is refused: it belongs elsewhere", 0.0, 1e6
     )
     kept_runs: int = _limit(
-        4, "runs", "runs the Grow page keeps for a client, the one on show included", 2, 100
+        3, "runs", "runs the Grow page keeps for a client, the one on show included", 2, 100
     )
     kept_racers: int = _limit(
         12, "runs", "runs the Race page, and the Prune page, keeps for a client", 6, 100

@@ -26,6 +26,12 @@ class OneAtATime:
         self._queue: deque[Task] = deque()
         self._working: Task | None = None
 
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits for what one of its tasks brings next."""
+        with self._lock:
+            return any(task.urgent for task in self._queue)
+
     def submit(self, task: Task) -> None:
         """Give `task` a turn soon; harmless when it already waits for one."""
         with self._lock:

@@ -90,6 +90,7 @@ class SessionRun:
         self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._outcome: str | None = None
         self._target = 0
+        self._awaited = 1  # the first step brings the header
 
     @property
     def computed(self) -> int:
@@ -110,6 +111,11 @@ class SessionRun:
     def outcome(self) -> Mapping[str, Any] | None:
         """How the run ended, as the player is told; None while it has not."""
         return None if self._outcome is None else json.loads(self._outcome)
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits for the next step; a run goes on ahead of who watches it."""
+        return self.computed < self._awaited and not self.ended
 
     @property
     def has_credit(self) -> bool:
@@ -141,7 +147,12 @@ class SessionRun:
         self._tell()
 
     def wait(self, steps: int, timeout: float) -> bool:
-        """Wait until `steps` steps are computed or the run has ended; False after `timeout` s."""
+        """Wait until `steps` steps are computed or the run has ended; False after `timeout` s.
+
+        Who waits for all there is, a moment, is nobody to hurry for.
+        """
+        if steps < EVERYTHING:
+            self._awaited = max(self._awaited, steps)
         with self._news:
             return self._news.wait_for(lambda: self.ended or self.computed >= steps, timeout)
 
@@ -191,10 +202,11 @@ class SessionRun:
         """Compute steps until about `until`; True while there is credit for more."""
         try:
             with self._lock:
+                was_urgent = self.urgent
                 while self._has_work():
                     self._advance_once()
-                    if time.perf_counter() >= until:
-                        break
+                    if time.perf_counter() >= until or was_urgent > self.urgent:
+                        break  # others may wait for theirs
         except InputError as error:
             self.failure = str(error)
         self._tell()
