@@ -60,8 +60,8 @@ def return_what_is_freed() -> None:
 def give_back() -> None:
     """Ask the C library to return memory that was freed; where it knows no such thing, do nothing.
 
-    It keeps what threads that have ended had taken, and would keep it for good. So does Arrow, which
-    has memory of its own for the files it reads.
+    It keeps what threads that have ended had taken, and would keep it for good. So does Arrow,
+    which has memory of its own for the files it reads.
     """
     pyarrow.default_memory_pool().release_unused()
     with suppress(OSError, AttributeError):
