@@ -79,7 +79,7 @@ class Limits:
     )
     upload_memory: int = _limit(100, "MB", "largest file a client may bring", 1, 100)
     gone_seconds: float = _limit(
-        120.0,
+        60.0,
         "s",
         "how long the runs of a client who has gone are kept; back later, they are computed again",
         0.0,

@@ -120,6 +120,7 @@ async def _loaded(
     chosen = PHASES if given.phase == "all" else (given.phase,)
     large = large_table() if "mixed" in chosen else b""
     phases: list[Measured] = []
+    end = None
     for phase in chosen:
         print(f"{given.clients} clients: {phase} …", flush=True)
         visitors = await opened(address, given.clients)
@@ -127,11 +128,11 @@ async def _loaded(
             phases.append(await run_phase(phase, visitors, process, given.seconds, large))
         finally:
             await closed(visitors)
-    end = None
-    if not given.no_settle:
-        print("All have left …", flush=True)
-        await asyncio.sleep(limits().gone_seconds + SETTLE_SECONDS)
-        end = resident_bytes(process)
+        if not given.no_settle:
+            # Only those who are there should be counted in what the next phase takes.
+            print("All have left …", flush=True)
+            await asyncio.sleep(limits().gone_seconds + SETTLE_SECONDS)
+            end = resident_bytes(process)
     lines = [report.phase_table(phases), report.others_table(phases)]
     return lines, report.goals_of(phases, start if end is not None else None, end)
 

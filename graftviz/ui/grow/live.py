@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -83,8 +84,10 @@ def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool)
     answer, mail.answer = answer or mail.answer, answer
     # A fragment sees its arguments again and again; a run is new once.
     if new_run and mail.sent != run.token:
-        run.wait(EVERYTHING, LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE)
-        return _introduction(state, run, answer, known=mail.sent)
+        patience = LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
+        until = time.monotonic() + patience
+        run.wait(EVERYTHING, patience)
+        return _introduction(state, run, answer, known=mail.sent, until=until)
     if need is None or need.get("run") != run.token:
         return player_message(
             run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
@@ -116,8 +119,14 @@ def _news(run: SessionRun, mail: Mailbox) -> str | None:
     return known
 
 
-def _introduction(state: GrowState, run: SessionRun, answer: str | None, known: str = "") -> str:
-    """Return header and all records so far; the browser may know the run called `known`."""
+def _introduction(
+    state: GrowState, run: SessionRun, answer: str | None, known: str = "", until: float = 0.0
+) -> str:
+    """Return header and all records so far; the browser may know the run called `known`.
+
+    What there is not yet of the run beside is awaited `until` then (of ``time.monotonic``); the
+    browser asks for the rest.
+    """
     run.wait(1, FIRST_STEP)
     return player_message(
         run.token,
@@ -125,17 +134,17 @@ def _introduction(state: GrowState, run: SessionRun, answer: str | None, known: 
         step=state.settings.step,
         feed=run.feed_json(1, EVERYTHING),
         answer=answer,
-        ghost=_beside(state.ghost, known),
+        ghost=_beside(state.ghost, known, until),
         stability=stability_json(run),
     )
 
 
-def _beside(ghost: SessionRun | None, known: str) -> tuple[str, str] | None:
+def _beside(ghost: SessionRun | None, known: str, until: float) -> tuple[str, str] | None:
     """Return header and feed of the run to compare with; of a known run only what is missing."""
     if ghost is None:
         return None
     if ghost.has_credit:
-        ghost.wait(EVERYTHING, LEARN_AT_ONCE)
+        ghost.wait(EVERYTHING, max(0.0, until - time.monotonic()))
     if ghost.header_json is None:
         return None
     first = ghost.delivered + 1 if ghost.token == known else 1
