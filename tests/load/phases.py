@@ -199,13 +199,15 @@ async def soak(
             visitor = Player(address, number + 100 * tab)
             tab += 1
             await visitor.wire.open()
+            met.append(visitor.met)
             try:
                 await visitor.open()
-                met.append(visitor.met)
                 for _ in range(TABS):
                     await visitor.play(min(until, time.monotonic() + look))
                     if time.monotonic() < until:
                         await visitor.another_run()
+            except TimeoutError:
+                visitor.met.trouble.append("the page did not open")
             finally:
                 await visitor.close()
 
