@@ -104,7 +104,8 @@ class Scheduler:
     slice_seconds : float or None
         How long a task may work before the next one's turn. None: what the limits say.
     tidy : callable, optional
-        Called by an engine thread from time to time while there is work, and after it.
+        Called by an engine thread from time to time while there is work: it may take longer than
+        a slice, and everybody waits for the memory it looks through.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class Scheduler:
             more = self._run_slice(task, began + self._slice_seconds)
             ended = time.perf_counter()
             self._put_back(task, more, ended - began)
-            if self._tidy is not None and (not more or ended - self._tidied > TIDY_SECONDS):
+            if self._tidy is not None and ended - self._tidied > TIDY_SECONDS:
                 self._tidied = ended
                 self._tidy()
 
