@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
+from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.ui.awaited import Mailbox
 from graftviz.ui.budget.live import budget_message
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
-
-
-def open_page(**query: str) -> AppTest:
-    """Return the page once its engine is compiled."""
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/budget.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    return app
-
 
 def state_of(app: AppTest) -> Any:
     return app.session_state["budget"]
-
-
-def sentences(app: AppTest) -> str:
-    told = "\n".join(element.value for element in (*app.error, *app.warning))
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
 
 
 def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
@@ -51,7 +28,7 @@ def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
 
 
 def test_it_opens_with_a_run_that_keeps_its_bound() -> None:
-    app = open_page(data="survey", bound="1")
+    app = open_page("budget", data="survey", bound="1")
     assert sentences(app) == ""
     message = shown(app)
     run, names = message["run"], message["graph"]["names"]
@@ -69,7 +46,7 @@ def test_it_opens_with_a_run_that_keeps_its_bound() -> None:
 
 
 def test_another_bound_learns_again_and_keeps_the_run_before() -> None:
-    app = open_page(data="survey", bound="1")
+    app = open_page("budget", data="survey", bound="1")
     first = shown(app)["run"]
     next(slider for slider in app.slider if slider.label == "Bound τ").set_value(2).run()
     assert not app.exception
@@ -95,13 +72,13 @@ def test_another_bound_learns_again_and_keeps_the_run_before() -> None:
     ],
 )
 def test_a_link_that_makes_no_sense_costs_a_sentence(query: dict[str, str], told: str) -> None:
-    app = open_page(**{"data": "survey", "bound": "1", **query})
+    app = open_page("budget", **{"data": "survey", "bound": "1", **query})
     assert told in sentences(app)
     assert shown(app)["run"]["steps"]
 
 
 def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() -> None:
-    app = open_page(data="random-30", complexity="circuit-size", bound="50")
+    app = open_page("budget", data="random-30", complexity="circuit-size", bound="50")
     assert "below what a model without edges takes" in sentences(app)
     app.selectbox[0].set_value("survey").run()
     assert not app.exception
@@ -110,7 +87,7 @@ def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() ->
 
 
 def test_the_charts_name_the_winner_once_all_is_measured() -> None:
-    app = open_page(data="survey", bound="1")
+    app = open_page("budget", data="survey", bound="1")
     state = state_of(app)
     give_up = time.monotonic() + 120
     while not state.compared()[2] and time.monotonic() < give_up:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.dynamics.city import city_positions, city_series
@@ -19,32 +18,11 @@ from graftviz.ui.dynamics.live import dynamics_message
 from graftviz.ui.dynamics.panels import build_matrix, build_result
 from graftviz.ui.limits import Limits
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
 SMALL = {"size": "12", "rows": "120", "parents": "3", "seeds": "3"}
-
-
-def open_page(**query: str) -> AppTest:
-    """Return the page once its engine is compiled."""
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/dynamics.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    return app
 
 
 def state_of(app: AppTest) -> Any:
     return app.session_state["dynamics"]
-
-
-def sentences(app: AppTest) -> str:
-    told = "\n".join(element.value for element in (*app.error, *app.warning))
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
 
 
 def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
@@ -76,7 +54,7 @@ def series_file(rows: int = 60, gap: str = "", constant: bool = False) -> bytes:
 
 
 def test_it_opens_with_a_row_for_every_series_and_a_prediction() -> None:
-    app = open_page(**SMALL)
+    app = open_page("dynamics", **SMALL)
     assert sentences(app) == ""
     message = shown(app)
     run = message["run"]
@@ -96,7 +74,7 @@ def test_it_opens_with_a_row_for_every_series_and_a_prediction() -> None:
 
 
 def test_another_k_learns_again_and_the_link_brings_everything_back() -> None:
-    app = open_page(**SMALL)
+    app = open_page("dynamics", **SMALL)
     first = shown(app)["run"]
     slider(app, "k (parents)").set_value(5).run()
     assert not app.exception
@@ -107,13 +85,13 @@ def test_another_k_learns_again_and_the_link_brings_everything_back() -> None:
     state.page.values |= {"node": 4, "step": 2}
     link = state.link()
     assert link | {"parents": "5", "node": "4", "step": "2"} == link
-    again = shown(open_page(**link))
+    again = shown(open_page("dynamics", **link))
     assert (again["run"]["at"], again["run"]["node"], again["series"]["node"]) == (2, 4, 4)
     assert again["run"]["steps"] == second["steps"]
 
 
 def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
-    app = open_page(**SMALL)
+    app = open_page("dynamics", **SMALL)
     state = state_of(app)
     give_up = time.monotonic() + 120
     while not state.compared().is_complete and time.monotonic() < give_up:
@@ -152,12 +130,12 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
 def test_a_link_that_makes_no_sense_costs_a_sentence(
     query: dict[str, str], told: tuple[str, ...]
 ) -> None:
-    found = sentences(open_page(**{**SMALL, **query}))
+    found = sentences(open_page("dynamics", **{**SMALL, **query}))
     assert [text for text in told if text not in found] == []
 
 
 def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
-    app = open_page(**{**SMALL, "parents": "40", "seeds": "99"})
+    app = open_page("dynamics", **{**SMALL, "parents": "40", "seeds": "99"})
     told = " ".join(caption.value for caption in app.caption)
     assert "k \\= 40 is more than the series there are\\; it is 12" in told
     assert "it is 12" in told
@@ -166,7 +144,7 @@ def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
 
 def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.ui.dynamics.limits.limits", lambda: Limits(ask_seconds=1e-9))
-    app = open_page(**SMALL, seed="9")
+    app = open_page("dynamics", **SMALL, seed="9")
     assert "has not begun" in sentences(app)
     assert state_of(app).run is None
     app.button(key="dynamics.anyway").click().run()
@@ -175,7 +153,7 @@ def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPa
 
 
 def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
-    app = open_page(**SMALL)
+    app = open_page("dynamics", **SMALL)
     app.selectbox(key="dynamics.data").set_value("upload").run()
     token = shown(app)["run"]["token"]
     upload_of(app, "series").upload("short.csv", b"time,a\n0,1\n1,2\n2,3\n").run()
@@ -212,7 +190,7 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     assert [rows[i]["parents"] for i in range(3)] == [[], [0], [1]]
     assert rows[1]["weights"] == pytest.approx([1.0])
     made = state_of(app).link()["fingerprint"]
-    other = open_page(data="upload", fingerprint=made)
+    other = open_page("dynamics", data="upload", fingerprint=made)
     assert made in other.info[0].value
     upload_of(other, "series").upload("good.csv", series_file()).run()
     assert f"instead of {made}" in sentences(other)
@@ -222,12 +200,12 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
 
 
 def test_the_city_can_be_brought_as_files() -> None:
-    app = open_page(data="upload", parents="4")
+    app = open_page("dynamics", data="upload", parents="4")
     city = city_series()
     upload_of(app, "series").upload("city.csv", series_csv(city).encode())
     upload_of(app, "places").upload("at.csv", positions_csv(city, city_positions()).encode()).run()
     brought = shown(app)
-    sample = shown(open_page(data="city", parents="4"))
+    sample = shown(open_page("dynamics", data="city", parents="4"))
     assert brought["graph"]["positions"] == sample["graph"]["positions"]
     assert brought["run"]["steps"] == sample["run"]["steps"]
     assert brought["series"]["times"] == list(city.times[-len(brought["series"]["seen"]) :])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from app_pages import page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.datasets import dataset_keys
@@ -25,36 +24,20 @@ from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.limits import Limits
 from graftviz.ui.session_run import EVERYTHING
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
-
 
 def open_app(**query: str) -> AppTest:
     """Return the app once its engine is compiled."""
-    app = AppTest.from_file(APP, default_timeout=60)
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while "grow" not in app.session_state or app.session_state["grow"].run is None:
-        if not app.get("progress") or time.monotonic() > give_up:
-            break
-        app.run()
-    assert not app.exception
-    return app
+    app = page_at("", **query)
+
+    def is_waiting() -> bool:
+        has_run = "grow" in app.session_state and app.session_state["grow"].run is not None
+        return not has_run and bool(app.get("progress"))
+
+    return run_while(app, is_waiting)
 
 
 def state_of(app: AppTest) -> Any:
     return app.session_state["grow"]
-
-
-def sentences(app: AppTest) -> str:
-    """Return what the page complains about, as it is read on the screen."""
-    return "\n".join(read(element.value) for element in (*app.error, *app.warning))
-
-
-def read(markdown: str) -> str:
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
 def finished(app: AppTest) -> dict[str, Any]:
@@ -63,12 +46,6 @@ def finished(app: AppTest) -> dict[str, Any]:
     assert run.wait(EVERYTHING, 120)
     assert run.failure == ""
     return dict(json.loads(run.feed_json(1, EVERYTHING, whole=True)))
-
-
-def query_of(app: AppTest) -> dict[str, str]:
-    """Return the address's parameters; AppTest keeps some as texts, some as lists."""
-    pairs = dict(app.query_params).items()
-    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
 
 
 def upload_of(app: AppTest, key: str) -> Any:

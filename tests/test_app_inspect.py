@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from app_pages import COMPILING, page_at, query_of, run_while
 from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.model import PairwiseMRF
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
 WEATHER = PairwiseMRF.from_tables(
     [np.array([0.5, 0.0]), np.zeros(3), np.zeros(2)],
     {(0, 1): np.array([[0.9, 0.0, -0.9], [-0.9, 0.0, 0.9]]), (1, 2): np.ones((3, 2))},
@@ -31,34 +29,18 @@ FOREIGN = b"""<graphml><key id="w" for="edge" attr.name="weight" attr.type="doub
 
 def run_until_answered(app: AppTest) -> AppTest:
     """Run the page until it waits for nothing: engine, run, marginals."""
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") or any(
-        word in texts(app) for word in ("Computing marginals", "Learning this model")
-    ):
-        assert time.monotonic() < give_up
-        app.run()
-    assert not app.exception
-    return app
+    waits = ("Computing marginals", "Learning this model")
+    return run_while(app, lambda: app.get("progress") or any(w in texts(app) for w in waits))
 
 
-def open_page(**query: str) -> AppTest:
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/inspect.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    return run_until_answered(app)
+def open_inspect(**query: str) -> AppTest:
+    return run_until_answered(page_at("inspect", **query))
 
 
 def texts(app: AppTest) -> str:
     """Return what can be read on the page, tables and figures aside."""
     parts = (*app.markdown, *app.caption, *app.warning, *app.error, *app.info)
     return "\n".join(element.value for element in parts).replace("\\", "")
-
-
-def query_of(app: AppTest) -> dict[str, str]:
-    pairs = dict(app.query_params).items()
-    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
 
 
 def bring(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
@@ -82,7 +64,7 @@ def state_of(app: AppTest) -> Any:
 
 
 def test_it_opens_with_what_the_grow_page_would_show() -> None:
-    app = open_page()
+    app = open_inspect()
     assert not app.warning
     assert not app.error
     assert "Scale-free sample · Best-choice edge grafting (paper) · end of the run" in texts(app)
@@ -95,7 +77,7 @@ def test_it_opens_with_what_the_grow_page_would_show() -> None:
 
 
 def test_a_link_opens_a_node_with_evidence_and_the_controls_change_it() -> None:
-    app = open_page(data="karate", step="20", node="3", evidence="0:1")
+    app = open_inspect(data="karate", step="20", node="3", evidence="0:1")
     assert "Karate club" in texts(app)
     assert "step 20" in texts(app)
     assert "The evidence has probability" in texts(app)
@@ -126,7 +108,7 @@ def test_a_link_opens_a_node_with_evidence_and_the_controls_change_it() -> None:
 
 
 def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
-    app = open_page(model="true", data="scale-free-60", edge="0-2")
+    app = open_inspect(model="true", data="scale-free-60", edge="0-2")
     assert "x0 – x2" in texts(app)
     assert "mutual information" in texts(app)
     assert charts(app)[0] == "inspect_edge"
@@ -143,13 +125,13 @@ def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
 
 
 def test_two_models_are_compared() -> None:
-    app = open_page(data="scale-free-60", learner="chow-liu")
+    app = open_inspect(data="scale-free-60", learner="chow-liu")
     app.toggle(key="inspect.compares").set_value(True)
     run_until_answered(app)
     assert query_of(app)["with"] == "model=true;data=scale-free-60"
     assert "only in the second." in texts(app)
     assert "inspect_norms" in charts(app)
-    again = open_page(**query_of(app))
+    again = open_inspect(**query_of(app))
     assert texts(again) == texts(app)
     app.segmented_control(key="inspect.second.kind").set_value("learned")
     run_until_answered(app)
@@ -157,10 +139,7 @@ def test_two_models_are_compared() -> None:
 
 
 def test_the_grow_page_leads_here_at_the_step_it_shows() -> None:
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.query_params["data"] = "karate"
-    app.query_params["step"] = "7"
-    run_until_answered(app)
+    app = run_until_answered(page_at("", data="karate", step="7"))
     app.button(key="inspect_this").click()
     run_until_answered(app)
     assert "Karate club · Best-choice edge grafting (paper) · step 7" in texts(app)
@@ -188,7 +167,7 @@ UAI, NAMES = uai_text(WEATHER).encode(), names_text(WEATHER).encode()
     ids=["uai", "graphml", "zip"],
 )
 def test_a_model_from_a_file_is_inspected(files: list[tuple[str, bytes]]) -> None:
-    app = bring(open_page(model="true", data="grid-8x8"), *files)
+    app = bring(open_inspect(model="true", data="grid-8x8"), *files)
     assert not app.error
     assert "3 variables with 2 to 3 states, 2 edges." in texts(app)
     assert variables(app)["variable"].tolist() == ["rain", "wind", "snow"]
@@ -201,7 +180,7 @@ def test_a_model_from_a_file_is_inspected(files: list[tuple[str, bytes]]) -> Non
 
 
 def test_a_graph_from_elsewhere_is_an_ising_model_and_the_page_says_so() -> None:
-    app = bring(open_page(model="true", data="grid-8x8"), ("friends.graphml", FOREIGN))
+    app = bring(open_inspect(model="true", data="grid-8x8"), ("friends.graphml", FOREIGN))
     assert "read as an Ising model" in texts(app)
     assert variables(app)["variable"].tolist() == ["a", "b"]
 
@@ -217,7 +196,7 @@ BAD_FILES = {
 
 
 def test_bad_files_cost_a_sentence_and_nothing_else() -> None:
-    app = open_page(model="true", data="grid-8x8", node="5")
+    app = open_inspect(model="true", data="grid-8x8", node="5")
     before = texts(app)
     assert "64 variables" in before
     for name, content, sentence in BAD_FILES.values():
@@ -247,7 +226,7 @@ def test_bad_files_cost_a_sentence_and_nothing_else() -> None:
 def test_a_link_that_cannot_be_used_costs_sentences_only(
     query: dict[str, str], sentences: int
 ) -> None:
-    app = open_page(**query)
+    app = open_inspect(**query)
     assert len(app.warning) == 1
     assert len(app.warning[0].value.split("\n\n")) == sentences
     assert not app.error
@@ -256,7 +235,7 @@ def test_a_link_that_cannot_be_used_costs_sentences_only(
 
 
 def test_a_link_to_somebodys_file_asks_for_it() -> None:
-    app = open_page(model="0123456789abcdef")
+    app = open_inspect(model="0123456789abcdef")
     assert "Bring the same model (fingerprint 0123456789abcdef)" in texts(app)
     assert not app.dataframe
     bring(app, ("m.uai", UAI))
@@ -270,7 +249,7 @@ def test_a_link_to_somebodys_file_asks_for_it() -> None:
 def test_contradictory_evidence_is_said_and_the_rest_is_kept() -> None:
     hard = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.eye(2)})
-    app = bring(open_page(model="true", data="grid-8x8"), ("m.graphml", model_graphml(model)))
+    app = bring(open_inspect(model="true", data="grid-8x8"), ("m.graphml", model_graphml(model)))
     state_of(app).observe(0, 1)
     state_of(app).select_node(1)
     run_until_answered(app)
@@ -282,7 +261,7 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept() -> None:
 
 @pytest.mark.parametrize("method", ["bp", "exact"])
 def test_the_method_can_be_chosen(method: str) -> None:
-    app = open_page(model="true", data="grid-8x8")
+    app = open_inspect(model="true", data="grid-8x8")
     app.radio(key="inspect.method.choice").set_value(method)
     run_until_answered(app)
     assert query_of(app)["method"] == method
@@ -290,7 +269,7 @@ def test_the_method_can_be_chosen(method: str) -> None:
 
 
 def test_a_method_that_is_too_expensive_is_refused_in_the_words_of_the_page() -> None:
-    app = open_page(model="true", data="scale-free-200", method="exact")
+    app = open_inspect(model="true", data="scale-free-200", method="exact")
     assert len(app.error) == 1
     assert "try belief propagation under “Method”" in texts(app)
     assert len(variables(app)) == 200
@@ -301,7 +280,7 @@ def test_a_method_that_is_too_expensive_is_refused_in_the_words_of_the_page() ->
 
 
 def test_searching_shortens_the_tables() -> None:
-    app = open_page(data="les-miserables", learner="chow-liu")
+    app = open_inspect(data="les-miserables", learner="chow-liu")
     app.text_input(key="inspect.search.nodes").set_value("valj")
     run_until_answered(app)
     assert variables(app)["variable"].tolist() == ["Valjean"]
@@ -310,7 +289,7 @@ def test_searching_shortens_the_tables() -> None:
 
 def test_models_of_one_and_of_two_variables_can_be_looked_at() -> None:
     app = bring(
-        open_page(model="true", data="grid-8x8"),
+        open_inspect(model="true", data="grid-8x8"),
         ("one.graphml", model_graphml(PairwiseMRF.from_tables([np.zeros(3)], {}))),
     )
     assert "1 variable with 3 states, 0 edges." in texts(app)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-import time
-from pathlib import Path
 from typing import Any
 
+from app_pages import open_page, query_of, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.ui.feeding import Mailbox
@@ -15,41 +13,13 @@ from graftviz.ui.prune.live import prune_message
 from graftviz.ui.prune.recording import HEURISTICS
 from graftviz.ui.session_run import EVERYTHING
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
-
-
-def open_page(**query: str) -> AppTest:
-    """Return the page once its engine is compiled."""
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/prune.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    return app
-
 
 def state_of(app: AppTest) -> Any:
     return app.session_state["prune"]
 
 
-def sentences(app: AppTest) -> str:
-    """Return what the page complains about, as it is read on the screen."""
-    told = "\n".join(element.value for element in (*app.error, *app.warning))
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
-
-
-def query_of(app: AppTest) -> dict[str, str]:
-    pairs = dict(app.query_params).items()
-    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
-
-
 def test_it_opens_with_three_runs_of_the_same_start() -> None:
-    app = open_page(exchanges="3")
+    app = open_page("prune", exchanges="3")
     assert sentences(app) == ""
     assert query_of(app) == {"exchanges": "3"}
     assert len(app.get("bidi_component")) == 2
@@ -64,7 +34,7 @@ def test_it_opens_with_three_runs_of_the_same_start() -> None:
 
 
 def test_options_make_other_runs_and_a_link_gives_them_back() -> None:
-    app = open_page(exchanges="1")
+    app = open_page("prune", exchanges="1")
     token = state_of(app).token
     app.number_input("prune.option.exchange").set_value(3).run()
     app.selectbox("prune.option.heuristic").set_value("mcmc").run()
@@ -73,21 +43,21 @@ def test_options_make_other_runs_and_a_link_gives_them_back() -> None:
     assert state_of(app).token != token
     wanted = {"exchange": "3", "exchanges": "1", "heuristic": "mcmc", "seed": "7"}
     assert query_of(app) == wanted
-    again = open_page(**wanted, step="1")
+    again = open_page("prune", **wanted, step="1")
     assert state_of(again).options() == state_of(app).options()
     assert state_of(again).settings.step == 1
     assert sentences(again) == ""
 
 
 def test_the_rule_in_the_picture_starts_nothing_anew() -> None:
-    app = open_page(exchanges="1")
+    app = open_page("prune", exchanges="1")
     token = state_of(app).token
     app.selectbox("prune.option.heuristic").set_value("rejection").run()
     assert (state_of(app).token, state_of(app).heuristic) == (token, "rejection")
 
 
 def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
-    app = open_page(exchanges="1")
+    app = open_page("prune", exchanges="1")
     runs = state_of(app).runs
     app.number_input("prune.option.exchange").set_value(50).run()
     assert "only 20" in sentences(app)
@@ -105,7 +75,13 @@ def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
 
 def test_a_bad_link_costs_a_sentence_for_each_thing_in_it() -> None:
     app = open_page(
-        exchanges="1", data="atlantis", heuristic="guess", beta="-3", branch="2:alpha=1", huh="1"
+        "prune",
+        exchanges="1",
+        data="atlantis",
+        heuristic="guess",
+        beta="-3",
+        branch="2:alpha=1",
+        huh="1",
     )
     told = sentences(app)
     for word in ("atlantis", "heuristic", "beta", "'branch'", "'huh'"):
@@ -115,7 +91,7 @@ def test_a_bad_link_costs_a_sentence_for_each_thing_in_it() -> None:
 
 
 def test_data_may_be_brought_and_wrong_files_are_told_about() -> None:
-    app = open_page(data="upload", exchanges="1")
+    app = open_page("prune", data="upload", exchanges="1")
     assert not state_of(app).runs
     app.file_uploader[0].upload("empty.csv", b"a,b\n").run()
     assert not app.exception

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
+from app_pages import page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.registry import learner_names
@@ -16,34 +14,20 @@ from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.url import LINE_UP
 from graftviz.ui.session_run import EVERYTHING
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
-
 
 def open_race(**query: str) -> AppTest:
     """Return the page once its engine is compiled."""
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.switch_page("pages/race.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while "race" not in app.session_state or not app.session_state["race"].entries:
-        if not app.get("progress") or time.monotonic() > give_up:
-            break
-        app.run()
-    assert not app.exception
-    return app
+    app = page_at("race", **query)
+
+    def is_waiting() -> bool:
+        has_racers = "race" in app.session_state and bool(app.session_state["race"].entries)
+        return not has_racers and bool(app.get("progress"))
+
+    return run_while(app, is_waiting)
 
 
 def state_of(app: AppTest) -> Any:
     return app.session_state["race"]
-
-
-def sentences(app: AppTest) -> str:
-    """Return what the page complains about, as it is read on the screen."""
-    told = "\n".join(element.value for element in (*app.error, *app.warning))
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
 
 
 def finish(app: AppTest) -> None:
@@ -52,11 +36,6 @@ def finish(app: AppTest) -> None:
             entry.run.grant()
             assert entry.run.wait(EVERYTHING, 120)
             assert entry.run.failure == ""
-
-
-def query_of(app: AppTest) -> dict[str, str]:
-    pairs = dict(app.query_params).items()
-    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
 
 
 def test_it_opens_with_six_racers_on_a_sample_with_known_truth() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from app_pages import open_page, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.uai import uai_text
@@ -19,37 +18,9 @@ from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.regions.live import Mailbox, region_message
 from graftviz.ui.regions.options import LEARNED
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
-
-
-def open_page(**query: str) -> AppTest:
-    """Return the page once its engine is compiled."""
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/regions.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    return app
-
 
 def state_of(app: AppTest) -> Any:
     return app.session_state["regions"]
-
-
-def sentences(app: AppTest) -> str:
-    """Return what the page complains about, as it is read on the screen."""
-    told = "\n".join(element.value for element in (*app.error, *app.warning))
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", told)
-
-
-def query_of(app: AppTest) -> dict[str, str]:
-    pairs = dict(app.query_params).items()
-    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
 
 
 def told(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
@@ -66,7 +37,7 @@ def told(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
 
 
 def test_it_opens_with_a_grid_and_a_certified_answer() -> None:
-    app = open_page(side="8")
+    app = open_page("regions", side="8")
     assert sentences(app) == ""
     assert query_of(app) == {"side": "8"}
     assert len(app.get("bidi_component")) == 2
@@ -87,7 +58,7 @@ def test_it_opens_with_a_grid_and_a_certified_answer() -> None:
 
 
 def test_controls_change_the_picture_and_the_address_carries_it() -> None:
-    app = open_page(side="5")
+    app = open_page("regions", side="5")
     app.slider(key="region.t2").set_value(0.4).run()
     app.slider(key="region.t1").set_value(0.3).run()
     app.text_input(key="region.query").set_value("r1c3").run()
@@ -101,7 +72,7 @@ def test_controls_change_the_picture_and_the_address_carries_it() -> None:
     assert picture["region"]["query"] == 8
     assert picture["point"]["t2"] == 0.4
     assert max(len(curve["bounds"]) for curve in picture["rules"]) == 6
-    again = told(open_page(**query_of(app)))
+    again = told(open_page("regions", **query_of(app)))
     # All but how long it took.
     for part in ("exactSeconds", "bpSeconds"):
         picture["whole"].pop(part), again["whole"].pop(part)
@@ -112,7 +83,9 @@ def test_controls_change_the_picture_and_the_address_carries_it() -> None:
 @pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])
 @pytest.mark.parametrize("cut", ["drop", "mean-field"])
 def test_every_rule_grows_a_region(expansion: str, cut: str) -> None:
-    picture = told(open_page(side="5", expansion=expansion, cut=cut, size="5", query="12"))
+    picture = told(
+        open_page("regions", side="5", expansion=expansion, cut=cut, size="5", query="12")
+    )
     chosen = [curve for curve in picture["rules"] if curve["chosen"]]
     assert [curve["key"] for curve in chosen] == [f"{expansion}:{cut}"]
     assert picture["region"]["asksAll"] is (expansion == "greedy")
@@ -128,7 +101,7 @@ def test_every_rule_grows_a_region(expansion: str, cut: str) -> None:
     ],
 )
 def test_every_data_set_is_learned_and_asked(data: str) -> None:
-    app = open_page(data=data)
+    app = open_page("regions", data=data)
     assert sentences(app) == ""
     picture = told(app)
     assert picture["point"] is None
@@ -148,7 +121,7 @@ def test_every_data_set_is_learned_and_asked(data: str) -> None:
     ],
 )
 def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, str]) -> None:
-    app = open_page(**query)
+    app = open_page("regions", **query)
     assert len(app.warning) == 1
     assert len(app.warning[0].value.split("\n\n")) == len(query)
     assert query_of(app) == {}
@@ -163,7 +136,7 @@ def told_region(app: AppTest) -> dict[str, Any]:
 
 
 def test_a_query_outside_the_graph_is_said_and_another_one_shown() -> None:
-    app = open_page(side="4", query="16")
+    app = open_page("regions", side="4", query="16")
     assert "0 … 15" in sentences(app)
     assert told_region(app)["query"] == state_of(app).shown.usual_query
     app.text_input(key="region.query").set_value("nobody").run()
@@ -174,7 +147,7 @@ def test_a_query_outside_the_graph_is_said_and_another_one_shown() -> None:
 
 
 def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -> None:
-    app = open_page(data="upload")
+    app = open_page("regions", data="upload")
     assert sentences(app) == ""
     assert len(app.get("bidi_component")) == 1  # the script, and no picture yet
     model = random_model(grid_graph(3, 3).edges, [3] * 9, edge_sigma=0.3, seed=1)
@@ -193,7 +166,7 @@ def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -
     assert told_region(app)["labels"] == picture["region"]["labels"]
     assert query_of(app) == link
 
-    other = open_page(**link)
+    other = open_page("regions", **link)
     assert "Bring the same file" in other.info[0].value
     other.file_uploader[0].upload("other.uai", b"MARKOV\n1\n2\n1\n1 0\n2\n1 2\n").run()
     assert "not the model the link was made with" in sentences(other)
@@ -203,14 +176,11 @@ def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -
 
 
 def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:
-    app = open_page(data="run")
+    app = open_page("regions", data="run")
     assert "no run on the Grow page" in sentences(app)
     app.switch_page("pages/grow.py")
     app.query_params["data"] = "karate"
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.session_state["grow"].run is None and time.monotonic() < give_up:
-        app.run()
+    run_while(app, lambda: app.session_state["grow"].run is None)
     app.switch_page("pages/regions.py").run()
     app.selectbox(key="region.data").set_value("karate").run()
     app.selectbox(key="region.data").set_value("run").run()
@@ -219,13 +189,13 @@ def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> Non
     link = query_of(app)
     assert link == {"data": "run", "run": "data=karate"}
     here = state_of(app).shown.model
-    there = state_of(open_page(**link)).shown.model
+    there = state_of(open_page("regions", **link)).shown.model
     np.testing.assert_array_equal(here.weights, there.weights)
     assert here.n_edges > 10
 
 
 @pytest.mark.parametrize("run", ["data=nowhere", "alpha=7", "data=upload", "%00;;=", "step=x"])
 def test_a_run_that_cannot_be_learned_again_is_said(run: str) -> None:
-    app = open_page(data="run", run=run)
+    app = open_page("regions", data="run", run=run)
     assert sentences(app)
     assert state_of(app).shown is None

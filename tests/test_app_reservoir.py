@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
+from app_pages import open_page, query_of
 from streamlit.testing.v1 import AppTest
 
 from graftviz.ui.reservoir.options import DATA
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
-
-
-def open_page(**query: str) -> AppTest:
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/reservoir.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    return app
-
 
 def texts(app: AppTest) -> str:
     return "\n".join(element.value for element in app.markdown).replace("\\", "")
-
-
-def query_of(app: AppTest) -> dict[str, str]:
-    pairs = dict(app.query_params).items()
-    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
 
 
 def charts(app: AppTest) -> list[Any]:
@@ -42,7 +20,7 @@ def charts(app: AppTest) -> list[Any]:
 
 
 def test_it_opens_with_three_figures_and_a_sentence_under_each() -> None:
-    app = open_page()
+    app = open_page("reservoir")
     assert not app.warning
     assert not app.error
     assert len(charts(app)) == 3
@@ -53,13 +31,13 @@ def test_it_opens_with_three_figures_and_a_sentence_under_each() -> None:
 
 @pytest.mark.parametrize("data", DATA)
 def test_every_data_set_runs(data: str) -> None:
-    app = open_page(data=data)
+    app = open_page("reservoir", data=data)
     assert len(charts(app)) == 3
     assert app.selectbox(key="reservoir.data").value == data
 
 
 def test_controls_change_the_picture_and_the_address() -> None:
-    app = open_page(data="karate")
+    app = open_page("reservoir", data="karate")
     before = [chart.proto.spec for chart in charts(app)]
     app.slider(key="reservoir.alpha").set_value(0.0).run()
     assert not app.exception
@@ -81,7 +59,7 @@ def test_controls_change_the_picture_and_the_address() -> None:
         "logarithmic": "true",
         "step": "3",
     }
-    assert texts(open_page(**query_of(app))) == texts(app)
+    assert texts(open_page("reservoir", **query_of(app))) == texts(app)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +73,7 @@ def test_controls_change_the_picture_and_the_address() -> None:
     ],
 )
 def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, str]) -> None:
-    app = open_page(**query)
+    app = open_page("reservoir", **query)
     assert len(app.warning) == 1
     assert len(app.warning[0].value.split("\n\n")) == len(query)
     assert len(charts(app)) == 3
@@ -112,7 +90,7 @@ def test_an_address_that_cannot_be_used_costs_sentences_only(query: dict[str, st
     ],
 )
 def test_the_ends_of_all_ranges_work(query: dict[str, str]) -> None:
-    app = open_page(**query)
+    app = open_page("reservoir", **query)
     assert not app.warning
     assert not app.error
     assert len(charts(app)) == 3

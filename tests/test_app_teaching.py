@@ -2,34 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-from typing import Any
-
+from app_pages import open_page, query_of
 from streamlit.testing.v1 import AppTest
 
 from graftviz.narrative.tour import APPEARS, CHANGES, STOPS, VALUE, tour_records
-
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
-
-
-def open_page(page: str = "", **query: str) -> AppTest:
-    app = AppTest.from_file(APP, default_timeout=120)
-    if page:
-        app.switch_page(f"pages/{page}.py")
-    for name, text in query.items():
-        app.query_params[name] = text
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    return app
-
-
-def query_of(app: AppTest) -> dict[str, Any]:
-    return {k: v if isinstance(v, str) else v[-1] for k, v in dict(app.query_params).items()}
 
 
 def press(app: AppTest, key: str) -> None:
@@ -37,7 +13,7 @@ def press(app: AppTest, key: str) -> None:
 
 
 def test_a_page_sees_its_own_settings_alone() -> None:
-    app = open_page(present="1", tour="1", alpha="0.5")
+    app = open_page("", present="1", tour="1", alpha="0.5")
     assert [*app.warning, *app.error] == []
     assert app.session_state["grow"].settings.options == {"alpha": 0.5}
     assert query_of(app) == {"alpha": "0.5", "present": "1"}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from app_pages import open_page, page_at, run_while, sentences
 
 from graftviz.datasets import load_dataset
 from graftviz.inference import infer
@@ -37,8 +35,6 @@ from graftviz.ui.reservoir.options import ReservoirOptions
 from graftviz.ui.reservoir.work import RUN_ALPHA
 from graftviz.ui.url_state import Settings, Vocabulary, parse, parse_options_of
 
-APP = str(Path(__file__).resolve().parent.parent / "app.py")
-COMPILING = 300.0  # seconds the engine may take where nothing is compiled yet
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 DATA = ("scale-free-60", "survey", "karate", "les-miserables")
 VOCABULARY = Vocabulary(DATA, LEARNERS, "scale-free-60", "best-choice")
@@ -139,22 +135,11 @@ def test_an_address_says_what_the_lesson_means(key: str, place: int) -> None:
     assert read_back(view, query) == view.settings
 
 
-def run_until_ready(app: AppTest) -> None:
-    app.run()
-    give_up = time.monotonic() + COMPILING
-    while app.get("progress") and time.monotonic() < give_up:
-        app.run()
-    assert not app.exception
-    assert [*app.error, *app.warning] == []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted({view.page for views in VIEWS.values() for view in views}))
 def test_every_link_opens_its_page_in_the_state_it_says(page: str) -> None:
     opened: list[dict[str, str]] = []
-    app = AppTest.from_file(APP, default_timeout=120)
-    if page:
-        app.switch_page(f"pages/{page}.py")
+    app = page_at(page)
     for view in (view for views in VIEWS.values() for view in views if view.page == page):
         query = query_of(view, VOCABULARY)
         # A page takes an address that differs in the step alone for its own, a moment old.
@@ -165,7 +150,8 @@ def test_every_link_opens_its_page_in_the_state_it_says(page: str) -> None:
         app.query_params.clear()
         for name, text in query.items():
             app.query_params[name] = text
-        run_until_ready(app)
+        run_while(app, lambda: app.get("progress"))
+        assert sentences(app) == ""
         assert {name: text for name, (text,) in _lists(app.query_params).items()} == query
         state = app.session_state[page or "grow"]
         assert (state.settings if hasattr(state, "settings") else state.options) == view.settings
@@ -176,10 +162,7 @@ def _lists(query: Any) -> dict[str, list[str]]:
 
 
 def test_the_page_has_every_lesson_with_its_answers_folded_away() -> None:
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/lessons.py")
-    app.run()
-    assert not app.exception
+    app = open_page("lessons")
     assert [header.value for header in app.header] == [*(x.title for x in LESSONS), "Glossary"]
     assert {term.name for term in GLOSSARY} <= {header.value for header in app.subheader}
     assert len(app.expander) == 2 * len(LESSONS)
@@ -190,10 +173,7 @@ def test_the_page_has_every_lesson_with_its_answers_folded_away() -> None:
 
 
 def test_in_presenter_mode_links_open_in_presenter_mode() -> None:
-    app = AppTest.from_file(APP, default_timeout=120)
-    app.switch_page("pages/lessons.py")
-    app.query_params["present"] = "1"
-    app.run()
+    app = open_page("lessons", present="1")
     links = [link.proto.url for link in app.get("link_button")]
     assert all(re.search(r"[?&]present=1\b", link) for link in links)
 

@@ -1,0 +1,57 @@
+"""The app's pages without a browser: opened, and read as a person reads them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+APP = str(Path(__file__).resolve().parent.parent / "app.py")
+COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
+ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")  # a sign that Markdown would take for its own
+
+
+def run_while(app: AppTest, is_waiting: Callable[[], object]) -> AppTest:
+    """Run the page, and again for as long as it waits; fail where it raises."""
+    app.run()
+    give_up = time.monotonic() + COMPILING
+    while is_waiting():
+        assert time.monotonic() < give_up, sentences(app)
+        app.run()
+    assert not app.exception
+    return app
+
+
+def page_at(page: str, /, **query: str) -> AppTest:
+    """Return the page of this name, "" for the first one, not yet run."""
+    app = AppTest.from_file(APP, default_timeout=120)
+    if page:
+        app.switch_page(f"pages/{page}.py")
+    for name, text in query.items():
+        app.query_params[name] = text
+    return app
+
+
+def open_page(page: str, /, **query: str) -> AppTest:
+    """Return the page of this name once its engine is compiled."""
+    app = page_at(page, **query)
+    return run_while(app, lambda: app.get("progress"))
+
+
+def read(markdown: str) -> str:
+    """Return Markdown as it is read on the screen."""
+    return ESCAPED.sub(r"\1", markdown)
+
+
+def sentences(app: AppTest) -> str:
+    """Return what the page complains about, as it is read on the screen."""
+    return "\n".join(read(element.value) for element in (*app.error, *app.warning))
+
+
+def query_of(app: AppTest) -> dict[str, str]:
+    """Return the address's parameters; AppTest keeps some as texts, some as lists."""
+    pairs = dict(app.query_params).items()
+    return {name: text if isinstance(text, str) else text[-1] for name, text in pairs}
