@@ -119,10 +119,8 @@ def test_nothing_is_said_just_after_a_click_on_a_control(glued: Any, until: Any)
     until(glued, "sent.length === 2")
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-def test_a_server_that_forgot_the_place_is_asked_again(
-    glued: Any, until: Any, is_known: bool
-) -> None:
+def lose_the_server(glued: Any, until: Any) -> None:
+    """Lose the connection, and find a server that runs the page without its place."""
     glued.goto(glued.url + "?alpha=1&step=7")
     until(glued, "globalThis.at !== undefined")
     glued.evaluate("document.body.dataset.testid = 'stApp'")
@@ -131,12 +129,20 @@ def test_a_server_that_forgot_the_place_is_asked_again(
     glued.evaluate("document.body.dataset.testConnectionState = 'PINGING_SERVER'")
     glued.evaluate("history.replaceState({}, '', '?alpha=1')")
     glued.evaluate("document.body.dataset.testConnectionState = 'CONNECTED'")
-    if is_known:
-        glued.evaluate("history.replaceState({}, '', '?alpha=1&step=7')")
-    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
-    if is_known:
-        glued.wait_for_timeout(900)
-    else:
-        until(glued, "globalThis.isTheSame === undefined")
+
+
+def test_a_server_that_forgot_the_place_is_asked_again(glued: Any, until: Any) -> None:
+    lose_the_server(glued, until)
+    with glued.expect_navigation():
+        glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
     assert glued.evaluate("location.search") == "?alpha=1&step=7"
-    assert glued.evaluate("globalThis.isTheSame === true") == is_known
+    assert glued.evaluate("globalThis.isTheSame === undefined")
+
+
+def test_a_server_that_knows_the_place_is_not_asked_again(glued: Any, until: Any) -> None:
+    lose_the_server(glued, until)
+    glued.evaluate("history.replaceState({}, '', '?alpha=1&step=7')")
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    glued.wait_for_timeout(900)
+    assert glued.evaluate("location.search") == "?alpha=1&step=7"
+    assert glued.evaluate("globalThis.isTheSame === true")

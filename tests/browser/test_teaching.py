@@ -63,6 +63,22 @@ def test_the_tour_stops_at_real_controls_and_notices_what_is_tried(
     assert page.evaluate(FOCUSED) == "Take the tour"
 
 
+def test_the_card_stays_under_the_finger(open_page: Any, address: str) -> None:
+    page = open_page(1280, 720, reduced_motion=True)
+    open_grow(page, address, "?data=karate&tour=1")
+    page.locator(CARD).wait_for()
+    go_to(page, 1)
+    where = page.locator(CARD).bounding_box()
+    page.get_by_role("button", name="Next", exact=True).hover()
+    page.mouse.down()
+    page.set_viewport_size({"width": 1100, "height": 620})
+    page.wait_for_timeout(300)
+    assert page.locator(CARD).bounding_box() == where
+    page.mouse.up()
+    assert page.inner_text(f"{CARD} h2") == STOPS[2].title
+    eventually(page, lambda: page.locator(CARD).bounding_box() != where)
+
+
 def _covers(light: dict[str, float], lit: dict[str, float]) -> bool:
     return (
         light["x"] <= lit["x"]

@@ -80,6 +80,7 @@ class Tour {
     this.stops = [];
     this.buttons = new Set();
     this.begun = false; // by the address
+    this.isPressed = false;
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     this.onKey = (event) => this.key(event);
     this.frame = () => this.follow();
@@ -108,6 +109,9 @@ class Tour {
     buttons.append(press("end", "End", () => this.end()), make("span"), this.back, this.next);
     this.card.append(this.count, this.title, this.text, this.hint, this.task, buttons);
     root.append(style, this.light, this.card);
+    // A card that moves away between press and release would swallow the click.
+    this.card.addEventListener("pointerdown", () => { this.isPressed = true; });
+    for (const type of ["pointerup", "pointercancel"]) window.addEventListener(type, () => { this.isPressed = false; }, true);
   }
 
   begin() {
@@ -229,6 +233,7 @@ class Tour {
   }
 
   putCard(x, y) {
+    if (this.isPressed) return;
     Object.assign(this.card.style, { left: `${x}px`, top: `${y}px` });
   }
 
