@@ -7,17 +7,19 @@ import shlex
 from pathlib import Path
 
 import pytest
+from app_pages import page_at, run_while, sentences
 from fakes import random_table
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.ui import limits as limits_module
-from graftviz.ui import run_limits
+from graftviz.ui import run_limits, services
 from graftviz.ui.command_line import learn_command
 from graftviz.ui.limits import VARIABLE, Limits, limit_specs, limits, read_limits
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge
-from graftviz.ui.visits import Visits
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.visits import Visit, Visits
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = random_table(0, 60, 400)
@@ -150,3 +152,21 @@ def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
     assert main(words) == 0
     assert {"max_edges=2", "alpha=0.5", "preset=paper"} <= set(words)
     assert (tmp_path / "results" / "edges.csv").exists()
+
+
+def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
+    crowd.came(first)
+    monkeypatch.setattr(services, "visits", lambda: crowd)
+    monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
+    app = page_at("", data="karate").run()
+    assert not app.exception
+    assert "as many as this server serves at once" in sentences(app)
+    assert "grow" not in app.session_state
+    crowd.left(first)
+    run_while(app, lambda: app.get("progress"))
+    assert sentences(app) == ""
+    assert app.session_state["grow"].run is not None
+    assert crowd.here == 1
