@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import json
 import re
 import sys
@@ -113,7 +114,7 @@ def test_a_question_that_cannot_be_answered_leaves_the_run(
 
 
 def test_a_clock_that_jumps_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    jumps = iter([1e9, -1e9, 0.0, 4e9] * 100_000)
+    jumps = itertools.cycle([1e9, -1e9, 0.0, 4e9])
     monkeypatch.setattr(time, "time", lambda: next(jumps))
     monkeypatch.setattr(time, "time_ns", lambda: int(next(jumps)) * 10**9)
     result = learn(random_table(0, 6, 100), graftviz.ChowLiu(), seed=0)
