@@ -162,8 +162,8 @@ print(json.dumps([known.added_bytes, line("VmHWM") - held, known.peak_bytes, lin
 def test_the_peak_is_within_a_factor_of_two(name, options):
     if "score" in {spec.name for spec in option_specs(BestChoice)}:
         options = {**options, "preset": "paper"}
-    case = json.dumps([name, options, 4_000, 1_600])
-    for _ in range(2):  # the first may have to compile, which takes memory of its own
+    for variables in (200, 1_600):  # the first may have to compile, which takes memory of its own
+        case = json.dumps([name, options, 4_000, variables])
         done = subprocess.run(
             [sys.executable, "-c", _MEASURE, case], capture_output=True, text=True, check=True
         )

@@ -35,10 +35,11 @@ def test_two_commands_of_one_line_start_from_nothing(name: str, last: str) -> No
 
 def test_the_python_examples_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    sources = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    # The last of them needs a cluster, and runs where tests have one: in test_cluster.py.
-    assert "Client(" in sources.pop()
+    # Those with scikit-learn, the last of them on a cluster, run in test_cluster.py.
+    text, beyond = README.split("### With scikit-learn")
+    sources = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert sources
+    assert len(re.findall(r"```python\n", beyond)) == 2
     names: dict[str, object] = {}
     exec(compile("\n".join(sources), "<examples>", "exec"), names)  # the project's own text
     assert names["result"].model.n_edges > 0  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import pytest
 from sample_records import sample_run
 from served_app import served_app, strangers
 from served_player import served_page
-from waiting import PATIENCE, eventually
+from waiting import AT_REST, PATIENCE, eventually, jump_to
 
 FOLDER = Path(__file__).resolve().parent
 # What needs much of the engine; the word after `test_`.
@@ -242,6 +242,6 @@ def finished(player_page: Any, until: Any) -> Any:
     """The same, once all records have arrived."""
     player_page.evaluate("player.seek(Infinity)")
     until(player_page, "player.log.finished")
-    player_page.evaluate("player.seek(0)")
-    until(player_page, "player.p === 0")
+    jump_to(player_page, 0)
+    until(player_page, AT_REST)
     return player_page

@@ -133,7 +133,7 @@ def lose_the_server(glued: Any, until: Any) -> None:
 
 def test_a_server_that_forgot_the_place_is_asked_again(glued: Any, until: Any) -> None:
     lose_the_server(glued, until)
-    with glued.expect_navigation():
+    with glued.expect_event("load"):
         glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
     assert glued.evaluate("location.search") == "?alpha=1&step=7"
     assert glued.evaluate("globalThis.isTheSame === undefined")

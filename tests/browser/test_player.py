@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from served_player import served_page
+from waiting import AT_REST
 
 pytestmark = pytest.mark.browser
 
 STEPS = 40
 POSITION = ".gv-position"
 PLAY = ".gv-play"
-AT_REST = "player.raf === 0 && !player.playing"
 
 
 # ------------------------------------------------------------------------------------ transport

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from waiting import AT_REST, jump_to
 
 pytestmark = pytest.mark.browser
 
-AT_REST = "player.raf === 0 && !player.playing"
 # A region of the chosen node and its neighbours at that step; its bound says which step it is of.
 REPLY = """() => { server.reply = ({kind, i, t, region}) => {
   const facts = player.log.nodeFacts(i, t);
@@ -28,7 +28,7 @@ NODE = 3
 def chosen(finished: Any, until: Any) -> Any:
     """The first run at step 15, a node chosen, its region on show."""
     finished.evaluate(REPLY)
-    finished.evaluate("player.seek(15)")
+    jump_to(finished, 15)
     until(finished, AT_REST)
     x, y = finished.evaluate(
         f"[player.graph.screen[{2 * NODE}], player.graph.screen[{2 * NODE + 1}]]"

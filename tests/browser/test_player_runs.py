@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from waiting import AT_REST
 
 pytestmark = pytest.mark.browser
 
 STEPS = 40
-AT_REST = "player.raf === 0 && !player.playing"
 
 
 # --------------------------------------------------------------------------------------- demand

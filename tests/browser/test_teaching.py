@@ -125,6 +125,7 @@ def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address:
     tour = page.get_by_role("link", name="Begin with the tour").get_attribute("href")
     page.goto(urljoin(page.url, tour))
     page.locator(CARD).wait_for()
+    eventually(page, lambda: "tour" not in page.evaluate("location.search"))
     page.reload()
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     assert page.evaluate(size) == f"{1.35 * usual:g}px"

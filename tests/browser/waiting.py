@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+AT_REST = "player.raf === 0 && !player.playing"
 PATIENCE = 60.0  # s a page may take on a machine that is busy with other tests
 
 
@@ -16,3 +17,8 @@ def eventually(page: Any, what: Callable[[], Any], seconds: float = PATIENCE) ->
         assert time.monotonic() < give_up, page.locator("body").inner_text()
         page.wait_for_timeout(40)
     return value
+
+
+def jump_to(page: Any, step: int) -> None:
+    """Let the player show a step at once, without the way there."""
+    page.evaluate("(t) => { player.seek(t); player.p = t; }", step)

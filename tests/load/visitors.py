@@ -25,6 +25,7 @@ PATIENCE_SECONDS = 4.0
 TICK = 0.08
 DRAG_PAUSE = 1.0  # seconds somebody looks at a new run before the slider moves again
 UPLOADED_BYTES = 5_000_000
+OPENING_ALPHA = 0.75  # what the page opens with
 ALPHAS = tuple(round(0.05 * k, 2) for k in range(4, 20))
 
 
@@ -87,6 +88,7 @@ class Player:
         self.ready = 0
         self._seed = seed
         self._chance = random.Random(seed)
+        self._alpha = OPENING_ALPHA
         self._p = 0.0
         self._ended = False
         self._is_dry = False
@@ -138,9 +140,8 @@ class Player:
 
     async def another_run(self) -> None:
         """Move α and wait for the first step of the run that follows."""
-        alpha = self._chance.choice([a for a in ALPHAS if a != getattr(self, "_alpha", None)])
-        self._alpha = alpha
-        await self._begin(self.wire.slide("option.alpha", alpha))
+        self._alpha = self._chance.choice([alpha for alpha in ALPHAS if alpha != self._alpha])
+        await self._begin(self.wire.slide("option.alpha", self._alpha))
 
     async def _begin_again(self) -> None:
         self._seed += 1000
