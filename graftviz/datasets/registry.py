@@ -79,8 +79,9 @@ def dataset_keys() -> tuple[str, ...]:
     return (*folder_keys(), *_BUILT_IN)
 
 
+@lru_cache(maxsize=256)
 def dataset_title(key: str) -> str:
-    """Return what people call a data set, without loading it.
+    """Return what people call a data set, without loading it; kept, as pages ask again and again.
 
     Raises
     ------
