@@ -8,9 +8,11 @@ import hashlib
 from typing import Any
 
 import pytest
+from streamlit import config
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from graftviz.ui.guard import Guard, content_policy, headers
-from graftviz.ui.server import greeting, where
+from graftviz.ui.server import greeting, middleware, where
 
 PAGE = "<html><script>let a = 1</script><script src='x.js'></script></html>"
 OWN = "class.example.org"
@@ -66,6 +68,23 @@ def test_only_names_that_are_its_own(host: str | None, is_own: bool) -> None:
     assert ask(host)["status"] == (200 if is_own else 400)
     opened = ask(host, kind="websocket")["type"]
     assert opened == ("websocket.accept" if is_own else "websocket.close")
+
+
+def test_a_listed_name_may_be_in_capitals_and_end_with_a_dot() -> None:
+    for host in (OWN, OWN + "."):
+        assert ask(host, hosts=(f" {OWN.upper()}.",))["status"] == 200
+
+
+def test_names_are_left_to_the_guard() -> None:
+    listed = {"server.allowedHosts": [OWN]}
+    config.get_config_options(force_reparse=True, options_from_flags=listed)
+    try:
+        assert middleware()[0].args[1] == [OWN]
+        assert is_host_allowed("127.0.0.1:8501")
+        config.get_config_options(force_reparse=True, options_from_flags=listed)
+        assert is_host_allowed("127.0.0.1:8501"), "also after config.toml has changed"
+    finally:
+        config.get_config_options(force_reparse=True)
 
 
 def test_any_name_if_one_says_so() -> None:

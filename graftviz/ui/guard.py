@@ -93,7 +93,7 @@ class Guard:
         self._headers = [(n.encode(), value.encode()) for n, value in headers(page).items()]
         own = socket.gethostname().lower()
         self._hosts = {"localhost", own, own.partition(".")[0] + ".local"}
-        self._hosts |= {host.strip().lower() for host in hosts}
+        self._hosts |= {host.strip().lower().rstrip(".") for host in hosts}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""

@@ -18,13 +18,26 @@ from streamlit.file_util import get_static_dir
 from graftviz.ui.guard import Guard
 from graftviz.ui.services import warm_up
 
+_HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 def middleware() -> list[Middleware]:
-    """Return what stands between the network and Streamlit."""
+    """Return what stands between the network and Streamlit.
+
+    Names the server goes by are taken out of Streamlit's options: its websocket would compare with
+    them too, and lock out numbers, ``localhost`` and the machine's own name.
+    """
     page = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    return [Middleware(Guard, page, config.get_option("server.allowedHosts"))]
+    hosts = list(config.get_option(_HOSTS))
+    _leave_names_to_the_guard()
+    # A change of config.toml lets Streamlit read all its options again.
+    config.on_config_parsed(_leave_names_to_the_guard, force_connect=True)
+    return [Middleware(Guard, page, hosts)]
+
+
+def _leave_names_to_the_guard() -> None:
+    config.set_option(_HOSTS, [])
 
 
 @asynccontextmanager
