@@ -97,6 +97,7 @@ def test_any_name_if_one_says_so() -> None:
         *((None, True), (f"http://{OWN}:8501", True), (f"https://{OWN}:8501", True)),
         *((f"http://{OWN}", False), (f"http://{OWN}:8502", False), ("null", False)),
         *(("http://localhost:8501", False), ("", False), (f"http://{OWN}:8501.x.example", False)),
+        *(("http://[", False), ("http://[::1", False), ("http://[x]", False)),
     ],
 )
 def test_only_pages_of_its_own_connect_and_change_things(origin: str | None, is_own: bool) -> None:
