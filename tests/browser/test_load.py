@@ -7,15 +7,19 @@ The bounds are for disasters; what a quiet machine does is in docs/load.md.
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import urllib.parse
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from tests.load import report
 from tests.load.phases import closed, opened, run_phase, soak
 from tests.load.server import listening_process
 from tests.load.visitors import Player
+from tests.load.wire import Wire
 
 # Two seconds of work and more, one edge a step.
 LONG = {"data": "scale-free-200", "alpha": "1", "lam": "0.0005", "max_edges": "2000", "seed": "77"}
@@ -62,6 +66,18 @@ def test_visitors_who_come_and_go_leave_little_behind(address: str) -> None:
     assert sum(one.steps for one in met) > 5
     assert course[-1][1] - course[0][1] < 300_000_000
     assert "at the end" in report.soak_goal(course).found
+
+
+def test_a_page_that_opens_too_late_does_not_end_a_soak(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def too_late(_wire: Wire) -> None:
+        await asyncio.sleep(0.05)
+        raise TimeoutError
+
+    monkeypatch.setattr(Wire, "open", too_late)
+    nowhere = "http://127.0.0.1:1/"
+    met = run(lambda: soak(nowhere, os.getpid(), 2, 0.3, lambda _seconds, _held: None))
+    assert len(met) > 2, "the next tab is opened"
+    assert all(one.trouble == ["the page did not open"] for one in met)
 
 
 async def begun(address: str, query: dict[str, str]) -> Player:
