@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hostile_files import BAD_NAMES, parquet_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import graftviz as gv
@@ -107,6 +107,7 @@ def written(lines: list[list[str]]) -> bytes:
 
 @at_most(25)
 @given(tables())
+@example([["0", "0\r0"], ["", ""], ["", ""]])
 def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
     table = None
     with taken_or_refused():
@@ -175,6 +176,7 @@ def learners(draw: st.DrawFn) -> tuple[type, dict[str, Any]]:
 @pytest.mark.slow
 @at_most(40)
 @given(learners())
+@example((gv.BoundedInference, {"complexity": "treewidth", "bound": 1e300}))
 def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -> None:
     cls, options = chosen
     with taken_or_refused():
