@@ -108,6 +108,7 @@ def written(lines: list[list[str]]) -> bytes:
 @at_most(25)
 @given(tables())
 @example([["0", "0\r0"], ["", ""], ["", ""]])
+@example([["0", "a;b"], ["c;d", ""], ["c;d", ""]])
 def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
     table = None
     with taken_or_refused():
@@ -177,6 +178,7 @@ def learners(draw: st.DrawFn) -> tuple[type, dict[str, Any]]:
 @at_most(40)
 @given(learners())
 @example((gv.BoundedInference, {"complexity": "treewidth", "bound": 1e300}))
+@example((gv.BoundedInference, {"lam2": 1e-300}))
 def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -> None:
     cls, options = chosen
     with taken_or_refused():
