@@ -282,6 +282,11 @@ def read_any(name: str, content: bytes, folder: Any) -> None:
             read_table(brought(name, content), missing="state")
 
 
+def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:
+    damaged = archive({**RESULT, "x.txt": b"", "folder.uai/": b""}).replace(b"x.txt", b"\0.txt")
+    assert read_brought({"m.zip": damaged}).model.names == MODEL.names
+
+
 @pytest.mark.parametrize("name", WHOLE)
 @at_most(40)
 @given(data=st.data())
