@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -75,16 +76,23 @@ def test_a_listed_name_may_be_in_capitals_and_end_with_a_dot() -> None:
         assert ask(host, hosts=(f" {OWN.upper()}.",))["status"] == 200
 
 
-def test_names_are_left_to_the_guard() -> None:
-    listed = {"server.allowedHosts": [OWN]}
-    config.get_config_options(force_reparse=True, options_from_flags=listed)
-    try:
-        assert middleware()[0].args[1] == [OWN]
-        assert is_host_allowed("127.0.0.1:8501")
-        config.get_config_options(force_reparse=True, options_from_flags=listed)
-        assert is_host_allowed("127.0.0.1:8501"), "also after config.toml has changed"
-    finally:
-        config.get_config_options(force_reparse=True)
+@pytest.fixture
+def start_with() -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Let Streamlit read its options as when it starts with those of a command line."""
+
+    def start(said: dict[str, Any]) -> None:
+        config.get_config_options(force_reparse=True, options_from_flags=said)
+
+    yield start
+    config.get_config_options(force_reparse=True)
+
+
+def test_names_are_left_to_the_guard(start_with: Callable[[dict[str, Any]], None]) -> None:
+    start_with({"server.allowedHosts": [OWN]})
+    assert middleware()[0].args[1] == [OWN]
+    assert is_host_allowed("127.0.0.1:8501")
+    start_with({"server.allowedHosts": [OWN]})
+    assert is_host_allowed("127.0.0.1:8501"), "also after config.toml has changed"
 
 
 def test_any_name_if_one_says_so() -> None:
@@ -150,3 +158,12 @@ def test_what_is_said_at_the_start(address: str | None, url: str, warns: bool) -
     assert url in said
     assert ("no password" in said) is warns
     assert ("every other address" in said) is (address in (None, "0.0.0.0", "::"))
+
+
+def test_tls_and_a_path_belong_to_the_address(
+    start_with: Callable[[dict[str, Any]], None],
+) -> None:
+    start_with({"server.sslCertFile": "class.crt", "server.baseUrlPath": "/class/room/"})
+    assert where("192.0.2.7", 8501) == "https://192.0.2.7:8501/class/room"
+    start_with({"server.baseUrlPath": "class"})
+    assert where("::1", 8501) == "http://[::1]:8501/class"

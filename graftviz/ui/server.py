@@ -60,10 +60,16 @@ async def announced(_app: Any) -> AsyncIterator[None]:
 
 
 def where(address: str | None, port: int) -> str:
-    """Return the URL of a server that listens at `address`, for a browser of the same machine."""
+    """Return the URL of a server that listens at `address`, for a browser of the same machine.
+
+    Whether it speaks TLS, and below which path the app is, say Streamlit's options.
+    """
+    scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    path = config.get_option("server.baseUrlPath").strip("/")
     host = _EVERYWHERE.get(address or "::") or str(address)
     is_plain_ipv6 = ":" in host and not host.startswith("[")
-    return f"http://{f'[{host}]' if is_plain_ipv6 else host}:{port}"
+    url = f"{scheme}://{f'[{host}]' if is_plain_ipv6 else host}:{port}"
+    return f"{url}/{path}" if path else url
 
 
 def greeting(address: str | None, url: str) -> str:
