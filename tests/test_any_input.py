@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hostile_files import BAD_NAMES, parquet_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import graftviz as gv
@@ -107,6 +107,8 @@ def written(lines: list[list[str]]) -> bytes:
 
 @at_most(25)
 @given(tables())
+@example([["0", "0\r0"], ["", ""], ["", ""]])
+@example([["0", "a;b"], ["c;d", ""], ["c;d", ""]])
 def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[list[str]]) -> None:
     table = None
     with taken_or_refused():
@@ -175,6 +177,8 @@ def learners(draw: st.DrawFn) -> tuple[type, dict[str, Any]]:
 @pytest.mark.slow
 @at_most(40)
 @given(learners())
+@example((gv.BoundedInference, {"complexity": "treewidth", "bound": 1e300}))
+@example((gv.BoundedInference, {"lam2": 1e-300}))
 def test_any_options_learn_or_are_refused(chosen: tuple[type, dict[str, Any]]) -> None:
     cls, options = chosen
     with taken_or_refused():
@@ -276,6 +280,11 @@ def read_any(name: str, content: bytes, folder: Any) -> None:
             read_positions(brought(name, content), ("a", "b"))
         case _:
             read_table(brought(name, content), missing="state")
+
+
+def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:
+    damaged = archive({**RESULT, "x.txt": b"", "folder.uai/": b""}).replace(b"x.txt", b"\0.txt")
+    assert read_brought({"m.zip": damaged}).model.names == MODEL.names
 
 
 @pytest.mark.parametrize("name", WHOLE)

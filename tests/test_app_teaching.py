@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from app_pages import open_page, query_of
 from streamlit.testing.v1 import AppTest
 
@@ -17,6 +19,22 @@ def test_a_page_sees_its_own_settings_alone() -> None:
     assert [*app.warning, *app.error] == []
     assert app.session_state["grow"].settings.options == {"alpha": 0.5}
     assert query_of(app) == {"alpha": "0.5", "present": "1"}
+
+
+def begins_tour(app: AppTest) -> bool:
+    parts = [part.proto for part in app.get("bidi_component")]
+    (tour,) = (part for part in parts if part.component_name.endswith("graftviz_tour"))
+    start: bool = json.loads(tour.json)["start"]
+    return start
+
+
+def test_that_an_address_asked_for_the_tour_is_not_forgotten_with_its_button() -> None:
+    assert not begins_tour(open_page("", data="karate"))
+    app = open_page("", data="karate", tour="1")
+    assert begins_tour(app)
+    app.switch_page("pages/lessons.py").run()
+    app.switch_page("pages/grow.py").run()
+    assert begins_tour(app), "the browser begins it once"
 
 
 def test_an_address_that_is_a_moment_old_does_not_bring_the_mode_back() -> None:

@@ -175,6 +175,7 @@ def test_the_page_has_every_lesson_with_its_answers_folded_away() -> None:
 def test_in_presenter_mode_links_open_in_presenter_mode() -> None:
     app = open_page("lessons", present="1")
     links = [link.proto.url for link in app.get("link_button")]
+    assert len(links) == 1 + sum(map(len, VIEWS.values()))
     assert all(re.search(r"[?&]present=1\b", link) for link in links)
 
 

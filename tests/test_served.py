@@ -28,6 +28,7 @@ HANDSHAKE = {
 }
 WANTED = "--server.address 0.0.0.0"
 ELSEWHERE = "http://elsewhere.example"
+LISTED = "class.example.org"
 
 
 class Answer(NamedTuple):
@@ -63,7 +64,8 @@ def files_of(folder: Path) -> dict[str, int]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The container's files, served with its options by the interpreter at hand.
 
-    Its address is left out: within a container it is all of them, here it is the default.
+    Its address is left out: within a container it is all of them, here it is the default. A name
+    it goes by is said as the container is told it.
     """
     recipe = read_recipe()
     folder = tmp_path_factory.mktemp("graftviz")
@@ -73,6 +75,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     options = recipe.server_options[:k] + recipe.server_options[k + 2 :]
     kernels, log = tmp_path_factory.mktemp("kernels"), tmp_path_factory.mktemp("log") / "log"
     environment = {**recipe.environment, "HOME": str(kernels), "NUMBA_CACHE_DIR": str(kernels)}
+    environment["STREAMLIT_SERVER_ALLOWED_HOSTS"] = LISTED
     with served_app(log, folder=folder, options=options, environment=environment) as url:
         yield Served(urlsplit(url).netloc, folder, log)
     assert files_of(folder) == before, "it can be served from a disk that is read-only"
@@ -122,6 +125,14 @@ def test_it_listens_on_this_machine_only(served: Served) -> None:
 def test_a_page_of_another_origin_cannot_connect(served: Served, origin: str, status: int) -> None:
     named = {**HANDSHAKE, "Origin": origin.format(host=served.host)}
     assert served.ask("/_stcore/stream", **named).status == status
+
+
+@pytest.mark.parametrize("name", [LISTED, LISTED.upper() + ".", "localhost", "192.0.2.20", "[::1]"])
+def test_under_each_of_its_names_a_page_loads_and_connects(served: Served, name: str) -> None:
+    host = f"{name}:{served.host.rpartition(':')[2]}"
+    assert served.ask("/", Host=host).status == 200
+    named = {**HANDSHAKE, "Host": host, "Origin": f"http://{host}"}
+    assert served.ask("/_stcore/stream", **named).status == 101
 
 
 def test_refusing_asks_nobody_else(served: Served) -> None:

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import graftviz.ui
+from graftviz.ui import boundary
 
 UI = Path(graftviz.ui.__file__).parent
 EDGES = {"on_click", "on_change", "on_select", "on_dismiss"}
@@ -97,6 +98,33 @@ def test_a_refusal_is_a_sentence_without_a_reference(app: AppTest) -> None:
     assert [error.value.replace("\\", "") for error in app.error] == [
         "There is <b>no</b> such thing."
     ]
+
+
+def test_a_part_says_a_sentence_for_a_while_and_no_other_part_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(boundary, "monotonic", lambda: clock[0])
+    app = AppTest.from_file(str(Path(__file__).with_name("parts_app.py"))).run()
+
+    def said() -> list[str]:
+        texts = (element for element in app.main if element.type in ("text", "error"))
+        return [element.value.replace("\\", "") for element in texts]
+
+    app.button[0].click().run()
+    assert said() == ["one", "No.", "other"]
+    clock[0] += 1.0
+    app.run()
+    assert said() == ["one", "No.", "other"], "a part that is drawn again at once does not hide it"
+    clock[0] += 60.0
+    app.run()
+    assert said() == ["one", "other"]
+    app.button[0].click().run()
+    app.session_state["whole"] = True
+    app.run()
+    assert said() == ["No.", "page", "one", "other"], "nor does the page"
+    app.run()
+    assert said() == ["page", "one", "other"]
 
 
 def test_a_rerun_passes_through(app: AppTest) -> None:

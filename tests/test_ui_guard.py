@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from streamlit import config
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from graftviz.ui.guard import Guard, content_policy, headers
-from graftviz.ui.server import greeting, where
+from graftviz.ui.server import greeting, middleware, where
 
 PAGE = "<html><script>let a = 1</script><script src='x.js'></script></html>"
 OWN = "class.example.org"
@@ -68,6 +71,30 @@ def test_only_names_that_are_its_own(host: str | None, is_own: bool) -> None:
     assert opened == ("websocket.accept" if is_own else "websocket.close")
 
 
+def test_a_listed_name_may_be_in_capitals_and_end_with_a_dot() -> None:
+    for host in (OWN, OWN + "."):
+        assert ask(host, hosts=(f" {OWN.upper()}.",))["status"] == 200
+
+
+@pytest.fixture
+def start_with() -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Let Streamlit read its options as when it starts with those of a command line."""
+
+    def start(said: dict[str, Any]) -> None:
+        config.get_config_options(force_reparse=True, options_from_flags=said)
+
+    yield start
+    config.get_config_options(force_reparse=True)
+
+
+def test_names_are_left_to_the_guard(start_with: Callable[[dict[str, Any]], None]) -> None:
+    start_with({"server.allowedHosts": [OWN]})
+    assert middleware()[0].args[1] == [OWN]
+    assert is_host_allowed("127.0.0.1:8501")
+    start_with({"server.allowedHosts": [OWN]})
+    assert is_host_allowed("127.0.0.1:8501"), "also after config.toml has changed"
+
+
 def test_any_name_if_one_says_so() -> None:
     assert ask("elsewhere.example", hosts=("*",))["status"] == 200
 
@@ -78,6 +105,7 @@ def test_any_name_if_one_says_so() -> None:
         *((None, True), (f"http://{OWN}:8501", True), (f"https://{OWN}:8501", True)),
         *((f"http://{OWN}", False), (f"http://{OWN}:8502", False), ("null", False)),
         *(("http://localhost:8501", False), ("", False), (f"http://{OWN}:8501.x.example", False)),
+        *(("http://[", False), ("http://[::1", False), ("http://[x]", False)),
     ],
 )
 def test_only_pages_of_its_own_connect_and_change_things(origin: str | None, is_own: bool) -> None:
@@ -130,3 +158,12 @@ def test_what_is_said_at_the_start(address: str | None, url: str, warns: bool) -
     assert url in said
     assert ("no password" in said) is warns
     assert ("every other address" in said) is (address in (None, "0.0.0.0", "::"))
+
+
+def test_tls_and_a_path_belong_to_the_address(
+    start_with: Callable[[dict[str, Any]], None],
+) -> None:
+    start_with({"server.sslCertFile": "class.crt", "server.baseUrlPath": "/class/room/"})
+    assert where("192.0.2.7", 8501) == "https://192.0.2.7:8501/class/room"
+    start_with({"server.baseUrlPath": "class"})
+    assert where("::1", 8501) == "http://[::1]:8501/class"

@@ -98,22 +98,30 @@ def test_beyond_the_limits_of_a_run_it_is_refused_with_both_numbers(
     assert "1.0 kB at most" in told
 
 
+@pytest.mark.parametrize(
+    ("gone", "kept", "has_room"), [(0, 0.0, False), (2, 1.0, False), (2, 0.5, True)]
+)
 def test_near_the_limit_of_the_server_new_runs_are_refused_and_the_gone_make_room(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, gone: int, kept: float, has_room: bool
 ) -> None:
     forgotten: list[bool] = []
 
     class Gone(Visits):
         def forget(self, *, all_of_them: bool = False) -> int:
             forgotten.append(all_of_them)
-            return 0
+            return gone
 
+    learner = learner_class("best-choice")()
+    known = run_limits.forecast(TABLE, learner)
+    held = known.peak_bytes - known.added_bytes
     monkeypatch.setattr(run_limits, "visits", lambda: Gone(60.0))
-    granting(monkeypatch, total_memory=1.0)
-    told = judge(TABLE, learner_class("best-choice")()).refusal
-    assert "may hold 1.0 MB in all and holds" in told
-    assert "runs that have begun go on" in told
+    monkeypatch.setattr(run_limits, "resident_bytes", lambda: int(kept * held))
+    granting(monkeypatch, total_memory=0.9 * known.peak_bytes / 1e6)
+    told = judge(TABLE, learner).refusal
     assert forgotten == [True]
+    assert (told == "") is has_room
+    assert ("in all and holds" in told) is not has_room
+    assert ("runs that have begun go on" in told) is not has_room
 
 
 def test_fewer_edges_are_offered_where_they_help(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from graftviz.datasets.text import read_text
 from graftviz.errors import InputError
+from graftviz.table.csv_text import csv_text
 
 HEADER = ("source", "target")
 MAX_BYTES = 50_000_000
@@ -19,11 +20,7 @@ MAX_BYTES = 50_000_000
 
 def truth_csv(edges: np.ndarray, names: Sequence[str]) -> str:
     """Return the CSV file of some edges: columns source and target, by name."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows((names[i], names[j]) for i, j in np.asarray(edges).tolist())
-    return text.getvalue()
+    return csv_text([HEADER, *((names[i], names[j]) for i, j in np.asarray(edges).tolist())])
 
 
 def read_truth(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:

@@ -7,8 +7,6 @@ A folder with a ``series.csv`` is a sample and its name the key. Beside it may l
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ from graftviz.datasets.positions import read_positions
 from graftviz.dynamics.reading import read_series
 from graftviz.dynamics.series import TimeSeries
 from graftviz.errors import InputError
+from graftviz.table.csv_text import csv_text
 
 SERIES, POSITIONS = "series.csv", "positions.csv"
 
@@ -73,13 +72,10 @@ def load_sample(key: str, root: Path = ROOT) -> SampleSeries:
 
 def series_csv(series: TimeSeries) -> str:
     """Return series as a wide CSV: the times, if there are any, and a column for each series."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    first = ["time"] if series.times else []
-    writer.writerow([*first, *series.names])
+    rows = [[*(["time"] if series.times else []), *series.names]]
     for row, values in enumerate(series.values.tolist()):
-        writer.writerow([*([series.times[row]] if series.times else []), *map(repr, values)])
-    return text.getvalue()
+        rows.append([*([series.times[row]] if series.times else []), *map(repr, values)])
+    return csv_text(rows)
 
 
 def positions_csv(series: TimeSeries, degrees: np.ndarray) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from graftviz.errors import InputError
 
+_MOST_STEPS = 2.0**53  # a float counts no further
 _ROUNDING = 1e-6  # of a step: what times written with few digits may be off
 
 
@@ -34,12 +35,20 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
     Raises
     ------
     InputError
-        For the first text that is neither.
+        For the first text that is neither, or not finite.
     """
     try:
-        return Clock(np.array([float(text) for text in texts]), "")
+        numbers = np.array([float(text) for text in texts])
     except ValueError:
         pass
+    else:
+        if not np.isfinite(numbers).all():
+            row = int(np.argmax(~np.isfinite(numbers)))
+            raise InputError(
+                f"{title}: {place(row)} has the time {texts[row]!r}, which is not finite; correct "
+                "it, or leave it out."
+            )
+        return Clock(numbers, "")
     dates = pd.to_datetime(pd.Series(list(texts)), format="ISO8601", errors="coerce", utc=True)
     if dates.isna().any():
         row = int(np.argmax(dates.isna().to_numpy()))
@@ -77,12 +86,13 @@ def positions(
     Raises
     ------
     InputError
-        When times repeat or go back, or do not lie on one grid.
+        When times repeat or go back, lie too far apart, or do not lie on one grid.
     """
     ticks = clock.ticks
     if len(ticks) < 2:
         return np.zeros(len(ticks), dtype=np.int64)
-    gaps = np.diff(ticks)
+    with np.errstate(over="ignore"):  # then they are infinite
+        gaps = np.diff(ticks)
     if (gaps <= 0.0).any():
         row = int(np.argmax(gaps <= 0.0)) + 1
         raise InputError(
@@ -90,7 +100,15 @@ def positions(
             f"{texts[row - 1]!r}; sort the rows by time, with each time once."
         )
     step = float(gaps.min())
-    counts = gaps / step
+    with np.errstate(over="ignore", invalid="ignore"):
+        counts = gaps / step
+        total = counts.sum()
+    if not total <= _MOST_STEPS:  # also if that is no number
+        row = int(np.argmax(gaps)) + 1
+        raise InputError(
+            f"{title}: {place(row)} has the time {texts[row]!r}, too far behind {texts[row - 1]!r} "
+            f"for time steps of {_length(step, clock)}, the smallest; look for a wrong time."
+        )
     whole = np.rint(counts)
     off = np.abs(counts - whole) > np.maximum(_ROUNDING * whole, _ROUNDING)
     if off.any():

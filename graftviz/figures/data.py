@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+
+from graftviz.table.csv_text import csv_text
 
 _MISSING = ""
 
@@ -26,13 +26,11 @@ def figure_csv(figure: go.Figure) -> str:
     str
         CSV with the columns ``curve``, ``x``, ``y`` and ``z``; z only of heat maps.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("curve", "x", "y", "z"))
+    rows: list[tuple[Any, ...]] = [("curve", "x", "y", "z")]
     for place, trace in enumerate(figure.data, start=1):
         name = trace.name or f"{trace.type} {place}"
-        rows.writerows((name, *row) for row in _points(trace))
-    return text.getvalue()
+        rows += [(name, *row) for row in _points(trace)]
+    return csv_text(rows)
 
 
 def _points(trace: Any) -> Iterator[tuple[Any, Any, Any]]:

@@ -19,6 +19,7 @@ from graftviz.inference.exact.elimination import Elimination, eliminated
 LEAST_SHARE = 1e-9  # of rows in which variables are independent, so that the maximum exists
 _UNSEEN = 1e-12  # what a state that never occurs gets
 _MOST_ROUNDS = 2000
+_LEAST_LAM2 = 1e-12  # below, a Newton step under the penalty would be made of rounding errors
 
 
 class Targets:
@@ -86,11 +87,12 @@ class LikelihoodFit:
     ----------
     targets : Targets
     lam2 : float
-        λ₂, of the squared weights of edges; nodes are free.
+        λ₂, of the squared weights of edges; nodes are free. Below 10⁻¹², which changes no fit, it
+        is taken for 0.
     """
 
     def __init__(self, targets: Targets, lam2: float = 0.0) -> None:
-        self.targets, self.lam2 = targets, lam2
+        self.targets, self.lam2 = targets, lam2 if lam2 >= _LEAST_LAM2 else 0.0
         self.cardinalities = targets.counts.cardinalities.astype(np.int64)
         n = len(self.cardinalities)
         self.edges = np.zeros((0, 2), dtype=np.int64)

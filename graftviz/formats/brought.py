@@ -86,7 +86,8 @@ def _matched_names(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def _may_hold_a_model(entry: zipfile.ZipInfo) -> bool:
     name = _base(entry.filename)
-    return not entry.is_dir() and not name.startswith(".") and name.lower().endswith(_WANTED)
+    is_file = not entry.filename.endswith("/")  # `is_dir` raises for one without a name
+    return is_file and not name.startswith(".") and name.lower().endswith(_WANTED)
 
 
 def _unpacked(file: IO[bytes], room: int) -> bytes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import Any
 
@@ -11,6 +9,7 @@ from graftviz._version import __version__
 from graftviz.dynamics import DynamicsResult, LinearSystem, ScalableStructure
 from graftviz.formats.result_json import json_value, peak_memory_mb
 from graftviz.options import option_specs
+from graftviz.table.csv_text import csv_text
 
 
 def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None) -> dict[str, Any]:
@@ -53,10 +52,6 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
 
 def matrix_csv(system: LinearSystem) -> str:
     """Return A as CSV: the names, then a row for each target series, to the last bit."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(system.names)
-    writer.writerows(
-        ["0" if value == 0.0 else repr(value) for value in row] for row in system.matrix.tolist()
-    )
-    return text.getvalue()
+    rows = system.matrix.tolist()
+    texts = (["0" if value == 0.0 else repr(value) for value in row] for row in rows)
+    return csv_text([system.names, *texts])

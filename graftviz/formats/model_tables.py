@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from graftviz.formats.spreadsheet import shown_cell
 from graftviz.inference import Beliefs
 from graftviz.inspection import mutual_informations
 from graftviz.model import PairwiseMRF
+from graftviz.table.csv_text import csv_text
 
 MODEL_EDGE_COLUMNS = ("source", "target", "weight_norm", "mutual_information")
 MARGINAL_COLUMNS = ("variable", "state", "probability")
@@ -31,7 +30,7 @@ def model_edges_csv(model: PairwiseMRF, beliefs: Beliefs | None = None) -> str:
     ]
     if beliefs is not None:
         columns.append(mutual_informations(beliefs.edge).tolist())
-    return _csv(MODEL_EDGE_COLUMNS[: len(columns)], zip(*columns, strict=True))
+    return csv_text([MODEL_EDGE_COLUMNS[: len(columns)], *zip(*columns, strict=True)])
 
 
 def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = None) -> str:
@@ -54,12 +53,4 @@ def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = N
     numbers = np.stack(flat, axis=1).tolist()
     rows = ((*state, *values) for state, values in zip(states, numbers, strict=True))
     header = MARGINAL_COLUMNS if after is None else (*MARGINAL_COLUMNS, EVIDENCE_COLUMN)
-    return _csv(header, rows)
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_text([header, *rows])

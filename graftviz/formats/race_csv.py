@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from graftviz.formats.spreadsheet import shown_cell
 from graftviz.racing import Race
+from graftviz.table.csv_text import csv_text
 
 RACE_COLUMNS = (
     *("racer", "step", "end", "seconds", "tests", "tables_counted", "edges"),
@@ -32,8 +30,5 @@ def race_csv(race: Race, axis: str = "seconds") -> str:
             is_end = int(course.ended and k == last)
             step, *values = moment
             rows.append((cost, number, k, (shown_cell(course.name), step, is_end, *values)))
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(RACE_COLUMNS)
-    writer.writerows(row for *_, row in sorted(rows, key=lambda entry: entry[:3]))
-    return text.getvalue()
+    in_order = sorted(rows, key=lambda entry: entry[:3])
+    return csv_text([RACE_COLUMNS, *(row for *_, row in in_order)])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from graftviz.table import DiscreteTable
+from graftviz.table.csv_text import csv_text
 
 _SPECIAL = frozenset(',"\r\n')
 _DIGITS = 18  # of any whole number that fits 64 bits
@@ -16,8 +16,6 @@ _DIGITS = 18  # of any whole number that fits 64 bits
 
 def table_csv(table: DiscreteTable) -> bytes:
     """Return the table as CSV in UTF-8, values by their labels, quoted only where need be."""
-    header = io.StringIO(newline="")
-    csv.writer(header, lineterminator="\n").writerow(table.names)
     columns = [
         _values(states).take(pa.array(codes))
         for states, codes in zip(table.labels, table.codes, strict=True)
@@ -30,7 +28,7 @@ def table_csv(table: DiscreteTable) -> bytes:
         body,
         arrow_csv.WriteOptions(include_header=False, quoting_style="needed" if quoting else "none"),
     )
-    return header.getvalue().encode("utf-8") + body.getvalue()
+    return csv_text([table.names]).encode("utf-8") + body.getvalue()
 
 
 def _values(labels: tuple[str, ...]) -> pa.Array:

@@ -5,8 +5,6 @@ A cell is empty where a value does not apply. Floats are written so that they re
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,6 +15,7 @@ from graftviz.history import History
 from graftviz.metrics import StepMetrics
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability, LamPath
+from graftviz.table.csv_text import csv_text
 from graftviz.trace import Step
 
 EDGE_COLUMNS = ("source", "target", "weight_norm", "step")
@@ -123,10 +122,5 @@ def _trace_row(step: Step, metrics: StepMetrics) -> tuple[Any, ...]:
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    # csv writes None as an empty cell and a float as its shortest exact text.
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([value.item() if isinstance(value, np.generic) else value for value in row])
-    return text.getvalue()
+    plain = ([v.item() if isinstance(v, np.generic) else v for v in row] for row in rows)
+    return csv_text([columns, *plain])

@@ -83,12 +83,13 @@ class WidthChoice:
             Which pairs, largest gradient first.
         """
         rechecks = _RECHECKS
+        most = int(min(self.bound, len(model.cardinalities)))  # no width is more
         while len(ranked):
             status = pairs.known[ranked]
             found = np.empty(len(model.cardinalities), dtype=np.int64)
             at, by_min_fill, _ = first_that_fits(
                 pairs.first[ranked], pairs.second[ranked], status, model.edges,
-                model.now.elimination, int(self.bound), rechecks, found,
+                model.now.elimination, most, rechecks, found,
             )  # fmt: skip
             pairs.known[ranked] = status
             if at < 0:

@@ -109,7 +109,7 @@ def read_start(
     """
     text = text._replace(data=text.data.removeprefix(_BYTE_ORDER_MARK))
     _check_text(text)
-    delimiter = _find_delimiter(text)
+    delimiter = _find_delimiter(text, expected)
     title = text.title
     first = next(_records(text, delimiter))
     columns = _parse(text, delimiter, len(first.fields), first.line)
@@ -204,14 +204,16 @@ def _line_of(text: Text, delimiter: str, row: int) -> int:
     return next(islice(_records(text, delimiter), row, None)).line
 
 
-def _find_delimiter(text: Text) -> str:
+def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
     """Return the delimiter on whose number the first lines agree.
 
-    Tab and semicolon are asked before the comma, which stands in text and in decimals too. When
-    the lines agree on none, the file is ragged, and what divides the first line most is taken.
+    One with which the first line has the expected names comes first. Else tab and semicolon are
+    asked before the comma, which stands in text and in decimals too. When the lines agree on none,
+    the file is ragged, and what divides the first line most is taken.
     """
     line = _FIRST_LINE.search(text.data)
     widths = {}
+    agreed = []
     for delimiter in _DELIMITERS:
         widths[delimiter] = line[0].count(delimiter.encode()) + 1 if line else 1
         if widths[delimiter] > MAX_COLUMNS:
@@ -222,7 +224,12 @@ def _find_delimiter(text: Text) -> str:
             continue  # wrong only if this is the delimiter, and then parsing says so
         counts = [len(record.fields) for record in sample]
         if len(sample) > 1 and min(counts) == max(counts) > 1:
-            return delimiter
+            names = [field.strip() for field in sample[0].fields]
+            if expected is None or sorted(names) == sorted(expected):
+                return delimiter
+            agreed.append(delimiter)
+    if agreed:
+        return agreed[0]
     return max(reversed(widths), key=lambda delimiter: widths[delimiter])
 
 

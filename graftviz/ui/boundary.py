@@ -13,6 +13,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
@@ -25,15 +26,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NOTICES = "boundary.notices"
+_SHOWN = "boundary.shown"
 _KNOWN = "boundary.known"
 _MOST_KNOWN = 50
+_READING = 10.0  # seconds a fragment says something for, however often it is drawn meanwhile
 
 
 @contextmanager
 def page_boundary() -> Iterator[None]:
     """Run a page; if it raises, what it has shown stays, and the sentence stands below."""
-    _show_notices()
-    _notices().clear()
+    parts = _shown()
+    just_shown = [sentence for part in parts for sentence in _still_shown(part)]
+    parts.clear()
+    for sentence in dict.fromkeys(just_shown + _taken_notices()):
+        st.error(plain(sentence))
     try:
         yield
     except Exception as error:  # noqa: BLE001 (where they end)
@@ -43,8 +49,11 @@ def page_boundary() -> Iterator[None]:
 def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
     """Decorate what ``st.fragment`` or ``st.dialog`` runs: it raises nothing, and the page goes on.
 
-    Stands right below the decorator of Streamlit.
+    Stands right below the decorator of Streamlit. What is still to be said stands below what was
+    drawn: in this part of the page alone, long enough to be read, as some parts are drawn again
+    every second.
     """
+    part = f"{draw.__module__}.{draw.__qualname__}"
 
     @functools.wraps(draw)
     def run(*args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -53,7 +62,10 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
         except Exception as error:  # noqa: BLE001 (where they end)
             drawn = None
             st.error(plain(_told(error, "This part of the page", "Reload the page to try again.")))
-        _show_notices()
+        until = monotonic() + _READING
+        _shown().setdefault(part, {}).update(dict.fromkeys(_taken_notices(), until))
+        for sentence in _still_shown(part):
+            st.error(plain(sentence))
         return drawn
 
     return run
@@ -96,9 +108,24 @@ def _notices() -> list[str]:
     return notices
 
 
-def _show_notices() -> None:
-    for sentence in _notices():
-        st.error(plain(sentence))
+def _taken_notices() -> list[str]:
+    """Return what is still to be said, for the one who says it."""
+    notices = _notices()
+    return [notices.pop(0) for _ in range(len(notices))]
+
+
+def _shown() -> dict[str, dict[str, float]]:
+    """Return which sentences the parts of the page say, and until when (``time.monotonic``)."""
+    shown: dict[str, dict[str, float]] = st.session_state.setdefault(_SHOWN, {})
+    return shown
+
+
+def _still_shown(part: str) -> list[str]:
+    """Return what a part of the page goes on to say."""
+    now = monotonic()
+    said = {text: until for text, until in _shown().get(part, {}).items() if until > now}
+    _shown()[part] = said
+    return list(said)
 
 
 def _told(error: Exception, what: str, advice: str) -> str:

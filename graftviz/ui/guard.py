@@ -93,7 +93,7 @@ class Guard:
         self._headers = [(n.encode(), value.encode()) for n, value in headers(page).items()]
         own = socket.gethostname().lower()
         self._hosts = {"localhost", own, own.partition(".")[0] + ".local"}
-        self._hosts |= {host.strip().lower() for host in hosts}
+        self._hosts |= {host.strip().lower().rstrip(".") for host in hosts}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -131,7 +131,7 @@ class Guard:
             log.warning("Refused a request for %r; --server.allowedHosts lists names.", host)
             return 400, "This server does not go by that name; see --server.allowedHosts."
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
-        if not reads and origin is not None and urlsplit(origin).netloc != host:
+        if not reads and origin is not None and not _is_of(origin, host):
             log.warning("Refused %r, a page of another origin than %r.", origin, host)
             return 403, "Only pages of this server may do that."
         if scope["path"].endswith(PRIVATE) and not _is_loopback(scope.get("client")):
@@ -147,6 +147,14 @@ class Guard:
             return bool(name)
         above = {"*." + part for part in _endings(name)}
         return not self._hosts.isdisjoint({"*", name, *above})
+
+
+def _is_of(origin: str, host: str) -> bool:
+    """Whether an origin is that of a page under `host`; one that cannot be parsed is foreign."""
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def _endings(name: str) -> list[str]:

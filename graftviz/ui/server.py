@@ -18,13 +18,26 @@ from streamlit.file_util import get_static_dir
 from graftviz.ui.guard import Guard
 from graftviz.ui.services import warm_up
 
+_HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 def middleware() -> list[Middleware]:
-    """Return what stands between the network and Streamlit."""
+    """Return what stands between the network and Streamlit.
+
+    Names the server goes by are taken out of Streamlit's options: its websocket would compare with
+    them too, and lock out numbers, ``localhost`` and the machine's own name.
+    """
     page = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    return [Middleware(Guard, page, config.get_option("server.allowedHosts"))]
+    hosts = list(config.get_option(_HOSTS))
+    _leave_names_to_the_guard()
+    # A change of config.toml lets Streamlit read all its options again.
+    config.on_config_parsed(_leave_names_to_the_guard, force_connect=True)
+    return [Middleware(Guard, page, hosts)]
+
+
+def _leave_names_to_the_guard() -> None:
+    config.set_option(_HOSTS, [])
 
 
 @asynccontextmanager
@@ -47,10 +60,16 @@ async def announced(_app: Any) -> AsyncIterator[None]:
 
 
 def where(address: str | None, port: int) -> str:
-    """Return the URL of a server that listens at `address`, for a browser of the same machine."""
+    """Return the URL of a server that listens at `address`, for a browser of the same machine.
+
+    Whether it speaks TLS, and below which path the app is, say Streamlit's options.
+    """
+    scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    path = config.get_option("server.baseUrlPath").strip("/")
     host = _EVERYWHERE.get(address or "::") or str(address)
     is_plain_ipv6 = ":" in host and not host.startswith("[")
-    return f"http://{f'[{host}]' if is_plain_ipv6 else host}:{port}"
+    url = f"{scheme}://{f'[{host}]' if is_plain_ipv6 else host}:{port}"
+    return f"{url}/{path}" if path else url
 
 
 def greeting(address: str | None, url: str) -> str:

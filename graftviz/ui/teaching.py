@@ -14,6 +14,7 @@ TOUR = "tour"
 ON = "1"
 _IS_ON = "teaching.present"
 _SEEN = "teaching.seen"
+_TAKES_TOUR = "teaching.tour"
 
 
 def without_teaching(query: Mapping[str, str]) -> dict[str, str]:
@@ -39,7 +40,7 @@ def follow_teaching() -> None:
         present(said == ON)
     st.session_state[_SEEN] = said
     if query.get(TOUR) == ON:
-        st.session_state[TOUR] = True
+        st.session_state[_TAKES_TOUR] = True
 
 
 def is_presenting() -> bool:
@@ -54,4 +55,4 @@ def present(on: bool) -> None:
 
 def takes_tour() -> bool:
     """Whether the address asked for the tour to begin."""
-    return bool(st.session_state.get(TOUR, False))
+    return bool(st.session_state.get(_TAKES_TOUR, False))

@@ -110,3 +110,12 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     width = int.from_bytes(data[16:20], "big")
     assert width >= 3 * page.evaluate("player.curves.body.clientWidth")
     until(page, "player.curves.charts[0].surface.ratio === devicePixelRatio")
+    # One that cannot be drawn leaves the view as it was.
+    page.evaluate(
+        "() => { const [panel] = player.panels, { draw } = panel;"
+        " panel.draw = () => { panel.draw = draw; throw new Error('no picture'); };"
+        " addEventListener('error', (event) => event.preventDefault(), { once: true }); }"
+    )
+    page.locator(".gv-curves .gv-save").press("Enter")
+    until(page, "player.panels[0].draw.name === 'draw'")
+    until(page, "player.curves.charts[0].surface.ratio === devicePixelRatio")

@@ -91,8 +91,8 @@ async def run_phase(
     ----------
     phase : {"playing", "dragging", "mixed"}
     visitors : list of Player
-        With their pages open. In the mixed phase the last two are replaced by one who learns
-        `large` and one who uploads.
+        With their pages open. In the mixed phase the last two close theirs, and are replaced by
+        one who learns `large` and one who uploads.
     process : int
         Number of the server's process.
     seconds : float
@@ -108,10 +108,11 @@ async def run_phase(
         learner = Learner(address, 1, large)
         uploader = Uploader(address, 2, table_of_size(UPLOADED_BYTES))
         others = [learner, uploader]
+        players = visitors[: max(1, len(visitors) - 2)]
+        await closed(visitors[len(players) :])
         _raise_first(await gathered([one.wire.open for one in others]))
         _raise_first(await gathered([one.open for one in others]))
         until = time.monotonic() + seconds
-        players = visitors[: max(1, len(visitors) - 2)]
         doing: list[Callable[[], Awaitable[None]]] = [
             *(lambda one=one: one.play(until) for one in players),
             lambda: learner.learn(until),
@@ -124,7 +125,7 @@ async def run_phase(
         players = visitors
         doing = [lambda one=one: one.play(until) for one in players]
     gauge, began, worked = Gauge(process), time.monotonic(), _own_seconds()
-    before = sum(one.wire.received for one in visitors)
+    before = sum(one.wire.received for one in [*players, *others])
     watching = asyncio.create_task(_watch(gauge))
     troubles = await gathered(doing)
     watching.cancel()
@@ -138,7 +139,7 @@ async def run_phase(
         gauge.most,
         gauge.load,
         (_own_seconds() - worked) / passed,
-        sum(one.wire.received for one in visitors) - before,
+        sum(one.wire.received for one in [*players, *others]) - before,
     )
     await closed(others)
     _raise_first(troubles)
@@ -198,9 +199,9 @@ async def soak(
         while time.monotonic() < until:
             visitor = Player(address, number + 100 * tab)
             tab += 1
-            await visitor.wire.open()
             met.append(visitor.met)
             try:
+                await visitor.wire.open()
                 await visitor.open()
                 for _ in range(TABS):
                     await visitor.play(min(until, time.monotonic() + look))

@@ -71,17 +71,17 @@ def goals_of(
 def soak_goal(course: Sequence[tuple[float, int]]) -> Goal:
     """Judge the course of memory over a soak, from its first quarter on."""
     after, last = course_levels(course)
-    text = f"a soak ends at most {GROWTH:.0%} above its first quarter's level"
+    text = f"a soak ends at most {GROWTH:.0%} above its level after a quarter"
     found = f"{_mb(after)} after a quarter, {_mb(last)} at the end ({last / after - 1:+.1%})"
     return Goal(text, found, last <= (1 + GROWTH) * after)
 
 
 def course_levels(course: Sequence[tuple[float, int]]) -> tuple[float, float]:
-    """Return the median memory of the second eighth after the first quarter, and of the last."""
-    tenth = max(1, len(course) // 8)
+    """Return the median memory of the eighth after the first quarter, and of the last eighth."""
+    eighth = max(1, len(course) // 8)
     quarter = len(course) // 4
-    middle = [held for _, held in course[quarter : quarter + tenth]]
-    last = [held for _, held in course[-tenth:]]
+    middle = [held for _, held in course[quarter : quarter + eighth]]
+    last = [held for _, held in course[-eighth:]]
     return statistics.median(middle), statistics.median(last)
 
 

@@ -153,7 +153,7 @@ class Wire:
         )
 
     async def upload(self, key: str, name: str, data: bytes) -> None:
-        """Bring a file, as the page's own uploader does."""
+        """Bring a file, as the page's own uploader does; what it replaces is deleted there."""
         assert self._socket is not None
         message = BackMsg()
         message.file_urls_request.request_id = uuid.uuid4().hex
@@ -161,6 +161,9 @@ class Wire:
         message.file_urls_request.session_id = self.session
         await self._socket.send(message.SerializeToString())
         urls = (await asyncio.wait_for(self._urls.get(), 60)).file_urls[0]
+        if key in self._set:
+            for old in self._set[key].file_uploader_state_value.uploaded_file_info:
+                await asyncio.to_thread(self._request, "DELETE", old.file_urls.delete_url)
         await asyncio.to_thread(self._put, urls.upload_url, name, data)
         state = WidgetState(id=self.widgets[key])
         info = state.file_uploader_state_value.uploaded_file_info.add()
@@ -170,28 +173,23 @@ class Wire:
         await self.rerun()
 
     def _put(self, path: str, name: str, data: bytes) -> None:
-        token = self._xsrf_token()
         edge = uuid.uuid4().hex
         head = (
             f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
             "Content-Type: text/csv\r\n\r\n"
         )
         body = head.encode() + data + f"\r\n--{edge}--\r\n".encode()
+        self._request("PUT", path, body, f"multipart/form-data; boundary={edge}")
+
+    def _request(self, method: str, path: str, body: bytes = b"", kind: str = "text/plain") -> None:
+        token = self._xsrf_token()
+        headers = {"Content-Type": kind, "X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}"}
         wire = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        wire.request(
-            "PUT",
-            path,
-            body,
-            {
-                "Content-Type": f"multipart/form-data; boundary={edge}",
-                "X-Xsrftoken": token,
-                "Cookie": f"_streamlit_xsrf={token}",
-            },
-        )
+        wire.request(method, path, body, headers)
         status = wire.getresponse().status
         wire.close()
         if status not in (200, 204):
-            raise OSError(f"the upload was answered by {status}")
+            raise OSError(f"{method} of an upload was answered by {status}")
 
     def _xsrf_token(self) -> str:
         url = f"http://{self.host}:{self.port}/_stcore/host-config"

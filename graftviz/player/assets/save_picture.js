@@ -26,11 +26,15 @@ function drawSample(context, sample, left, middle) {
 
 function savePicture(app, card, name) {
   const canvases = [...card.querySelectorAll("canvas")].filter((canvas) => canvas.surface && canvas.clientWidth > 1);
+  let file;
   Surface.fine = SAVE_FINE;
-  const file = draw();
-  Surface.fine = 1;
-  for (const canvas of canvases) canvas.surface.measure();
-  app.wake();
+  try {
+    file = draw();
+  } finally {
+    Surface.fine = 1;
+    for (const canvas of canvases) canvas.surface.measure();
+    app.wake();
+  }
   file.toBlob((blob) => {
     const link = h("a", { href: URL.createObjectURL(blob), download: `${name}-step-${Math.round(app.shown ?? 0)}.png` });
     link.click();
