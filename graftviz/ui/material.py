@@ -13,7 +13,10 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.datasets import DataSet
+from graftviz.learners.chow_liu import ChowLiu
 from graftviz.options import option_specs
+from graftviz.racing import common_places
+from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 
 FINGERPRINT_DIGITS = 16
@@ -58,6 +61,16 @@ class Material:
     def counts(self) -> PairCounts:
         """The training rows, ready to be counted: rules for options look at their margins."""
         return PairCounts(self.train)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where the variables are drawn when no run has a say in it; 0 … 10000, shape (n, 2)."""
+        return common_places(self.train, self.positions, self.truth)
+
+    @cached_property
+    def tree(self) -> np.ndarray:
+        """The edges of the Chow–Liu tree of the training rows, shape (k, 2)."""
+        return learn(self.train, ChowLiu()).model.edges
 
 
 def prepare(data: DataSet, seed: int) -> Material:

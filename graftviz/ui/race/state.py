@@ -10,16 +10,13 @@ import dataclasses
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
-from graftviz.racing import Course, Race, common_places, distinct_names
+from graftviz.racing import Course, Race, distinct_names
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
@@ -404,7 +401,7 @@ class RaceState:
             race=self.token,
             title=material.title,
             names=material.train.names,
-            places=_places(material),
+            places=material.places,
             given=material.positions is not None,
             truth=material.truth,
             racers=[
@@ -435,9 +432,3 @@ def _course(entry: Entry) -> Course | None:
 def _edge_budget(edges: int | None, material: Material) -> int:
     n = material.train.n_variables
     return max(1, min(edges or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
-
-
-@lru_cache(maxsize=8)
-def _places(material: Material) -> np.ndarray:
-    """Return the places of a material; kept, because every new race on it asks for them again."""
-    return common_places(material.train, material.positions, material.truth)

@@ -1,0 +1,41 @@
+"""The latest things that were made of something: they last as long as what they were made of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Kept:
+    """Some values, made when they are first asked for; the one asked for longest ago goes first.
+
+    It belongs to what the values are made of. A cache of the whole process would keep both after
+    the visitor who brought them has gone, and could show them to somebody else.
+
+    Parameters
+    ----------
+    most : int
+        How many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.RLock()  # to make one may take another
+        self._values: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of `key`, made now or before; what `make` raises goes through."""
+        with self._lock:
+            value: T = self._values.pop(key) if key in self._values else make()
+            self._values[key] = value
+            for old in list(self._values)[: -self._most]:
+                del self._values[old]
+            return value
+
+    def clear(self) -> None:
+        """Let go of all values."""
+        with self._lock:
+            self._values.clear()
