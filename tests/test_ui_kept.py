@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import io
 import weakref
@@ -10,12 +11,24 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from graftviz.formats.uai import uai_text
+from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.registry import learner_class, learner_names
+from graftviz.runs import learn
+from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
+from graftviz.ui.dynamics import work as dynamics_work
+from graftviz.ui.dynamics.jobs import plan_of, scalable_of
+from graftviz.ui.dynamics.material import BroughtSeries
+from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.upload import read_files
 from graftviz.ui.kept import Kept
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
+from graftviz.ui.regions import work as region_work
+from graftviz.ui.regions.jobs import Question
+from graftviz.ui.regions.models import ShownModel, brought_model, grid_model, learned_model
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
@@ -89,6 +102,66 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
     del state
     gc.collect()
     assert [material() for material in made] == [None, None]
+
+
+def series() -> BroughtSeries:
+    rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
+    return read_files(io.BytesIO(b"a,b\n" + rows), None, None, {})
+
+
+def test_what_is_learned_of_own_series_stays_with_them() -> None:
+    options = DynamicsOptions(data="upload")
+
+    def work_on(files: BroughtSeries) -> list[object]:
+        material = dynamics_work.source(options, files)
+        assert material is not None
+        plan = plan_of(options, material)
+        return [
+            material,
+            dynamics_work.told(material, plan),
+            dynamics_work.measure(material, plan),
+            dynamics_work.survey(material, scalable_of(options, material), 0),
+        ]
+
+    mine, theirs = series(), series()
+    first, second = work_on(mine), work_on(mine)
+    assert all(one is again for one, again in zip(first, second, strict=True))
+    assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    held = [weakref.ref(one) for one in first]
+    mine.materials.clear()
+    del first, second
+    gc.collect()
+    assert [one() for one in held] == [None] * len(held)
+
+
+def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
+    model = ising_grid(2, 2, field=0.3, coupling=0.2, seed=0)
+    files = {"mine.uai": uai_text(model).encode()}
+
+    def work_on(shown: ShownModel) -> list[object]:
+        question = Question(0, "greedy", "drop", 0.0, 3, 0)
+        return [
+            region_work.region(shown, question),
+            region_work.influence(shown),
+            region_work.whole(shown),
+        ]
+
+    mine, theirs = brought_model(files), brought_model(files)
+    assert mine.identity == theirs.identity
+    first = work_on(mine)
+    assert all(one is again for one, again in zip(first, work_on(mine), strict=True))
+    assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    grid, same_grid = (grid_model(2, 0.3, 0.2, seed=0) for _ in range(2))
+    assert all(one is same for one, same in zip(work_on(grid), work_on(same_grid), strict=True)), (
+        "what nobody brought is computed once for all"
+    )
+
+
+def test_a_model_learned_from_an_own_table_is_an_own_one() -> None:
+    material = brought()(0)
+    assert learned_model(learn(material.train, ChowLiu()).model, material, "run:").own is not None
+    other = dataclasses.replace(material, identity=f"karate:{material.identity}")
+    assert learned_model(learn(other.train, ChowLiu()).model, other, "run:").own is None
 
 
 def test_the_latest_are_kept_and_the_one_asked_for_longest_ago_goes() -> None:

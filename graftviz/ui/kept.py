@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -39,3 +40,29 @@ class Kept:
         """Let go of all values."""
         with self._lock:
             self._values.clear()
+
+
+class Asked(Protocol):
+    """What pages have something computed about."""
+
+    @property
+    def own(self) -> Kept | None:
+        """Where that is kept, if it was made of what somebody brought."""
+
+
+def own_or_shared(shared: Callable[..., T], about: Asked, *asked: object) -> T:
+    """Return what a cache of the whole process has for all, unless it is about somebody's own.
+
+    Parameters
+    ----------
+    shared : callable
+        Decorated by ``st.cache_resource``; ``shared(about, *asked)`` is returned, or what the
+        function under the decorator returns.
+    about : Asked
+    *asked
+        Things of one ``repr`` are the same.
+    """
+    if about.own is None:
+        return shared(about, *asked)
+    make = inspect.unwrap(shared)
+    return about.own.get((make, repr(asked)), lambda: make(about, *asked))

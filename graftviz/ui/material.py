@@ -18,6 +18,7 @@ from graftviz.options import option_specs
 from graftviz.racing import common_places
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
+from graftviz.ui.url_state import UPLOAD
 
 FINGERPRINT_DIGITS = 16
 # Several edges a step make a run that can be told in class.
@@ -56,6 +57,11 @@ class Material:
     suggested: Mapping[str, Any]
     warnings: tuple[str, ...]
     fingerprint: str
+
+    @property
+    def is_brought(self) -> bool:
+        """Whether it is somebody's own."""
+        return self.identity.startswith(f"{UPLOAD}:")
 
     @cached_property
     def counts(self) -> PairCounts:
