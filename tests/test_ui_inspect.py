@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -273,6 +275,37 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.first.has_table
     state.first.choose_data("upload")
     settled(state)
+    assert state.link() == link
+
+
+def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectState) -> None:
+    query = {"data": "karate", "learner": "chow-liu", "node": "3", "evidence": "0:1"}
+    state.follow(query)
+    state.compare(True)
+    state.second.choose_kind(FILE)
+    state.second.accept("m.uai", ModelFile(pair_model()))
+    settled(state)
+    assert state.answer(SOON)
+    assert state.after is not None
+    assert state.loaded is not None
+    state.certify()
+    link, known, run = state.link(), state.loaded.fingerprint, state.first.run
+    assert run is not None
+    parts = (state.loaded, state.picture(None), run.recorder.run)
+    held = [weakref.ref(part) for part in parts]
+    del parts
+    state.forget()
+    gc.collect()
+    assert [part() for part in held] == [None] * len(held)
+    assert (state.before, state.after, run.kept_bytes) == (None, None, 0)
+    assert state.region is None
+    state.follow({})  # where a visitor comes from another page
+    settled(state)
+    assert state.loaded is not None
+    assert state.loaded.fingerprint == known
+    assert state.second.loaded is not None
+    assert state.answer(SOON)
+    assert state.after is not None
     assert state.link() == link
 
 
