@@ -28,6 +28,7 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import work as inspect_work
 from graftviz.ui.inspect.component import GraphLook, graph_message
 from graftviz.ui.inspect.files import FILES, Shown, build_file
+from graftviz.ui.inspect.panels import _picked
 from graftviz.ui.inspect.selection import state_names
 from graftviz.ui.inspect.source import fingerprint_of
 from graftviz.ui.inspect.state import InspectState
@@ -364,6 +365,17 @@ def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) ->
     state.settle()
     assert state.edge == (1, 2)
     assert state.edge_number((1, 2)) == 1
+
+
+@pytest.mark.parametrize("edge", [[None, 1], ["0", "1"], [0, 1e999], [0], {"0": 1}, [-1, 2]])
+def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: Any) -> None:
+    bring(state, pair_model())
+    assert state.loaded is not None
+    token = f"{state.loaded.fingerprint}.None"
+    _picked(state, {"token": token, "edge": [1, 0]})
+    assert state.edge == (0, 1)
+    _picked(state, {"token": token, "edge": edge})
+    assert (state.node, state.edge) == (None, None)
 
 
 def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:
