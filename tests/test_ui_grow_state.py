@@ -12,24 +12,21 @@ import numpy as np
 import pytest
 
 from graftviz.datasets import DataSet
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
-from graftviz.ui import run_limits
+from graftviz.ui import kept_runs, run_limits
 from graftviz.ui.grow import state as grow_state
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.recording import Plan
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import BranchPoint, Vocabulary
 
-VOCABULARY = Vocabulary(
-    ("first", "second"),
-    {name: learner_class(name) for name in ("best-choice", "edge-grafting")},
-    "first",
-    "best-choice",
-)
+LEARNERS = {name: learner_class(name) for name in ("best-choice", "edge-grafting")}
+VOCABULARY = Vocabulary(("first", "second"), LEARNERS, "first", "best-choice")
 
 
 def load(key: str, seed: int) -> Material:
@@ -162,16 +159,20 @@ def test_runs_on_show_stay_whatever_else_begins(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_runs=2))
-    for alpha in (0.1, 0.2, 0.3):
-        state.choose_option("alpha", alpha)
-        assert state.refresh()
-        shown = {state.run, state.ghost}
-        for k in range(3):
-            state._run_of(Plan("other data", state.learner(), k), load("first", 0))
-        assert not any(run.failure for run in shown if run is not None)
-    state.begin_branch(3)
-    state.choose_option("alpha", 0.9)
-    assert state.refresh()
+    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
+    for alpha in (0.1, 0.2):
+        for change in (
+            lambda alpha=alpha: state.choose_option("alpha", alpha),
+            lambda: state.compare(True),
+            lambda: state.compare(False),
+            lambda: state.begin_branch(3),
+            lambda: state.choose_option("alpha", 0.9),
+        ):
+            change()
+            state.refresh()
+            for shown in (state.run, state.ghost):
+                assert shown is None or (shown.wait(1, 30) and not shown.failure)
+            assert set(state._runs.values()) <= {state.run, state.ghost}
     base, branch = state.ghost, state.run
     assert base is not None
     assert branch is not None
@@ -221,13 +222,31 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
 def test_large_runs_are_kept_two_at_a_time(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
     for seed in range(5):
         state.choose_seed(seed)
         state.refresh()
         assert state.run is not None
         state.run.wait(2, 10)
     assert len(state._runs) == 2
+
+
+def test_both_runs_of_a_comparison_are_checked_before_they_begin(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(self: Learner, table: DiscreteTable) -> None:
+        if self.preset != "best":  # type: ignore[attr-defined]
+            raise InputError("The paper's method has no such data.")
+
+    monkeypatch.setattr(LEARNERS["best-choice"], "check", check)
+    state.choose_option("preset", "best")
+    assert state.refresh()
+    before = state.run
+    state.compare(True)
+    assert not state.refresh()
+    assert "has no such data" in state.problem
+    assert state.run is before
+    assert list(state._runs.values()) == [before]
 
 
 def test_what_is_beyond_comes_with_offers(

@@ -21,6 +21,7 @@ from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import EXCHANGE, ForcedPruning
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
+from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -270,8 +271,7 @@ class PruneState:
             if run is None or run.failure:
                 run = start_pruning(plan, material, self._turns)
             self._kept[plan] = runs[heuristic] = run
-        for old in list(self._kept)[: -limits().kept_racers]:
-            self._kept.pop(old).forget()  # more are kept than shown: nobody looks at it
+        let_go(self._kept, runs.values(), limits().kept_racers)
         for kept in self._kept.values():
             if kept not in runs.values():
                 kept.revoke()

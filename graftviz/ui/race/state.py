@@ -18,6 +18,7 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.racing import Course, Race, distinct_names
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -374,6 +375,7 @@ class RaceState:
         self.token = secrets.token_hex(4)
         self.header_json = json.dumps(self._header(material), ensure_ascii=False, allow_nan=False)
         running = {entry.run for entry in entries}
+        let_go(self._runs, running, limits().kept_racers)
         for run in self._runs.values():
             if run not in running:
                 run.revoke()
@@ -391,8 +393,6 @@ class RaceState:
             except InputError as error:
                 return Entry(name, None, str(error))
         self._runs[plan] = run
-        for old in list(self._runs)[: -limits().kept_racers]:
-            self._runs.pop(old).forget()  # of an earlier race: as many are kept as may race
         return Entry(name, run, "")
 
     def _header(self, material: Material) -> dict[str, Any]:
