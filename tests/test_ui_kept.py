@@ -29,6 +29,7 @@ from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions import work as region_work
 from graftviz.ui.regions.jobs import Question
 from graftviz.ui.regions.models import ShownModel, brought_model, grid_model, learned_model
+from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
@@ -151,6 +152,11 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     first = work_on(mine)
     assert all(one is again for one, again in zip(first, work_on(mine), strict=True))
     assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    state = RegionState(lambda _: mine)
+    state.accept(mine)
+    state.refresh()
+    state.forget()
+    assert not any(one is other for one, other in zip(first, work_on(mine), strict=True))
     grid, same_grid = (grid_model(2, 0.3, 0.2, seed=0) for _ in range(2))
     assert all(one is same for one, same in zip(work_on(grid), work_on(same_grid), strict=True)), (
         "what nobody brought is computed once for all"

@@ -124,6 +124,12 @@ class RegionState:
             self.choose("data", UPLOAD)  # what was asked of the model before does not apply
         self.page.others = {_PRINT: uploaded.identity.partition(":")[2]}
 
+    def forget(self) -> None:
+        """Let go of what was computed of an own model; it is there again when it is asked for."""
+        for model in (self.uploaded, self.shown):
+            if model is not None and model.own is not None:
+                model.own.clear()
+
     # -------------------------------------------------------------------------------- the model
 
     def refresh(self) -> ShownModel | None:
