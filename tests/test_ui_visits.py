@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from graftviz.ui import services
+from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.shared import let_go
 from graftviz.ui.visits import Visit, Visits
+
+UI = Path(services.__file__).parent
 
 
 class Work:
@@ -85,6 +92,45 @@ def test_the_gone_make_room_before_their_time(now: list[float]) -> None:
     visits.left(visit)
     assert visits.forget(all_of_them=True) == 1
     assert work.forgotten.is_set()
+
+
+def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
+    emptied: list[float] = []
+    visits = Visits(60.0, clock=lambda: now[0], nobody_here=lambda: emptied.append(now[0]))
+    first, second = opened(visits, Work()), opened(visits, Work())
+    visits.left(first)
+    now[0] += 61.0
+    assert visits.forget() == 1
+    visits.left(second)
+    assert visits.forget() == 0
+    assert emptied == [], "one is here, or may be back"
+    now[0] += 61.0
+    assert visits.forget() == 1
+    assert emptied == [222.0]
+
+
+def test_what_can_be_made_again_is_let_go_and_nothing_else() -> None:
+    work = reservoir_work.simulation(5, 1, 2, 0)
+    names, threads = services.vocabulary(), services.scheduler()
+    assert reservoir_work.simulation(5, 1, 2, 0) is work
+    let_go()
+    assert reservoir_work.simulation(5, 1, 2, 0) is not work
+    assert services.vocabulary() is names
+    assert services.scheduler() is threads
+
+
+def test_every_cache_of_shared_work_can_be_let_go() -> None:
+    """But for those whose value is no value: threads, queues, names, and who is here."""
+    kept = {"scheduler", "vocabulary", "_connection", "_whole_graphs"}
+    cached = re.compile(r"((?:@\w.*\n)*)@st\.cache_resource\(.*\)\ndef (\w+)")
+    found = [
+        (name, "@made_again" in above)
+        for path in sorted(UI.rglob("*.py"))
+        for above, name in cached.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) > 15
+    for name, can_go in found:
+        assert can_go != (name in kept or name.endswith("warm_up")), name
 
 
 def test_forgetting_needs_nobody_to_ask() -> None:

@@ -21,6 +21,7 @@ from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.scheduler import Scheduler, Share
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.visits import Visit, visits
 from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
@@ -99,7 +100,8 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(keys, learners, DEFAULT_DATA, DEFAULT_LEARNER)
 
 
-@st.cache_resource(show_spinner="Loading the data…", max_entries=24)
+@made_again
+@st.cache_resource(show_spinner="Loading the data…", max_entries=8)
 def material(key: str, seed: int) -> Material:
     """Return a built-in data set, made ready."""
     return prepare(load_dataset(key), seed)

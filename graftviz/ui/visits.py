@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from graftviz.memory import give_back
 from graftviz.ui.limits import limits
 from graftviz.ui.scheduler import Share
+from graftviz.ui.shared import let_go
 
 
 class Work(Protocol):
@@ -71,11 +72,19 @@ class Visits:
         How long the runs of a visit are kept after it has ended.
     clock : callable
         Returns the time in seconds.
+    nobody_here : callable, optional
+        Called when the last of them has been put away.
     """
 
-    def __init__(self, kept_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        kept_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        nobody_here: Callable[[], object] | None = None,
+    ) -> None:
         self._kept_seconds = kept_seconds
         self._clock = clock
+        self._nobody_here = nobody_here
         self._lock = threading.Lock()
         self._here: WeakSet[Visit] = WeakSet()
         self._gone: WeakKeyDictionary[Visit, float] = WeakKeyDictionary()
@@ -111,9 +120,12 @@ class Visits:
             chosen = [v for v, ended in self._gone.items() if all_of_them or ended <= due]
             for visit in chosen:
                 del self._gone[visit]
+            is_last = not self._here and not self._gone
         for visit in chosen:
             visit.forget()
-        if chosen:
+        if is_last and self._nobody_here is not None:
+            self._nobody_here()
+        if chosen or is_last:
             gc.collect()
             give_back()
         return len(chosen)
@@ -138,4 +150,4 @@ class Visits:
 @lru_cache(maxsize=1)
 def visits() -> Visits:
     """Return the visits of this process."""
-    return Visits(limits().gone_seconds)
+    return Visits(limits().gone_seconds, nobody_here=let_go)

@@ -30,6 +30,7 @@ from graftviz.ui.dynamics.material import (
 )
 from graftviz.ui.dynamics.options import OF_SYSTEM, RANDOM, DynamicsOptions
 from graftviz.ui.services import scheduler
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
@@ -52,28 +53,33 @@ def source(options: DynamicsOptions, files: BroughtSeries | None) -> DynamicsMat
     return _sampled(options.data, options.held_out)
 
 
+@made_again
 @st.cache_resource(show_spinner="Simulating…", max_entries=24)
 def _generated(decided: tuple[Any, ...], held_out: float, seed: int) -> DynamicsMaterial:
     chosen = dict(zip(OF_SYSTEM, decided, strict=True))
     return generated(DynamicsOptions(**chosen, held_out=held_out, seed=seed))
 
 
+@made_again
 @st.cache_resource(show_spinner="Loading the series…", max_entries=24)
 def _sampled(key: str, held_out: float) -> DynamicsMaterial:
     return sampled(key, held_out)
 
 
+@made_again
 @st.cache_resource(show_spinner="Loading the series…", max_entries=8, hash_funcs=_BY_IDENTITY)
 def _brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
     return brought(files, held_out)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
     """Return a run for the picture; it begins when it is started."""
     return Background(telling(material, plan), scheduler())
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
     """Return the measurement of a method; it begins when it is started."""
@@ -88,6 +94,7 @@ def survey(
     return _survey(material, plain, seed)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=12, hash_funcs=_BY_IDENTITY)
 def _survey(
     material: DynamicsMaterial, learner: ScalableStructure, seed: int
@@ -95,6 +102,7 @@ def _survey(
     return Background(surveying(material.train, learner, seed=seed), scheduler())
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Curves]:
     """Return the curves that follow from a survey that has ended."""

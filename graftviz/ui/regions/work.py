@@ -31,6 +31,7 @@ from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.services import grow_state, material, scheduler, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
@@ -58,6 +59,7 @@ def load_model(state: RegionState) -> ShownModel | None:
     return _learned(options.data)
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def _learned(data: str) -> ShownModel:
     """Return what best-choice edge grafting learns from a data set."""
@@ -112,6 +114,7 @@ def _model_of_run(link: str) -> ShownModel:
     return known[1]
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning the run of this link again…", max_entries=24)
 def _run_again(link: str) -> ShownModel:
     state = GrowState(vocabulary(), material, scheduler())
@@ -150,24 +153,28 @@ def _model_at(run: SessionRun, at: int) -> tuple[PairwiseMRF, str]:
 # ----------------------------------------------------------------------- the work, shared by all
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=400, hash_funcs=_BY_IDENTITY)
 def region(shown: ShownModel, question: Question) -> Background[Grown]:
     """Return the growth of a region."""
     return _begun(growing(shown.model, question))
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def influence(shown: ShownModel) -> Background[Influence]:
     """Return how strongly the variables of a model feel each other."""
     return _begun(influencing(shown.model))
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def whole(shown: ShownModel) -> Background[Whole]:
     """Return what the whole graph says; it begins when it is started."""
     return Background(answering(shown.model), _whole_graphs())
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=32)
 def heat_map(side: int, seed: int) -> Background[list[list[float]]]:
     """Return c of a grid for all strengths."""
