@@ -14,7 +14,7 @@ import logging
 from streamlit.runtime import get_instance
 
 from graftviz.memory import give_back
-from graftviz.ui.references import log_exception
+from graftviz.ui.references import logged
 
 LOOK_SECONDS = 10.0
 log = logging.getLogger(__name__)
@@ -24,11 +24,9 @@ async def end_closed_sessions(every: float = LOOK_SECONDS) -> None:
     """End sessions whose time is over, every so many seconds; to be run on the event loop."""
     while True:
         await asyncio.sleep(every)
-        try:
+        with logged(log, "Closed sessions could not be ended"):
             if end_those_whose_time_is_over():
                 await asyncio.to_thread(_collect)
-        except Exception:  # noqa: BLE001 (logged with a reference)
-            log_exception(log, "Closed sessions could not be ended")
 
 
 def end_those_whose_time_is_over() -> int:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from graftviz.ui.references import log_exception
+from graftviz.ui.references import logged
 
 log = logging.getLogger(__name__)
 _clears: list[Callable[[], None]] = []
@@ -36,7 +36,5 @@ def made_again(cached: C) -> C:
 def let_go() -> None:
     """Drop all that can be made again."""
     for clear in _clears:
-        try:
+        with logged(log, "A cache could not be cleared"):
             clear()
-        except Exception:  # noqa: BLE001 (logged with a reference)
-            log_exception(log, "A cache could not be cleared")
