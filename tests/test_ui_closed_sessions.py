@@ -14,8 +14,9 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from graftviz.ui import closed_sessions
+from graftviz.ui import closed_sessions, server
 from graftviz.ui.closed_sessions import end_closed_sessions, end_those_whose_time_is_over
+from graftviz.ui.server import announced
 
 KEPT = 0.2  # seconds
 
@@ -66,3 +67,28 @@ def test_the_last_one_ends_though_nobody_else_leaves(
 def test_without_the_names_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(closed_sessions, "get_instance", SimpleNamespace)
     assert end_those_whose_time_is_over() == 0
+
+
+def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    async def looking() -> None:
+        told.append("looking")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            told.append("over")
+
+    async def serve() -> None:
+        async with announced(None):
+            await asyncio.sleep(0)
+            told.append("serving")
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(server, "end_closed_sessions", looking)
+    monkeypatch.setattr(server, "warm_up", lambda: told.append("threads"))
+    monkeypatch.setattr(server, "return_what_is_freed", lambda: told.append("memory"))
+    monkeypatch.setattr(server.config, "get_option", {"server.headless": True}.get)
+    monkeypatch.setattr(server, "where", lambda *_: "http://here")
+    asyncio.run(serve())
+    assert told == ["memory", "threads", "looking", "serving", "over"]

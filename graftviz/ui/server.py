@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 from streamlit.file_util import get_static_dir
 
+from graftviz.memory import return_what_is_freed
 from graftviz.ui.closed_sessions import end_closed_sessions
 from graftviz.ui.guard import Guard
 from graftviz.ui.services import warm_up
@@ -43,6 +44,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     url = where(address, port)
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
+    return_what_is_freed()  # before threads are there that take memory from places of their own
     warm_up()
     ending = asyncio.create_task(end_closed_sessions())
     if not config.get_option("server.headless"):

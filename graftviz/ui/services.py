@@ -6,7 +6,7 @@ import streamlit as st
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.memory import give_back, return_what_is_freed
+from graftviz.memory import give_back
 from graftviz.ui.budget.jobs import rehearse_budget_page
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
@@ -52,7 +52,6 @@ def every_job() -> list[Job]:
 @st.cache_resource(show_spinner=False)
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
-    return_what_is_freed()
     return Scheduler(tidy=give_back)
 
 
