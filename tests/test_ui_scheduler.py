@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -230,6 +232,49 @@ def test_an_error_ends_one_run_and_nothing_else(
     assert len(broken.failures) == 1
     assert broken.failures[0] in caplog.text
     assert "ArithmeticError" in caplog.text
+
+
+class Hopeless(Broken):
+    """Whatever it is asked ends in an error."""
+
+    @property
+    def urgent(self) -> bool:  # type: ignore[override]
+        raise ArithmeticError("urgent")
+
+    def fail(self, reference: str) -> None:
+        raise ArithmeticError("fail")
+
+
+def test_no_error_ends_an_engine_thread(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tidy() -> None:
+        raise ArithmeticError("tidy")
+
+    monkeypatch.setattr("graftviz.ui.scheduler.TIDY_SECONDS", 0.0)
+    pool = Scheduler(threads=1, tidy=tidy)
+    before = engine_threads()
+    pool.submit(Hopeless(1))
+    sound = Counter(10)
+    pool.submit(sound)
+    assert sound.finished.wait(5)
+    assert engine_threads() == before + 1
+    pool.close()
+    for cause in ("a bug", "urgent", "fail", "tidy"):
+        assert f"ArithmeticError: {cause}" in caplog.text
+
+
+def test_a_thread_that_sleeps_keeps_no_task_alive(scheduler: Scheduler) -> None:
+    task = Counter(3)
+    scheduler.submit(task)
+    assert task.finished.wait(5)
+    last = weakref.ref(task)
+    del task
+    give_up = time.monotonic() + 5
+    while last() is not None and time.monotonic() < give_up:
+        time.sleep(0.01)
+        gc.collect()
+    assert last() is None
 
 
 def test_a_withdrawn_task_gets_no_turn() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from graftviz.ui.limits import limits
-from graftviz.ui.references import log_exception
+from graftviz.ui.references import log_exception, logged
 
 TIDY_SECONDS = 5.0
 FAIR_TURN = 4  # so many slices hold one that is given by time alone
@@ -68,11 +68,11 @@ class Share:
     @property
     def urgent(self) -> bool:
         """Whether somebody waits for what one of its queued tasks brings next."""
-        return any(task.urgent for task in self.queue)
+        return any(map(_is_urgent, self.queue))
 
     def take(self, *, urgent: bool) -> Task:
         """Take the next task out of the queue; of an `urgent` share the first one that is."""
-        task = next((task for task in self.queue if task.urgent), None) if urgent else None
+        task = next(filter(_is_urgent, self.queue), None) if urgent else None
         if task is None:
             return self.queue.popleft()
         self.queue.remove(task)
@@ -182,14 +182,21 @@ class Scheduler:
             thread.start()
 
     def _serve(self) -> None:
-        while (task := self._take()) is not None:
-            began = time.perf_counter()
-            more = self._run_slice(task, began + self._slice_seconds)
-            ended = time.perf_counter()
-            self._put_back(task, more, ended - began)
-            if self._tidy is not None and ended - self._tidied > TIDY_SECONDS:
-                self._tidied = ended
-                self._tidy()
+        while self._serve_next():
+            if self._tidy is not None and time.perf_counter() - self._tidied > TIDY_SECONDS:
+                self._tidied = time.perf_counter()
+                with logged(log, "Memory could not be tidied"):
+                    self._tidy()
+
+    def _serve_next(self) -> bool:
+        """Work for a slice; False after the end. While a thread sleeps it holds no task."""
+        task = self._take()
+        if task is None:
+            return False
+        began = time.perf_counter()
+        more = self._run_slice(task, began + self._slice_seconds)
+        self._put_back(task, more, time.perf_counter() - began)
+        return True
 
     def _take(self) -> Task | None:
         with self._change:
@@ -231,8 +238,19 @@ class Scheduler:
         except Exception:  # noqa: BLE001 (logged with a reference)
             # The boundary between all sessions and one broken run: the run ends, the others and
             # this thread go on.
-            task.fail(log_exception(log, "A run stopped with an unexpected error"))
+            reference = log_exception(log, "A run stopped with an unexpected error")
+            with logged(log, "A run could not be told that it has stopped"):
+                task.fail(reference)
             return False
+
+
+def _is_urgent(task: Task) -> bool:
+    """Return whether somebody waits for a task; one that cannot say has its turn all the same."""
+    try:
+        return task.urgent
+    except Exception:  # noqa: BLE001 (logged with a reference)
+        log_exception(log, "A run did not say whether it is urgent")
+        return False
 
 
 def usable_cores() -> int:
