@@ -41,6 +41,7 @@ class Background(Generic[T]):
         self.seconds = 0.0
         self._values = values
         self._scheduler = scheduler
+        self._lock = threading.Lock()  # what one visitor starts, another may revoke
         self._wanted = False
         self._news = threading.Condition()
 
@@ -56,14 +57,16 @@ class Background(Generic[T]):
 
     def start(self) -> None:
         """Begin, or go on after :meth:`revoke`; harmless while it goes on."""
-        if not self._wanted and not self.ended:
-            self._wanted = True
-            self._scheduler.submit(self)
+        with self._lock:
+            self._wanted = not self.ended
+            if self._wanted:
+                self._scheduler.submit(self)
 
     def revoke(self) -> None:
         """Stop for now; what has been drawn stays."""
-        self._wanted = False
-        self._scheduler.withdraw(self)
+        with self._lock:
+            self._wanted = False
+            self._scheduler.withdraw(self)
 
     def wait(self, timeout: float) -> bool:
         """Wait for the end; False after `timeout` seconds."""
