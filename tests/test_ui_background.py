@@ -92,6 +92,28 @@ def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler
     assert "reference" in second.failure
 
 
+def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
+    work = Background(iter([None, None, 3]), Desk())
+    assert not work.urgent, "nobody waits"
+    waiting = [threading.Thread(target=work.wait, args=(seconds,)) for seconds in (5.0, 0.3)]
+    for thread in waiting:
+        thread.start()
+    give_up = time.monotonic() + 5
+    while not work.urgent and time.monotonic() < give_up:
+        time.sleep(0.01)
+    waiting[1].join()
+    assert work.urgent, "the other waits still"
+    work.start()
+    work.work(time.perf_counter())
+    assert work.urgent, "there is nothing yet"
+    while work.latest is None:
+        work.work(time.perf_counter())
+    assert not work.urgent
+    work.work(time.perf_counter())
+    waiting[0].join()
+    assert not work.urgent
+
+
 class Desk:
     """A scheduler that is slow to take work out of its queue."""
 

@@ -44,6 +44,7 @@ class Background(Generic[T]):
         self._lock = threading.Lock()  # what one visitor starts, another may revoke
         self._wanted = False
         self._news = threading.Condition()
+        self._waiting = 0  # how many are in `wait`
 
     @property
     def finished(self) -> bool:
@@ -52,8 +53,8 @@ class Background(Generic[T]):
 
     @property
     def urgent(self) -> bool:
-        """Whether there is nothing yet for those who wait."""
-        return self.latest is None
+        """Whether somebody waits, and there is nothing yet."""
+        return self._waiting > 0 and self.latest is None
 
     def start(self) -> None:
         """Begin, or go on after :meth:`revoke`; harmless while it goes on."""
@@ -71,7 +72,11 @@ class Background(Generic[T]):
     def wait(self, timeout: float) -> bool:
         """Wait for the end; False after `timeout` seconds."""
         with self._news:
-            return self._news.wait_for(lambda: self.ended, timeout)
+            self._waiting += 1
+            try:
+                return self._news.wait_for(lambda: self.ended, timeout)
+            finally:
+                self._waiting -= 1
 
     def work(self, until: float) -> bool:
         """Draw values until about `until`; True while there are more."""
