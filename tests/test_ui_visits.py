@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from graftviz.ui import services
+from graftviz.ui.background import Background
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
@@ -89,6 +90,27 @@ def test_who_is_back_in_time_has_lost_nothing(now: list[float]) -> None:
     assert visits.forget(all_of_them=True) == 0
     assert work.told == ["revoke"]
     assert visits.here == 1
+
+
+def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) -> None:
+    visits = Visits(60.0, clock=lambda: now[0])
+    visit = opened(visits)
+    begun = Background(iter([1]), visit.share)
+
+    class Late(Work):
+        """Something else is begun while it is stopped."""
+
+        def revoke(self) -> None:
+            super().revoke()
+            begun.start()
+
+    late = Late()
+    visit.add(late)
+    visits.left(visit)
+    assert not begun.wait(0.3)
+    visits.came(visit)
+    assert begun.wait(5)
+    assert begun.latest == 1
 
 
 def test_the_gone_make_room_before_their_time(now: list[float]) -> None:

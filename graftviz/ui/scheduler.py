@@ -57,12 +57,16 @@ class Share:
     served : float
         Seconds the engine has worked for this client, counted so that clients who had nothing to
         do have saved nothing up.
+    closed : bool
+        Whether its tasks get no turns until it is opened again.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.served = 0.0
         self.queue: deque[Task] = deque()
         self.working = 0  # threads that work for it now
+        self.closed = False
+        self.held: dict[Task, None] = {}  # while it is closed: what will go on, in order
         self._scheduler = scheduler
 
     @property
@@ -84,7 +88,15 @@ class Share:
 
     def withdraw(self, task: Task) -> None:
         """Take `task` out of the queue; a slice that has begun ends by itself."""
-        self._scheduler.withdraw(task)
+        self._scheduler.withdraw(task, self)
+
+    def close(self) -> None:
+        """Give no more turns: what waits for one, or is submitted from now on, is held."""
+        self._scheduler.close_share(self)
+
+    def open(self) -> None:
+        """Give turns again, also to what is held; harmless when it is open."""
+        self._scheduler.open_share(self)
 
 
 class Scheduler:
@@ -137,23 +149,40 @@ class Scheduler:
         Without a share, the task counts as a client of its own.
         """
         with self._change:
-            if self._closed:
-                return
-            self._start_threads()
-            if task in self._running:
-                self._running[task] = True
-            elif task not in self._share_of:
-                self._put(task, Share(self) if share is None else share)
+            self._submit(task, Share(self) if share is None else share)
 
-    def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue; a slice that has begun ends by itself."""
+    def withdraw(self, task: Task, share: Share | None = None) -> None:
+        """Take `task` out of the queue; a slice that has begun ends by itself.
+
+        `share` is the one it was submitted with, if any.
+        """
         with self._change:
+            if share is not None:
+                share.held.pop(task, None)
             if task in self._running:
                 self._running[task] = False
-            elif (share := self._share_of.pop(task, None)) is not None:
-                share.queue.remove(task)
-                if not share.queue:
-                    self._waiting.discard(share)
+            elif (found := self._share_of.pop(task, None)) is not None:
+                found.queue.remove(task)
+                if not found.queue:
+                    self._waiting.discard(found)
+
+    def close_share(self, share: Share) -> None:
+        """Give the tasks of a client no turns; a slice that has begun ends by itself."""
+        with self._change:
+            share.closed = True
+            self._waiting.discard(share)
+            while share.queue:
+                task = share.queue.popleft()
+                self._share_of.pop(task, None)
+                share.held[task] = None
+
+    def open_share(self, share: Share) -> None:
+        """Let a client's tasks go on."""
+        with self._change:
+            share.closed = False
+            held, share.held = share.held, {}
+            for task in held:
+                self._submit(task, share)
 
     def close(self, timeout: float = 5.0) -> None:
         """Let running slices end, drop the queue and end the threads."""
@@ -164,6 +193,17 @@ class Scheduler:
             self._change.notify_all()
         for thread in self._threads:
             thread.join(timeout)
+
+    def _submit(self, task: Task, share: Share) -> None:
+        if self._closed:
+            return
+        self._start_threads()
+        if share.closed:
+            share.held[task] = None
+        elif task in self._running:
+            self._running[task] = True
+        elif task not in self._share_of:
+            self._put(task, share)
 
     def _put(self, task: Task, share: Share) -> None:
         """Queue a task; a share that had nothing to do begins where the others are."""
@@ -229,7 +269,7 @@ class Scheduler:
                 return
             share.served += seconds
             if more or submitted_again:
-                self._put(task, share)
+                self._submit(task, share)
             share.working -= 1
 
     def _run_slice(self, task: Task, until: float) -> bool:

@@ -113,6 +113,7 @@ class Visits:
         with self._lock:
             self._gone.pop(visit, None)
             self._here.add(visit)
+            visit.share.open()
 
     def left(self, visit: Visit) -> None:
         """Stop the computing of a page that was closed, or whose connection broke."""
@@ -120,6 +121,7 @@ class Visits:
             self._here.discard(visit)
             self._gone[visit] = self._clock()
             self._wake_later()
+            visit.share.close()  # its script may go on for a while, and begin something
         visit.revoke()
 
     def forget(self, *, all_of_them: bool = False) -> int:
