@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
@@ -129,12 +131,25 @@ def _visit() -> Visit:
     """Return the visit of this session; when there are too many, say so instead."""
     most = limits().clients
     if _VISIT_KEY not in st.session_state and visits().here >= most:
+        pages = "1 page is" if most == 1 else f"{most:,} pages are"
         st.warning(
-            f"{most:,} pages are open here, as many as this server serves at once. Load this page "
-            "again in a minute, or run graftviz on a machine of your own: it is the same program."
+            f"{pages} open here, as many as this server serves at once. Load this page again in a "
+            "minute, or run graftviz on a machine of your own: it is the same program."
         )
         st.stop()
+    if _page_is_closed():
+        st.stop()
     return _connection()
+
+
+def _page_is_closed() -> bool:
+    """Whether this script goes on, until it shows something, though nobody is connected."""
+    context = get_script_run_ctx()
+    return (
+        context is not None
+        and exists()
+        and not get_instance().is_active_session(context.session_id)
+    )
 
 
 def grow_state() -> GrowState:
