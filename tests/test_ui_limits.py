@@ -184,6 +184,21 @@ def test_a_script_that_goes_on_after_its_page_was_closed_is_no_visit(
 
 
 @pytest.mark.usefixtures("newcomer")
+@pytest.mark.parametrize("page", ["reservoir", "regions", "lessons"])
+def test_no_page_is_open_where_the_server_is_full(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
+    crowd.came(first)
+    monkeypatch.setattr(services, "visits", lambda: crowd)
+    monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
+    app = page_at(page).run()
+    assert not app.exception
+    assert "as many as this server serves at once" in sentences(app)
+    assert list(app.main)[-1].type == "warning", "nothing of the page follows"
+
+
+@pytest.mark.usefixtures("newcomer")
 def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

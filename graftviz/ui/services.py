@@ -22,6 +22,7 @@ from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
+from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import Vocabulary
@@ -122,6 +123,11 @@ def _connection() -> Visit:
     return visit
 
 
+def come_in() -> None:
+    """Count this session among the visits; when there are too many, say so and show no page."""
+    _visit()
+
+
 def share() -> Share:
     """Return what this session has of the engine."""
     return _visit().share
@@ -191,6 +197,6 @@ def prune_state() -> PruneState:
     return state
 
 
-def stops_with_session(state: BudgetState | DynamicsState) -> None:
+def stops_with_session(state: BudgetState | DynamicsState | RegionState) -> None:
     """Let a state's computing stop when its session has gone."""
     _visit().add(state)
