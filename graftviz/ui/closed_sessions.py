@@ -16,7 +16,7 @@ from streamlit.runtime import get_instance
 from graftviz.memory import give_back
 from graftviz.ui.references import logged
 
-LOOK_SECONDS = 10.0
+LOOK_SECONDS = 30.0
 log = logging.getLogger(__name__)
 
 
