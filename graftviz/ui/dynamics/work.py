@@ -34,6 +34,7 @@ from graftviz.ui.dynamics.material import (
 from graftviz.ui.dynamics.options import OF_SYSTEM, RANDOM, DynamicsOptions
 from graftviz.ui.kept import own_or_shared
 from graftviz.ui.services import scheduler
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
@@ -54,12 +55,14 @@ def source(options: DynamicsOptions, files: BroughtSeries | None) -> DynamicsMat
     return _sampled(options.data, options.held_out)
 
 
+@made_again
 @st.cache_resource(show_spinner="Simulating…", max_entries=24)
 def _generated(decided: tuple[Any, ...], held_out: float, seed: int) -> DynamicsMaterial:
     chosen = dict(zip(OF_SYSTEM, decided, strict=True))
     return generated(DynamicsOptions(**chosen, held_out=held_out, seed=seed))
 
 
+@made_again
 @st.cache_resource(show_spinner="Loading the series…", max_entries=24)
 def _sampled(key: str, held_out: float) -> DynamicsMaterial:
     return sampled(key, held_out)
@@ -78,6 +81,7 @@ def told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
     return own_or_shared(_told, material, plan)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def _told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
     return Background(telling(material, plan), scheduler())
@@ -88,6 +92,7 @@ def measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | Non
     return own_or_shared(_measure, material, plan)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def _measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
     return Background(measuring(material, plan), scheduler())
@@ -101,6 +106,7 @@ def survey(
     return own_or_shared(_survey, material, plain, seed)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=12, hash_funcs=_BY_IDENTITY)
 def _survey(
     material: DynamicsMaterial, learner: ScalableStructure, seed: int
@@ -113,6 +119,7 @@ def curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Cu
     return own_or_shared(_curves, material, asked, seed)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def _curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Curves]:
     known = survey(material, asked.learner, seed).latest

@@ -282,15 +282,15 @@ class GrowState:
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.revoke()
-        for path in self.paths.values():
+        for path in list(self.paths.values()):
             path.revoke()
 
     def forget(self) -> None:
         """Let go of all runs; the page computes the one on show again when it is asked for."""
         self.revoke()
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.forget()
         self._runs.clear()
         self.paths.clear()

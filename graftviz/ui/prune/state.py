@@ -235,13 +235,13 @@ class PruneState:
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
-        for run in self._kept.values():
+        for run in list(self._kept.values()):
             run.revoke()
 
     def forget(self) -> None:
         """Let go of all runs; they are computed again when the page is asked for."""
         self.revoke()
-        for run in self._kept.values():
+        for run in list(self._kept.values()):
             run.forget()
         self._kept.clear()
         self.runs, self._plans, self.material = {}, {}, None

@@ -311,13 +311,13 @@ class RaceState:
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.revoke()
 
     def forget(self) -> None:
         """Let go of all runs; they are computed again when the page is asked for."""
         self.revoke()
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.forget()
         self._runs.clear()
         self.entries, self._plans, self.material = (), (), None

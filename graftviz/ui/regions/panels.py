@@ -18,6 +18,7 @@ from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.regions.work import link_of_grow_page, load_model
 from graftviz.ui.remembered import read_once
+from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
 
 _STATE_KEY = "regions"
@@ -37,6 +38,7 @@ def region_state() -> RegionState:
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = RegionState(load_model)
     state: RegionState = st.session_state[_STATE_KEY]
+    stops_with_session(state)
     return state
 
 

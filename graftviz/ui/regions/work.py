@@ -35,6 +35,7 @@ from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.services import grow_state, material, scheduler, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
@@ -62,6 +63,7 @@ def load_model(state: RegionState) -> ShownModel | None:
     return _learned(options.data)
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def _learned(data: str) -> ShownModel:
     """Return what best-choice edge grafting learns from a data set."""
@@ -116,6 +118,7 @@ def _model_of_run(link: str) -> ShownModel:
     return known[1]
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning the run of this link again…", max_entries=24)
 def _run_again(link: str) -> ShownModel:
     state = GrowState(vocabulary(), material, scheduler())
@@ -159,6 +162,7 @@ def region(shown: ShownModel, question: Question) -> Background[Grown]:
     return own_or_shared(_region, shown, question)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=400, hash_funcs=_BY_IDENTITY)
 def _region(shown: ShownModel, question: Question) -> Background[Grown]:
     return _begun(growing(shown.model, question))
@@ -169,6 +173,7 @@ def influence(shown: ShownModel) -> Background[Influence]:
     return own_or_shared(_influence, shown)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def _influence(shown: ShownModel) -> Background[Influence]:
     return _begun(influencing(shown.model))
@@ -179,11 +184,13 @@ def whole(shown: ShownModel) -> Background[Whole]:
     return own_or_shared(_whole, shown)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def _whole(shown: ShownModel) -> Background[Whole]:
     return Background(answering(shown.model), _whole_graphs())
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=32)
 def heat_map(side: int, seed: int) -> Background[list[list[float]]]:
     """Return c of a grid for all strengths."""
