@@ -6,7 +6,7 @@ import dataclasses
 import gc
 import io
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -30,17 +30,20 @@ from graftviz.ui.regions import work as region_work
 from graftviz.ui.regions.jobs import Question
 from graftviz.ui.regions.models import ShownModel, brought_model, grid_model, learned_model
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Task
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 
 
-@pytest.fixture
-def pool() -> Iterator[Scheduler]:
-    pool = Scheduler(threads=1)
-    yield pool
-    pool.close()
+class Idle:
+    """Takes tasks and lets none work: a thread in the middle of a step would hold what it uses."""
+
+    def submit(self, task: Task) -> None:
+        pass
+
+    def withdraw(self, task: Task) -> None:
+        pass
 
 
 def brought() -> upload.Upload:
@@ -54,13 +57,13 @@ def nothing_built_in(key: str, seed: int) -> Material:
     raise AssertionError(f"{key} was not asked for")
 
 
-def race(pool: Scheduler) -> RaceState:
+def race() -> RaceState:
     vocabulary = Vocabulary(("first",), LEARNERS, "first", "best-choice")
-    return RaceState(vocabulary, nothing_built_in, pool, lambda _: None)
+    return RaceState(vocabulary, nothing_built_in, Idle(), lambda _: None)
 
 
-def prune(pool: Scheduler) -> PruneState:
-    return PruneState(("first",), nothing_built_in, pool)
+def prune() -> PruneState:
+    return PruneState(("first",), nothing_built_in, Idle())
 
 
 def another_race(state: RaceState) -> None:
@@ -73,9 +76,8 @@ def other_runs(state: PruneState) -> None:
 
 @pytest.mark.parametrize(("page", "change"), [(race, another_race), (prune, other_runs)])
 def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
-    page: Callable[[Scheduler], RaceState | PruneState],
+    page: Callable[[], RaceState | PruneState],
     change: Callable[[RaceState | PruneState], None],
-    pool: Scheduler,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[weakref.ref[Material]] = []
@@ -87,7 +89,7 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
 
     prepare = upload.prepare
     monkeypatch.setattr(upload, "prepare", preparing)
-    state = page(pool)
+    state = page()
     state.choose_data(UPLOAD)
     state.accept(brought(), "")
     assert state.refresh(), state.problem
@@ -99,7 +101,6 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
     assert len(made) == 2, "another seed holds out other rows"
     assert state.material is made[1]()
     state.revoke()
-    pool.close()
     del state
     gc.collect()
     assert [material() for material in made] == [None, None]
