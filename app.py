@@ -8,6 +8,7 @@ from graftviz.ui.boundary import page_boundary
 from graftviz.ui.limits import limits
 from graftviz.ui.presenter import show_presenter
 from graftviz.ui.server import announced, middleware
+from graftviz.ui.services import come_in
 from graftviz.ui.teaching import follow_teaching
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
@@ -40,4 +41,5 @@ else:
         limits()  # says what is wrong with them, if anything
         follow_teaching()
         show_presenter()
+        come_in()
         page.run()

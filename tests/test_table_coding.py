@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from table_cases import refusal
 
 from graftviz.table import MISSING_TOKENS, read_table
-from graftviz.table.labels import bin_edges, bin_labels, plain_label, sort_labels
+from graftviz.table.labels import as_numbers, bin_edges, bin_labels, plain_label, sort_labels
 from graftviz.table.quantiles import quantile_edges
 
 
@@ -189,6 +189,13 @@ class TestContinuous:
         assert np.array_equal(np.searchsorted(edges, self.values, side="right"), table.codes[0])
         assert table.labels[1] == ("0", "1")
         assert any("'size'" in warning for warning in table.warnings)
+
+    @given(st.lists(st.text("01+-.eEinfty x", max_size=6), min_size=1, max_size=5))
+    def test_few_texts_are_numbers_when_many_of_them_are(self, texts: list[str]) -> None:
+        few, many = as_numbers(np.array(texts, object)), as_numbers(np.array(texts * 65, object))
+        assert (few is None) == (many is None)
+        if few is not None and many is not None:
+            assert np.array_equal(few, many[: len(texts)])
 
     def test_missing_values_beside_bins(self):
         data = self.data()

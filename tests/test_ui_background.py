@@ -11,7 +11,7 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import Scheduler, Task
 
 
 @pytest.fixture
@@ -90,3 +90,65 @@ def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler
     assert (first.latest, first.failure) == (1, "Too few rows.")
     assert second.latest == 2
     assert "reference" in second.failure
+
+
+def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
+    work = Background(iter([None, None, 3]), Desk())
+    assert not work.urgent, "nobody waits"
+    waiting = [threading.Thread(target=work.wait, args=(seconds,)) for seconds in (5.0, 0.3)]
+    for thread in waiting:
+        thread.start()
+    give_up = time.monotonic() + 5
+    while not work.urgent and time.monotonic() < give_up:
+        time.sleep(0.01)
+    waiting[1].join()
+    assert work.urgent, "the other waits still"
+    work.start()
+    work.work(time.perf_counter())
+    assert work.urgent, "there is nothing yet"
+    while work.latest is None:
+        work.work(time.perf_counter())
+    assert not work.urgent
+    work.work(time.perf_counter())
+    waiting[0].join()
+    assert not work.urgent
+
+
+class Desk:
+    """A scheduler that is slow to take work out of its queue."""
+
+    def __init__(self) -> None:
+        self.queue: list[Task] = []
+        self.is_asked = threading.Event()
+
+    def submit(self, task: Task) -> None:
+        if task not in self.queue:
+            self.queue.append(task)
+
+    def withdraw(self, task: Task) -> None:
+        self.is_asked.set()
+        time.sleep(0.1)
+        self.queue.remove(task)
+
+
+def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> None:
+    desk = Desk()
+    work = Background(iter([1]), desk)
+    work.start()
+    leaving = threading.Thread(target=work.revoke)
+    leaving.start()
+    assert desk.is_asked.wait(5)
+    work.start()
+    leaving.join()
+    assert desk.queue == [work]
+    assert work.work(time.perf_counter() + 1.0) is False
+    assert work.latest == 1
+
+
+def test_started_again_it_has_its_turn_though_the_first_was_lost() -> None:
+    desk = Desk()
+    work = Background(iter([1]), desk)
+    work.start()
+    desk.queue.clear()
+    work.start()
+    assert desk.queue == [work]

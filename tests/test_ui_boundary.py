@@ -16,6 +16,7 @@ from graftviz.ui import boundary
 
 UI = Path(graftviz.ui.__file__).parent
 EDGES = {"on_click", "on_change", "on_select", "on_dismiss"}
+OF_COMPONENTS = re.compile(r"on_\w+_change")
 SECRET = "the password of somebody"
 REFERENCE = re.compile(r"under reference ([0-9a-f]{6})\.")
 
@@ -144,11 +145,14 @@ def edges() -> Iterator[tuple[str, ast.expr, str]]:
                 for k, name in enumerate(names):
                     if name.startswith(("st.fragment", "st.dialog")):
                         yield place, node.decorator_list[min(k + 1, len(names) - 1)], "bounded"
-            elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("st."):
+            elif isinstance(node, ast.Call):
+                is_control = ast.unparse(node.func).startswith("st.")
                 for keyword in node.keywords:
-                    if keyword.arg in EDGES and not isinstance(keyword.value, ast.Constant):
+                    named = keyword.arg or ""
+                    is_edge = named in EDGES if is_control else OF_COMPONENTS.fullmatch(named)
+                    if is_edge and not isinstance(keyword.value, ast.Constant):
                         yield place, keyword.value, "guarded("
-                if node.func.attr == "download_button":  # type: ignore[attr-defined]
+                if ast.unparse(node.func) == "st.download_button":
                     yield place, node.args[1], "file_builder("
 
 
@@ -157,5 +161,6 @@ def test_every_edge_of_the_app_has_its_boundary() -> None:
     assert len(found) > 40
     bare = [place for place, value, guard in found if not ast.unparse(value).startswith(guard)]
     assert not bare
+    assert "guarded(picked)" in {ast.unparse(value) for _, value, _ in found}, "of a component"
     assert "guarded(" in (UI / "mounted.py").read_text(encoding="utf-8")
     assert "page_boundary()" in (UI.parent.parent / "app.py").read_text(encoding="utf-8")

@@ -135,6 +135,24 @@ def test_a_bound_out_of_range_is_told_and_the_usual_one_is_used(engine: Engine) 
     assert state.complaints == ()
 
 
+def test_who_leaves_asks_for_nothing_that_was_not_begun(engine: Engine) -> None:
+    one, other = opened(engine), opened(engine)
+    shared, known = one.run, dict(engine.runs)
+    assert shared is not None
+    one.choose("bound", 4)
+    own = one.refresh()
+    assert own is not None
+    one.revoke()
+    assert engine.runs == {**known, **{key: run for key, run in engine.runs.items() if run is own}}
+    assert not own.work(0.0)
+    assert shared.work(0.0), "somebody else still watches it"
+    other.revoke()
+    assert not shared.work(0.0)
+    assert other.run is shared
+    assert shared.work(float("inf")) is False
+    assert shared.finished, "it goes on for who is back"
+
+
 def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     state = opened(engine)
     looks = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from graftviz import dynamics
 from graftviz.dynamics.survey import surveying
 from graftviz.ui.background import Background
+from graftviz.ui.dynamics import work as dynamics_work
 from graftviz.ui.dynamics.jobs import curving, measuring, telling
 from graftviz.ui.dynamics.material import (
     BroughtSeries,
@@ -163,6 +166,46 @@ def test_another_run_revokes_the_last_and_forgets_its_place(engine: Engine) -> N
     state.refresh()
     state.revoke()
     assert engine.scheduler.waiting == []
+
+
+def test_who_leaves_stops_what_nobody_else_watches_and_makes_nothing(engine: Engine) -> None:
+    one, other = opened(engine), opened(engine)
+    assert one.run is other.run
+    engine.scheduler.work_all()
+    one.compared()
+    other.compared()
+    (shared,) = engine.scheduler.waiting
+    known = set(engine.jobs)
+    one.choose("parents", 3)
+    one.refresh()
+    own = one.run
+    assert engine.scheduler.waiting == [shared, own]
+    one.revoke()
+    assert engine.scheduler.waiting == [shared], "somebody waits for it"
+    other.revoke()
+    assert engine.scheduler.waiting == []
+    assert len(engine.jobs) == len(known) + 1, "what was never asked for is not asked for now"
+    other.compared()
+    assert engine.scheduler.waiting == [shared], "it goes on for who is back"
+
+
+def test_what_is_forgotten_of_own_series_comes_back(engine: Engine) -> None:
+    state = DynamicsState(engine.work()._replace(source=dynamics_work.source))
+    series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, 3)))
+    state.choose("data", "upload")
+    state.accept(BroughtSeries(series, None, None, fingerprint(series, None, None)))
+    state.choose("parents", 2)
+    state.refresh()
+    assert state.shown is not None
+    link, identity = state.link(), state.shown.material.identity
+    material = weakref.ref(state.shown.material)
+    engine.jobs.clear()
+    state.forget()
+    gc.collect()
+    assert material() is None
+    state.refresh()
+    assert state.shown is not None
+    assert (state.link(), state.shown.material.identity) == (link, identity)
 
 
 def test_curves_that_would_take_too_long_are_said_to_be_left_out(

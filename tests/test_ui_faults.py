@@ -31,6 +31,7 @@ from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 from graftviz.ui.dynamics import work as dynamics_work
+from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.upload import read_files
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import default_options, prepare
@@ -198,8 +199,11 @@ def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -
     mine = read_files(brought("mine.csv", series), None, None, {})
     other = read_files(brought("secret.csv", series), None, None, {})
     assert mine.fingerprint == other.fingerprint
-    assert "secret" in dynamics_work._brought(other, 0.2).title
-    assert "secret" not in dynamics_work._brought(mine, 0.2).title
+    options = DynamicsOptions(data="upload")
+    for files, is_secret in ((other, True), (mine, False)):
+        material = dynamics_work.source(options, files)
+        assert material is not None
+        assert ("secret" in material.title) == is_secret
 
 
 def test_a_name_without_end_is_refused_by_the_page() -> None:

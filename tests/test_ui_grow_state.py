@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +12,11 @@ import numpy as np
 import pytest
 
 from graftviz.datasets import DataSet
+from graftviz.errors import InputError
+from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
-from graftviz.ui import run_limits
+from graftviz.ui import kept_runs, run_limits
 from graftviz.ui.grow import state as grow_state
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
@@ -21,12 +25,8 @@ from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import BranchPoint, Vocabulary
 
-VOCABULARY = Vocabulary(
-    ("first", "second"),
-    {name: learner_class(name) for name in ("best-choice", "edge-grafting")},
-    "first",
-    "best-choice",
-)
+LEARNERS = {name: learner_class(name) for name in ("best-choice", "edge-grafting")}
+VOCABULARY = Vocabulary(("first", "second"), LEARNERS, "first", "best-choice")
 
 
 def load(key: str, seed: int) -> Material:
@@ -142,11 +142,47 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
 
 
 def test_old_runs_are_let_go(state: GrowState) -> None:
+    runs = []
     for k in range(3 * Limits().kept_runs):
         state.choose_seed(k)
         assert state.refresh()
+        assert state.run is not None
+        assert state.run.wait(1, 30)
+        runs.append(state.run)
     assert len(state._runs) == Limits().kept_runs
     assert state.run in state._runs.values()
+    last = runs[-Limits().kept_runs :]
+    assert [run.kept_bytes > 0 for run in runs] == [run in last for run in runs]
+
+
+def test_runs_on_show_stay_whatever_else_begins(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_runs=2))
+    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
+    for alpha in (0.1, 0.2):
+        for change in (
+            lambda alpha=alpha: state.choose_option("alpha", alpha),
+            lambda: state.compare(True),
+            lambda: state.compare(False),
+            lambda: state.begin_branch(3),
+            lambda: state.choose_option("alpha", 0.9),
+        ):
+            change()
+            state.refresh()
+            for shown in (state.run, state.ghost):
+                assert shown is None or (shown.wait(1, 30) and not shown.failure)
+            assert set(state._runs.values()) <= {state.run, state.ghost}
+    base, branch = state.ghost, state.run
+    assert base is not None
+    assert branch is not None
+    assert branch.wait(EVERYTHING, 30)
+    told = json.loads(branch.header_json or "")["branch"]
+    assert told["run"] == base.token
+    held = weakref.ref(base.recorder)
+    base.forget()
+    gc.collect()
+    assert held() is None, "a branch does not hold what it branched from"
 
 
 def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) -> None:
@@ -186,13 +222,31 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
 def test_large_runs_are_kept_two_at_a_time(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
     for seed in range(5):
         state.choose_seed(seed)
         state.refresh()
         assert state.run is not None
         state.run.wait(2, 10)
     assert len(state._runs) == 2
+
+
+def test_both_runs_of_a_comparison_are_checked_before_they_begin(
+    state: GrowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(self: Learner, table: DiscreteTable) -> None:
+        if self.preset != "best":  # type: ignore[attr-defined]
+            raise InputError("The paper's method has no such data.")
+
+    monkeypatch.setattr(LEARNERS["best-choice"], "check", check)
+    state.choose_option("preset", "best")
+    assert state.refresh()
+    before = state.run
+    state.compare(True)
+    assert not state.refresh()
+    assert "has no such data" in state.problem
+    assert state.run is before
+    assert list(state._runs.values()) == [before]
 
 
 def test_what_is_beyond_comes_with_offers(

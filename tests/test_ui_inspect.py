@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +28,7 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import work as inspect_work
 from graftviz.ui.inspect.component import GraphLook, graph_message
 from graftviz.ui.inspect.files import FILES, Shown, build_file
+from graftviz.ui.inspect.panels import _picked
 from graftviz.ui.inspect.selection import state_names
 from graftviz.ui.inspect.source import fingerprint_of
 from graftviz.ui.inspect.state import InspectState
@@ -276,6 +279,37 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.link() == link
 
 
+def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectState) -> None:
+    query = {"data": "karate", "learner": "chow-liu", "node": "3", "evidence": "0:1"}
+    state.follow(query)
+    state.compare(True)
+    state.second.choose_kind(FILE)
+    state.second.accept("m.uai", ModelFile(pair_model()))
+    settled(state)
+    assert state.answer(SOON)
+    assert state.after is not None
+    assert state.loaded is not None
+    state.certify()
+    link, known, run = state.link(), state.loaded.fingerprint, state.first.run
+    assert run is not None
+    parts = (state.loaded, state.picture(None), run.recorder.run)
+    held = [weakref.ref(part) for part in parts]
+    del parts
+    state.forget()
+    gc.collect()
+    assert [part() for part in held] == [None] * len(held)
+    assert (state.before, state.after, run.kept_bytes) == (None, None, 0)
+    assert state.region is None
+    state.follow({})  # where a visitor comes from another page
+    settled(state)
+    assert state.loaded is not None
+    assert state.loaded.fingerprint == known
+    assert state.second.loaded is not None
+    assert state.answer(SOON)
+    assert state.after is not None
+    assert state.link() == link
+
+
 def test_a_file_has_to_be_the_one_of_the_link(state: InspectState) -> None:
     model = pair_model()
     state.follow({"model": fingerprint_of(model), "node": "2", "evidence": "0:1"})
@@ -331,6 +365,17 @@ def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) ->
     state.settle()
     assert state.edge == (1, 2)
     assert state.edge_number((1, 2)) == 1
+
+
+@pytest.mark.parametrize("edge", [[None, 1], ["0", "1"], [0, 1e999], [0], {"0": 1}, [-1, 2]])
+def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: Any) -> None:
+    bring(state, pair_model())
+    assert state.loaded is not None
+    token = f"{state.loaded.fingerprint}.None"
+    _picked(state, {"token": token, "edge": [1, 0]})
+    assert state.edge == (0, 1)
+    _picked(state, {"token": token, "edge": edge})
+    assert (state.node, state.edge) == (None, None)
 
 
 def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:

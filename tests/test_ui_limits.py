@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from app_pages import page_at, run_while, sentences
 from fakes import random_table
+from streamlit.runtime.caching import clear_session_resource_cache
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError
@@ -22,6 +25,7 @@ from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.visits import Visit, Visits
 
 ROOT = Path(__file__).resolve().parent.parent
+APP_TEST_SESSION = "test session id"
 TABLE = random_table(0, 60, 400)
 
 
@@ -162,6 +166,47 @@ def test_the_command_learns_what_the_page_would(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "edges.csv").exists()
 
 
+@pytest.fixture
+def newcomer() -> Iterator[None]:
+    """A session nobody has seen before: to Streamlit, all pages of these tests are one session."""
+    clear_session_resource_cache(APP_TEST_SESSION)
+    yield
+    clear_session_resource_cache(APP_TEST_SESSION)
+
+
+@pytest.mark.usefixtures("newcomer")
+def test_a_script_that_goes_on_after_its_page_was_closed_is_no_visit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd, connected = Visits(60.0), False
+    monkeypatch.setattr(services, "visits", lambda: crowd)
+    runtime = SimpleNamespace(is_active_session=lambda _: connected)
+    monkeypatch.setattr(services, "get_instance", lambda: runtime)
+    app = page_at("", data="karate").run()
+    assert not app.exception
+    assert crowd.here == 0
+    connected = True
+    app.run()
+    assert not app.exception
+    assert crowd.here == 1
+
+
+@pytest.mark.usefixtures("newcomer")
+@pytest.mark.parametrize("page", ["reservoir", "regions", "lessons"])
+def test_no_page_is_open_where_the_server_is_full(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
+    crowd.came(first)
+    monkeypatch.setattr(services, "visits", lambda: crowd)
+    monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
+    app = page_at(page).run()
+    assert not app.exception
+    assert "as many as this server serves at once" in sentences(app)
+    assert list(app.main)[-1].type == "warning", "nothing of the page follows"
+
+
+@pytest.mark.usefixtures("newcomer")
 def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -171,7 +216,7 @@ def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
     monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
     app = page_at("", data="karate").run()
     assert not app.exception
-    assert "as many as this server serves at once" in sentences(app)
+    assert sentences(app).startswith("1 page is open here, as many as this server serves at once.")
     assert "grow" not in app.session_state
     crowd.left(first)
     run_while(app, lambda: app.get("progress"))

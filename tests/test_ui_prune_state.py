@@ -16,8 +16,10 @@ from graftviz.player.prune_records import prune_head, prune_outcome, prune_recor
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.ui import feeding
+from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.own_links import REMEMBERED_LINKS, OwnLinks
+from graftviz.ui.prune import state as prune_state
 from graftviz.ui.prune.recording import HEURISTICS
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
@@ -127,6 +129,19 @@ def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) ->
     state.choose("clusters", None)
     assert state.refresh()
     assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # nothing is learned twice
+
+
+def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prune_state, "limits", lambda: Limits(kept_racers=6))
+    state.refresh()
+    first = list(state.runs.values())
+    assert all(run.wait(1, 60) for run in first)
+    for seed in (1, 2):
+        assert all(run.kept_bytes for run in first)
+        state.choose("seed", seed)
+        assert state.refresh()
+    assert not any(run.kept_bytes for run in first)
+    assert not any(run.failure for run in state.runs.values())
 
 
 def test_refused_options_leave_the_runs_alone(state: PruneState) -> None:

@@ -14,10 +14,11 @@ from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.table import DiscreteTable
-from graftviz.ui import run_limits
+from graftviz.ui import kept_runs, run_limits
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.one_at_a_time import OneAtATime
+from graftviz.ui.race import state as race_state
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_RACERS
 from graftviz.ui.scheduler import Scheduler
@@ -112,6 +113,24 @@ def test_only_what_changed_is_run_again(state: RaceState) -> None:
     state.race_again()
     assert state.refresh()
     assert not {entry.run for entry in state.entries} & {*before, *after}
+
+
+def test_racers_of_races_long_past_are_let_go(
+    state: RaceState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race_state, "limits", lambda: Limits(kept_racers=MOST_RACERS))
+    state.refresh()
+    before = state.entries
+    assert all(entry.run.wait(1, 60) for entry in before if entry.run is not None)
+    state.choose_seed(1)
+    assert state.refresh()
+    assert all(entry.run is not None and entry.run.kept_bytes == 0 for entry in before)
+    finish(state)
+    assert not any(entry.trouble for entry in state.entries)
+    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
+    state.choose_edges(3)
+    assert state.refresh()
+    assert set(state._runs.values()) == {entry.run for entry in state.entries}, "but those on show"
 
 
 def test_racers_come_and_go(state: RaceState) -> None:

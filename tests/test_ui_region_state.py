@@ -7,6 +7,7 @@ import pytest
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
+from graftviz.ui.background import Background
 from graftviz.ui.regions.models import (
     ShownModel,
     brought_model,
@@ -17,6 +18,7 @@ from graftviz.ui.regions.models import (
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.rules import named_rules, rule_choices
 from graftviz.ui.regions.state import RegionState
+from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UPLOAD
 
 
@@ -34,6 +36,30 @@ def opened(**query: str) -> RegionState:
     state.follow(query)
     state.refresh()
     return state
+
+
+class Work(Background[int]):
+    def __init__(self) -> None:
+        super().__init__(iter([1]), Scheduler(threads=1))
+        self.told: list[str] = []
+
+    def start(self) -> None:
+        self.told.append("start")
+
+    def revoke(self) -> None:
+        self.told.append("revoke")
+
+
+def test_the_whole_graph_is_computed_for_who_waits_for_it_and_nobody_else() -> None:
+    state, first, second = opened(), Work(), Work()
+    state.revoke()
+    state.begin_whole(first)
+    state.begin_whole(first)
+    assert first.told == ["start", "start"], "another visitor may have stopped it"
+    state.begin_whole(second)
+    assert first.told[2:] == ["revoke"]
+    state.revoke()
+    assert second.told == ["start", "revoke"]
 
 
 def test_a_link_gives_back_what_it_was_made_of() -> None:

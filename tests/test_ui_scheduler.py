@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -232,6 +234,49 @@ def test_an_error_ends_one_run_and_nothing_else(
     assert "ArithmeticError" in caplog.text
 
 
+class Hopeless(Broken):
+    """Whatever it is asked ends in an error."""
+
+    @property
+    def urgent(self) -> bool:  # type: ignore[override]
+        raise ArithmeticError("urgent")
+
+    def fail(self, reference: str) -> None:
+        raise ArithmeticError("fail")
+
+
+def test_no_error_ends_an_engine_thread(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tidy() -> None:
+        raise ArithmeticError("tidy")
+
+    monkeypatch.setattr("graftviz.ui.scheduler.TIDY_SECONDS", 0.0)
+    pool = Scheduler(threads=1, tidy=tidy)
+    before = engine_threads()
+    pool.submit(Hopeless(1))
+    sound = Counter(10)
+    pool.submit(sound)
+    assert sound.finished.wait(5)
+    assert engine_threads() == before + 1
+    pool.close()
+    for cause in ("a bug", "urgent", "fail", "tidy"):
+        assert f"ArithmeticError: {cause}" in caplog.text
+
+
+def test_a_thread_that_sleeps_keeps_no_task_alive(scheduler: Scheduler) -> None:
+    task = Counter(3)
+    scheduler.submit(task)
+    assert task.finished.wait(5)
+    last = weakref.ref(task)
+    del task
+    give_up = time.monotonic() + 5
+    while last() is not None and time.monotonic() < give_up:
+        time.sleep(0.01)
+        gc.collect()
+    assert last() is None
+
+
 def test_a_withdrawn_task_gets_no_turn() -> None:
     pool = Scheduler(threads=1, slice_seconds=0.02)
     first, second = Counter(10), Counter(10)
@@ -241,6 +286,62 @@ def test_a_withdrawn_task_gets_no_turn() -> None:
     assert first.finished.wait(5)
     pool.close()
     assert second.done == 0
+
+
+def test_a_closed_share_has_no_turns_until_it_is_opened(scheduler: Scheduler) -> None:
+    share, other = scheduler.share(), scheduler.share()
+    endless, waiting, late, dropped = Counter(10**6), Counter(3), Counter(3), Counter(3)
+    share.submit(endless)
+    give_up = time.monotonic() + 5
+    while not endless.done and time.monotonic() < give_up:
+        time.sleep(0.001)
+    share.close()
+    share.close()
+    for task in (waiting, late, dropped, late):
+        share.submit(task)
+    share.withdraw(dropped)
+    turn = Counter(50)
+    other.submit(turn)
+    assert turn.finished.wait(5)
+    done = endless.done
+    turn = Counter(20)
+    other.submit(turn)
+    assert turn.finished.wait(5)
+    assert endless.done == done, "what was working ended with its slice"
+    assert (waiting.done, late.done) == (0, 0)
+    share.open()
+    assert waiting.finished.wait(5)
+    assert late.finished.wait(5)
+    assert (waiting.done, late.done, dropped.done) == (3, 3, 0)
+    endless.total = 0
+    assert endless.finished.wait(5)
+
+
+def test_a_closed_share_keeps_what_waits_for_a_turn() -> None:
+    pool = Scheduler(threads=1, slice_seconds=0.005)
+    share, gate = pool.share(), threading.Event()
+
+    class Held(Counter):
+        def work(self, until: float) -> bool:
+            assert gate.wait(5)
+            return super().work(until)
+
+    pool.submit(Held(1))
+    first, second, third = tasks = [Counter(3) for _ in range(3)]
+    for task in tasks:
+        share.submit(task)
+    share.close()
+    share.withdraw(second)
+    gate.set()
+    turn = Counter(5)
+    pool.submit(turn)
+    assert turn.finished.wait(5)
+    assert [task.done for task in tasks] == [0, 0, 0]
+    share.open()
+    assert first.finished.wait(5)
+    assert third.finished.wait(5)
+    assert second.done == 0
+    pool.close()
 
 
 def test_threads_start_late_and_end_with_close() -> None:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import gc
+import re
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from graftviz.ui import services
+from graftviz.ui.background import Background
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.prune.state import PruneState
+from graftviz.ui.race.state import RaceState
+from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.shared import let_go
 from graftviz.ui.visits import Visit, Visits
+
+UI = Path(services.__file__).parent
 
 
 class Work:
@@ -78,6 +92,27 @@ def test_who_is_back_in_time_has_lost_nothing(now: list[float]) -> None:
     assert visits.here == 1
 
 
+def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) -> None:
+    visits = Visits(60.0, clock=lambda: now[0])
+    visit = opened(visits)
+    begun = Background(iter([1]), visit.share)
+
+    class Late(Work):
+        """Something else is begun while it is stopped."""
+
+        def revoke(self) -> None:
+            super().revoke()
+            begun.start()
+
+    late = Late()
+    visit.add(late)
+    visits.left(visit)
+    assert not begun.wait(0.3)
+    visits.came(visit)
+    assert begun.wait(5)
+    assert begun.latest == 1
+
+
 def test_the_gone_make_room_before_their_time(now: list[float]) -> None:
     visits = Visits(60.0, clock=lambda: now[0])
     work = Work()
@@ -85,6 +120,148 @@ def test_the_gone_make_room_before_their_time(now: list[float]) -> None:
     visits.left(visit)
     assert visits.forget(all_of_them=True) == 1
     assert work.forgotten.is_set()
+
+
+def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
+    emptied: list[float] = []
+    visits = Visits(60.0, clock=lambda: now[0], nobody_here=lambda: emptied.append(now[0]))
+    first, second = opened(visits, Work()), opened(visits, Work())
+    visits.left(first)
+    now[0] += 61.0
+    assert visits.forget() == 1
+    visits.left(second)
+    assert visits.forget() == 0
+    assert emptied == [], "one is here, or may be back"
+    now[0] += 61.0
+    assert visits.forget() == 1
+    assert emptied == [222.0]
+
+
+def test_what_can_be_made_again_is_let_go_and_nothing_else() -> None:
+    work = reservoir_work.simulation(5, 1, 2, 0)
+    names, threads = services.vocabulary(), services.scheduler()
+    assert reservoir_work.simulation(5, 1, 2, 0) is work
+    let_go()
+    assert reservoir_work.simulation(5, 1, 2, 0) is not work
+    assert services.vocabulary() is names
+    assert services.scheduler() is threads
+
+
+def test_every_cache_of_shared_work_can_be_let_go() -> None:
+    """But for those whose value is no value: threads, queues, names, and who is here."""
+    kept = {"scheduler", "vocabulary", "_connection", "_whole_graphs"}
+    cached = re.compile(r"((?:@\w.*\n)*)@st\.cache_resource\(.*\)\ndef (\w+)")
+    found = [
+        (name, "@made_again" in above)
+        for path in sorted(UI.rglob("*.py"))
+        for above, name in cached.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) > 15
+    for name, can_go in found:
+        assert can_go != (name in kept or name.endswith("warm_up")), name
+
+
+class Broken(Work):
+    def revoke(self) -> None:
+        super().revoke()
+        raise RuntimeError("dictionary changed size during iteration")
+
+    def forget(self) -> None:
+        super().forget()
+        raise RuntimeError("dictionary changed size during iteration")
+
+
+def test_an_error_loses_no_visit(now: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    visits = Visits(60.0, clock=lambda: now[0])
+    works = [Broken(), Work(), Broken(), Work()]
+    pages = [opened(visits, *works[:2]), opened(visits, *works[2:])]
+    for page in pages:
+        visits.left(page)
+    assert visits.here == 0
+    now[0] += 61.0
+    assert visits.forget() == 2
+    assert [work.told for work in works] == [["revoke", "forget"]] * 4
+    assert caplog.text.count("could not be stopped (reference") == 2
+    assert caplog.text.count("could not be put away (reference") == 2
+
+
+def test_who_is_back_while_others_are_put_away_has_lost_nothing(now: list[float]) -> None:
+    visits = Visits(60.0, clock=lambda: now[0])
+    pages: list[Visit] = []
+
+    class Meeting(Work):
+        """While this is put away, the page of the other is back."""
+
+        def forget(self) -> None:
+            super().forget()
+            visits.came(pages[1 - works.index(self)])
+
+    works = [Meeting(), Meeting()]
+    pages += [opened(visits, work) for work in works]
+    for page in pages:
+        visits.left(page)
+    assert visits.forget(all_of_them=True) == 1
+    assert sorted(work.told for work in works) == [["revoke"], ["revoke", "forget"]]
+    assert visits.here == 1
+
+
+def all_states() -> list[tuple[Any, dict[Any, Any]]]:
+    """Return a state of each page that keeps runs, and what it keeps them in."""
+    share, names = Scheduler(threads=1).share(), services.vocabulary()
+    grow = GrowState(names, services.material, share)
+    race = RaceState(names, services.material, share, lambda _: None)
+    prune = PruneState(("survey",), services.material, share)
+    return [(grow, grow._runs), (grow, grow.paths), (race, race._runs), (prune, prune._kept)]
+
+
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("stop", ["revoke", "forget"])
+def test_runs_may_begin_while_they_are_stopped(which: int, stop: str) -> None:
+    state, runs = all_states()[which]
+
+    class Run(Work):
+        def revoke(self) -> None:
+            super().revoke()
+            runs[object()] = Work()
+
+    first, second = Run(), Run()
+    runs.update({1: first, 2: second})
+    getattr(state, stop)()
+    assert "revoke" in first.told
+    assert "revoke" in second.told
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads that interrupt each other at every turn."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_works_may_begin_while_a_visit_ends(caplog: pytest.LogCaptureFixture) -> None:
+    visits = Visits(60.0)
+    kept = [Work() for _ in range(300)]
+    visit = opened(visits, *kept)
+    is_over = threading.Event()
+
+    def begin() -> None:
+        while not is_over.is_set():
+            kept.append(Work())
+            visit.add(kept[-1])
+
+    beginning = threading.Thread(target=begin)
+    beginning.start()
+    try:
+        for _ in range(20):
+            visits.left(visit)
+    finally:
+        is_over.set()
+        beginning.join()
+    assert kept[0].told == ["revoke"] * 20
+    assert caplog.text == ""
 
 
 def test_forgetting_needs_nobody_to_ask() -> None:

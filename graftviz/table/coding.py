@@ -67,12 +67,13 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
     wide = [column for column in columns if n_values(column.values, column.numbers, most) > most]
     _check_wide(raw.title, wide, rules)
     wide_names = [column.name for column in wide]
+    binned = frozenset(wide_names)
     notes = list(kept.notes)
     if wide:
         notes.append(f"{raw.title}: binned into {rules.bins} quantiles: {_listed(wide_names)}.")
     labels, lookups = [], []
     for column in columns:
-        if column.name in wide_names:
+        if column.name in binned:
             texts = _bin_values(column, rules.bins)
             if (found := len(set(texts))) < rules.bins:
                 notes.append(

@@ -39,6 +39,7 @@ _BIN_TEXT = re.compile(
     rf"< (?P<below>{_NUMBER})|\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\)|>= (?P<above>{_NUMBER})",
     re.ASCII,
 )
+_FEW = 64  # texts that are looked at sooner than pyarrow is called
 EXACT = 2.0**53  # beyond, not every whole number is a double
 
 
@@ -109,10 +110,15 @@ def as_numbers(values: np.ndarray) -> np.ndarray | None:
         return values if values.dtype == np.float64 else values.astype(str).astype(np.float64)
     if len(values) == 0:
         return None
-    texts = pa.array(values, type=pa.string())
-    if not pc.all(pc.match_substring_regex(texts, _ALL_NUMBERS)).as_py():
-        return None
-    return values.astype(np.float64)
+    return values.astype(np.float64) if _all_numbers(values) else None
+
+
+def _all_numbers(texts: np.ndarray) -> bool:
+    if len(texts) <= _FEW:
+        "".join(texts).encode()  # refuses what pyarrow refuses
+        return all(is_number(text) or is_infinite(text) for text in texts)
+    found = pc.match_substring_regex(pa.array(texts, type=pa.string()), _ALL_NUMBERS)
+    return bool(pc.all(found).as_py())
 
 
 def plain_labels(values: np.ndarray, numbers: np.ndarray | None) -> list[str]:

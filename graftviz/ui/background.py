@@ -41,8 +41,10 @@ class Background(Generic[T]):
         self.seconds = 0.0
         self._values = values
         self._scheduler = scheduler
+        self._lock = threading.Lock()  # what one visitor starts, another may revoke
         self._wanted = False
         self._news = threading.Condition()
+        self._waiting = 0  # how many are in `wait`
 
     @property
     def finished(self) -> bool:
@@ -51,24 +53,30 @@ class Background(Generic[T]):
 
     @property
     def urgent(self) -> bool:
-        """Whether there is nothing yet for those who wait."""
-        return self.latest is None
+        """Whether somebody waits, and there is nothing yet."""
+        return self._waiting > 0 and self.latest is None
 
     def start(self) -> None:
         """Begin, or go on after :meth:`revoke`; harmless while it goes on."""
-        if not self._wanted and not self.ended:
-            self._wanted = True
-            self._scheduler.submit(self)
+        with self._lock:
+            self._wanted = not self.ended
+            if self._wanted:
+                self._scheduler.submit(self)
 
     def revoke(self) -> None:
         """Stop for now; what has been drawn stays."""
-        self._wanted = False
-        self._scheduler.withdraw(self)
+        with self._lock:
+            self._wanted = False
+            self._scheduler.withdraw(self)
 
     def wait(self, timeout: float) -> bool:
         """Wait for the end; False after `timeout` seconds."""
         with self._news:
-            return self._news.wait_for(lambda: self.ended, timeout)
+            self._waiting += 1
+            try:
+                return self._news.wait_for(lambda: self.ended, timeout)
+            finally:
+                self._waiting -= 1
 
     def work(self, until: float) -> bool:
         """Draw values until about `until`; True while there are more."""

@@ -73,7 +73,7 @@ class Limits:
     kept_memory: float = _limit(
         60.0,
         "MB",
-        "records kept of a client's runs; beyond it all but the latest two are dropped",
+        "records a page keeps of a client's runs; beyond it only those on show are kept",
         0.0,
         1e6,
     )

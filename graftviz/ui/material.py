@@ -13,8 +13,12 @@ import numpy as np
 
 from graftviz.counts import PairCounts
 from graftviz.datasets import DataSet
+from graftviz.learners.chow_liu import ChowLiu
 from graftviz.options import option_specs
+from graftviz.racing import common_places
+from graftviz.runs import learn
 from graftviz.table import DiscreteTable
+from graftviz.ui.url_state import UPLOAD
 
 FINGERPRINT_DIGITS = 16
 # Several edges a step make a run that can be told in class.
@@ -54,10 +58,25 @@ class Material:
     warnings: tuple[str, ...]
     fingerprint: str
 
+    @property
+    def is_brought(self) -> bool:
+        """Whether it is somebody's own."""
+        return self.identity.startswith(f"{UPLOAD}:")
+
     @cached_property
     def counts(self) -> PairCounts:
         """The training rows, ready to be counted: rules for options look at their margins."""
         return PairCounts(self.train)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where the variables are drawn when no run has a say in it; 0 … 10000, shape (n, 2)."""
+        return common_places(self.train, self.positions, self.truth)
+
+    @cached_property
+    def tree(self) -> np.ndarray:
+        """The edges of the Chow–Liu tree of the training rows, shape (k, 2)."""
+        return learn(self.train, ChowLiu()).model.edges
 
 
 def prepare(data: DataSet, seed: int) -> Material:

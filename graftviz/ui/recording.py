@@ -59,7 +59,8 @@ class RunRecorder:
         self.run = run
         self.material = material
         self.token = token
-        self._beside = beside
+        # Not the recorder itself: its run may have to go before this one.
+        self._beside = None if beside is None else (beside.token, beside.run.learner)
         self._lent = None if beside is None or run.branch is not None else beside.places
         known = material.positions is not None or self._lent is not None
         self._layout = None if known else GrowingLayout(run.table.n_variables)
@@ -84,7 +85,7 @@ class RunRecorder:
             if branch is None
             else {
                 "t": branch.at,
-                "run": "" if beside is None else beside.token,
+                "run": "" if beside is None else beside[0],
                 "text": f"from step {branch.at} on {change_in_words(self.run.learner, branch)}",
             },
             note=" ".join(self.material.warnings),
@@ -94,7 +95,7 @@ class RunRecorder:
         if settings is not None:
             header["objective"] = OBJECTIVE_NAMES[settings.objective]
         if beside is not None and branch is None:
-            header["beside"] = preset_title(beside.run.learner)
+            header["beside"] = preset_title(beside[1])
         return header
 
     def record(self, t: int) -> Mapping[str, Any]:

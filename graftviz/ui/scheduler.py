@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from graftviz.ui.limits import limits
-from graftviz.ui.references import log_exception
+from graftviz.ui.references import log_exception, logged
 
 TIDY_SECONDS = 5.0
 FAIR_TURN = 4  # so many slices hold one that is given by time alone
@@ -57,22 +57,26 @@ class Share:
     served : float
         Seconds the engine has worked for this client, counted so that clients who had nothing to
         do have saved nothing up.
+    closed : bool
+        Whether its tasks get no turns until it is opened again.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.served = 0.0
         self.queue: deque[Task] = deque()
         self.working = 0  # threads that work for it now
+        self.closed = False
+        self.held: dict[Task, None] = {}  # while it is closed: what will go on, in order
         self._scheduler = scheduler
 
     @property
     def urgent(self) -> bool:
         """Whether somebody waits for what one of its queued tasks brings next."""
-        return any(task.urgent for task in self.queue)
+        return any(map(_is_urgent, self.queue))
 
     def take(self, *, urgent: bool) -> Task:
         """Take the next task out of the queue; of an `urgent` share the first one that is."""
-        task = next((task for task in self.queue if task.urgent), None) if urgent else None
+        task = next(filter(_is_urgent, self.queue), None) if urgent else None
         if task is None:
             return self.queue.popleft()
         self.queue.remove(task)
@@ -84,7 +88,15 @@ class Share:
 
     def withdraw(self, task: Task) -> None:
         """Take `task` out of the queue; a slice that has begun ends by itself."""
-        self._scheduler.withdraw(task)
+        self._scheduler.withdraw(task, self)
+
+    def close(self) -> None:
+        """Give no more turns: what waits for one, or is submitted from now on, is held."""
+        self._scheduler.close_share(self)
+
+    def open(self) -> None:
+        """Give turns again, also to what is held; harmless when it is open."""
+        self._scheduler.open_share(self)
 
 
 class Scheduler:
@@ -137,23 +149,40 @@ class Scheduler:
         Without a share, the task counts as a client of its own.
         """
         with self._change:
-            if self._closed:
-                return
-            self._start_threads()
-            if task in self._running:
-                self._running[task] = True
-            elif task not in self._share_of:
-                self._put(task, Share(self) if share is None else share)
+            self._submit(task, Share(self) if share is None else share)
 
-    def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue; a slice that has begun ends by itself."""
+    def withdraw(self, task: Task, share: Share | None = None) -> None:
+        """Take `task` out of the queue; a slice that has begun ends by itself.
+
+        `share` is the one it was submitted with, if any.
+        """
         with self._change:
+            if share is not None:
+                share.held.pop(task, None)
             if task in self._running:
                 self._running[task] = False
-            elif (share := self._share_of.pop(task, None)) is not None:
-                share.queue.remove(task)
-                if not share.queue:
-                    self._waiting.discard(share)
+            elif (found := self._share_of.pop(task, None)) is not None:
+                found.queue.remove(task)
+                if not found.queue:
+                    self._waiting.discard(found)
+
+    def close_share(self, share: Share) -> None:
+        """Give the tasks of a client no turns; a slice that has begun ends by itself."""
+        with self._change:
+            share.closed = True
+            self._waiting.discard(share)
+            while share.queue:
+                task = share.queue.popleft()
+                self._share_of.pop(task, None)
+                share.held[task] = None
+
+    def open_share(self, share: Share) -> None:
+        """Let a client's tasks go on."""
+        with self._change:
+            share.closed = False
+            held, share.held = share.held, {}
+            for task in held:
+                self._submit(task, share)
 
     def close(self, timeout: float = 5.0) -> None:
         """Let running slices end, drop the queue and end the threads."""
@@ -164,6 +193,17 @@ class Scheduler:
             self._change.notify_all()
         for thread in self._threads:
             thread.join(timeout)
+
+    def _submit(self, task: Task, share: Share) -> None:
+        if self._closed:
+            return
+        self._start_threads()
+        if share.closed:
+            share.held[task] = None
+        elif task in self._running:
+            self._running[task] = True
+        elif task not in self._share_of:
+            self._put(task, share)
 
     def _put(self, task: Task, share: Share) -> None:
         """Queue a task; a share that had nothing to do begins where the others are."""
@@ -182,14 +222,21 @@ class Scheduler:
             thread.start()
 
     def _serve(self) -> None:
-        while (task := self._take()) is not None:
-            began = time.perf_counter()
-            more = self._run_slice(task, began + self._slice_seconds)
-            ended = time.perf_counter()
-            self._put_back(task, more, ended - began)
-            if self._tidy is not None and ended - self._tidied > TIDY_SECONDS:
-                self._tidied = ended
-                self._tidy()
+        while self._serve_next():
+            if self._tidy is not None and time.perf_counter() - self._tidied > TIDY_SECONDS:
+                self._tidied = time.perf_counter()
+                with logged(log, "Memory could not be tidied"):
+                    self._tidy()
+
+    def _serve_next(self) -> bool:
+        """Work for a slice; False after the end. While a thread sleeps it holds no task."""
+        task = self._take()
+        if task is None:
+            return False
+        began = time.perf_counter()
+        more = self._run_slice(task, began + self._slice_seconds)
+        self._put_back(task, more, time.perf_counter() - began)
+        return True
 
     def _take(self) -> Task | None:
         with self._change:
@@ -222,7 +269,7 @@ class Scheduler:
                 return
             share.served += seconds
             if more or submitted_again:
-                self._put(task, share)
+                self._submit(task, share)
             share.working -= 1
 
     def _run_slice(self, task: Task, until: float) -> bool:
@@ -231,8 +278,19 @@ class Scheduler:
         except Exception:  # noqa: BLE001 (logged with a reference)
             # The boundary between all sessions and one broken run: the run ends, the others and
             # this thread go on.
-            task.fail(log_exception(log, "A run stopped with an unexpected error"))
+            reference = log_exception(log, "A run stopped with an unexpected error")
+            with logged(log, "A run could not be told that it has stopped"):
+                task.fail(reference)
             return False
+
+
+def _is_urgent(task: Task) -> bool:
+    """Return whether somebody waits for a task; one that cannot say has its turn all the same."""
+    try:
+        return task.urgent
+    except Exception:  # noqa: BLE001 (logged with a reference)
+        log_exception(log, "A run did not say whether it is urgent")
+        return False
 
 
 def usable_cores() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import sys
 import threading
@@ -15,6 +16,8 @@ from starlette.middleware import Middleware
 from streamlit import config
 from streamlit.file_util import get_static_dir
 
+from graftviz.memory import return_what_is_freed
+from graftviz.ui.closed_sessions import end_closed_sessions
 from graftviz.ui.guard import Guard
 from graftviz.ui.services import warm_up
 
@@ -44,7 +47,8 @@ def _leave_names_to_the_guard() -> None:
 async def announced(_app: Any) -> AsyncIterator[None]:
     """Say where the app is, and open it where there is a screen, as Streamlit would.
 
-    The engine begins to be compiled now, so that the first visitor waits for less of it.
+    The engine begins to be compiled now, so that the first visitor waits for less of it; and from
+    now on, sessions end when their time is over.
 
     Streamlit's own words are switched off in ``config.toml``: for a server that listens under all
     addresses it would ask a server on the internet for the one that is seen from there.
@@ -53,10 +57,15 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     url = where(address, port)
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
+    return_what_is_freed()  # before threads are there that take memory from places of their own
     warm_up()
+    ending = asyncio.create_task(end_closed_sessions())
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-    yield
+    try:
+        yield
+    finally:
+        ending.cancel()
 
 
 def where(address: str | None, port: int) -> str:

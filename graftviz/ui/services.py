@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.memory import give_back, return_what_is_freed
+from graftviz.memory import give_back
 from graftviz.ui.budget.jobs import rehearse_budget_page
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
@@ -20,7 +22,9 @@ from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
+from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler, Share
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.visits import Visit, visits
 from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
@@ -51,7 +55,6 @@ def every_job() -> list[Job]:
 @st.cache_resource(show_spinner=False)
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
-    return_what_is_freed()
     return Scheduler(tidy=give_back)
 
 
@@ -99,7 +102,8 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(keys, learners, DEFAULT_DATA, DEFAULT_LEARNER)
 
 
-@st.cache_resource(show_spinner="Loading the data…", max_entries=24)
+@made_again
+@st.cache_resource(show_spinner="Loading the data…", max_entries=8)
 def material(key: str, seed: int) -> Material:
     """Return a built-in data set, made ready."""
     return prepare(load_dataset(key), seed)
@@ -119,6 +123,11 @@ def _connection() -> Visit:
     return visit
 
 
+def come_in() -> None:
+    """Count this session among the visits; when there are too many, say so and show no page."""
+    _visit()
+
+
 def share() -> Share:
     """Return what this session has of the engine."""
     return _visit().share
@@ -128,12 +137,25 @@ def _visit() -> Visit:
     """Return the visit of this session; when there are too many, say so instead."""
     most = limits().clients
     if _VISIT_KEY not in st.session_state and visits().here >= most:
+        pages = "1 page is" if most == 1 else f"{most:,} pages are"
         st.warning(
-            f"{most:,} pages are open here, as many as this server serves at once. Load this page "
-            "again in a minute, or run graftviz on a machine of your own: it is the same program."
+            f"{pages} open here, as many as this server serves at once. Load this page again in a "
+            "minute, or run graftviz on a machine of your own: it is the same program."
         )
         st.stop()
+    if _page_is_closed():
+        st.stop()
     return _connection()
+
+
+def _page_is_closed() -> bool:
+    """Whether this script goes on, until it shows something, though nobody is connected."""
+    context = get_script_run_ctx()
+    return (
+        context is not None
+        and exists()
+        and not get_instance().is_active_session(context.session_id)
+    )
 
 
 def grow_state() -> GrowState:
@@ -175,6 +197,6 @@ def prune_state() -> PruneState:
     return state
 
 
-def stops_with_session(state: BudgetState | DynamicsState) -> None:
+def stops_with_session(state: BudgetState | DynamicsState | RegionState) -> None:
     """Let a state's computing stop when its session has gone."""
     _visit().add(state)

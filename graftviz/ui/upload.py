@@ -19,6 +19,7 @@ from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable, read_table
 from graftviz.ui.controls import show_options
+from graftviz.ui.kept import Kept
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
@@ -38,10 +39,11 @@ class Upload:
 
     data: DataSet
     fingerprint: str
+    _latest: Kept = dataclasses.field(default_factory=lambda: Kept(1), init=False, repr=False)
 
     def __call__(self, seed: int) -> Material:
-        """Return the material, its held-out rows chosen by `seed`."""
-        return prepare(self.data, seed)
+        """Return the material, its held-out rows chosen by `seed`: the same for the same seed."""
+        return self._latest.get(seed, lambda: prepare(self.data, seed))
 
 
 def read_upload(

@@ -7,6 +7,7 @@ computed is kept for a while, and then forgotten: the same settings give the sam
 from __future__ import annotations
 
 import gc
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +17,11 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from graftviz.memory import give_back
 from graftviz.ui.limits import limits
+from graftviz.ui.references import logged
 from graftviz.ui.scheduler import Share
+from graftviz.ui.shared import let_go
+
+log = logging.getLogger(__name__)
 
 
 class Work(Protocol):
@@ -43,23 +48,31 @@ class Visit:
 
     def __init__(self, share: Share) -> None:
         self.share = share
+        self._lock = threading.Lock()
         self._works: WeakSet[Work] = WeakSet()
 
     def add(self, work: Work) -> None:
         """Let `work` stop, and be forgotten, with this visit."""
-        self._works.add(work)
+        with self._lock:
+            self._works.add(work)
 
     def revoke(self) -> None:
         """Stop all computing; nothing that was computed is lost."""
-        for work in list(self._works):
-            work.revoke()
+        for work in self._all_works():
+            with logged(log, "Work could not be stopped"):
+                work.revoke()
 
     def forget(self) -> None:
         """Let go of whatever can be computed again."""
-        for work in list(self._works):
+        for work in self._all_works():
             forget = getattr(work, "forget", None)
             if forget is not None:
-                forget()
+                with logged(log, "Work could not be put away"):
+                    forget()
+
+    def _all_works(self) -> list[Work]:
+        with self._lock:
+            return list(self._works)
 
 
 class Visits:
@@ -71,11 +84,19 @@ class Visits:
         How long the runs of a visit are kept after it has ended.
     clock : callable
         Returns the time in seconds.
+    nobody_here : callable, optional
+        Called when the last of them has been put away.
     """
 
-    def __init__(self, kept_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        kept_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        nobody_here: Callable[[], object] | None = None,
+    ) -> None:
         self._kept_seconds = kept_seconds
         self._clock = clock
+        self._nobody_here = nobody_here
         self._lock = threading.Lock()
         self._here: WeakSet[Visit] = WeakSet()
         self._gone: WeakKeyDictionary[Visit, float] = WeakKeyDictionary()
@@ -92,14 +113,16 @@ class Visits:
         with self._lock:
             self._gone.pop(visit, None)
             self._here.add(visit)
+            visit.share.open()
 
     def left(self, visit: Visit) -> None:
         """Stop the computing of a page that was closed, or whose connection broke."""
-        visit.revoke()
         with self._lock:
             self._here.discard(visit)
             self._gone[visit] = self._clock()
             self._wake_later()
+            visit.share.close()  # its script may go on for a while, and begin something
+        visit.revoke()
 
     def forget(self, *, all_of_them: bool = False) -> int:
         """Put away the runs of visits that ended long enough ago, or of all that ended.
@@ -108,15 +131,23 @@ class Visits:
         """
         with self._lock:
             due = self._clock() - self._kept_seconds
-            chosen = [v for v, ended in self._gone.items() if all_of_them or ended <= due]
-            for visit in chosen:
+            chosen = [pair for pair in self._gone.items() if all_of_them or pair[1] <= due]
+        forgotten = 0
+        for visit, ended in chosen:
+            with self._lock:
+                if self._gone.get(visit) != ended:
+                    continue  # it is back
                 del self._gone[visit]
-        for visit in chosen:
             visit.forget()
-        if chosen:
+            forgotten += 1
+        with self._lock:
+            is_empty = not self._here and not self._gone
+        if is_empty and self._nobody_here is not None:
+            self._nobody_here()
+        if forgotten or is_empty:
             gc.collect()
             give_back()
-        return len(chosen)
+        return forgotten
 
     def _wake_later(self) -> None:
         if self._timer is None and self._gone:
@@ -127,15 +158,14 @@ class Visits:
             self._timer.start()
 
     def _wake(self) -> None:
-        try:
+        with logged(log, "Those who have gone could not be put away"):
             self.forget()
-        finally:
-            with self._lock:
-                self._timer = None
-                self._wake_later()
+        with self._lock:
+            self._timer = None
+            self._wake_later()
 
 
 @lru_cache(maxsize=1)
 def visits() -> Visits:
     """Return the visits of this process."""
-    return Visits(limits().gone_seconds)
+    return Visits(limits().gone_seconds, nobody_here=let_go)

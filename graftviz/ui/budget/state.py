@@ -13,6 +13,7 @@ from graftviz.ui.background import Background
 from graftviz.ui.budget.jobs import Path, Told
 from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
 from graftviz.ui.page_options import PageOptions
+from graftviz.ui.watching import Watching
 
 AT_ONCE = 2  # models of the charts that are learned side by side
 _ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")
@@ -51,6 +52,7 @@ class BudgetState:
         self.visit = 0
         self._run_of = run_of
         self._path_of = path_of
+        self._watching = Watching()
         self._refused: BudgetOptions | None = None
         self._own_complaints: tuple[str, ...] = ()
 
@@ -123,7 +125,7 @@ class BudgetState:
             self._refuse(self.shown, work.failure)
             self.shown, self.before = self.before, None
             return self.run
-        work.start()
+        self._watching.begin(work)
         return work
 
     @property
@@ -134,11 +136,9 @@ class BudgetState:
     def _take(self, wanted: BudgetOptions, work: Background[Told]) -> None:
         if self.shown is not None:
             same = (self.shown.data, self.shown.seed) == (wanted.data, wanted.seed)
-            earlier = self._run_of(self.shown, None)
-            has_steps = earlier.latest is not None
+            has_steps = self._run_of(self.shown, None).latest is not None
             self.before = self.shown if same and has_steps else None
-            if earlier is not work:
-                earlier.revoke()
+            self._watching.leave()
         self.shown, self._refused = wanted, None
 
     def _is_another(self, wanted: BudgetOptions) -> bool:
@@ -173,16 +173,13 @@ class BudgetState:
         everything: list[Background[Any]] = [*runs, path]
         missing = [work for work in everything if not work.ended]
         for work in missing[:AT_ONCE]:
-            work.start()
+            self._watching.begin(work)
         known = [work.latest for work in runs if work.ended and work.latest is not None]
         return known, path.latest, not missing
 
     def revoke(self) -> None:
         """Let nothing more be computed for this session; what was computed stays."""
-        if self.shown is not None:
-            for bound in self.ladder():
-                self._run_of(self.shown, bound).revoke()
-            self._path_of(self.shown).revoke()
+        self._watching.leave()
 
 
 def _key(options: BudgetOptions) -> tuple[Any, ...]:

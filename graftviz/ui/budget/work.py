@@ -12,6 +12,7 @@ from graftviz.ui.budget.jobs import Path, Told, pathing, telling
 from graftviz.ui.budget.material import BudgetMaterial, dense_material, with_places
 from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
 from graftviz.ui.services import material, scheduler
+from graftviz.ui.shared import made_again
 
 
 class Asked(NamedTuple):
@@ -30,12 +31,14 @@ def asked_by(options: BudgetOptions, bound: float | None = None) -> Asked:
     return Asked(options.data, options.seed, options.complexity, float(tau), options.lam2)
 
 
+@made_again
 @st.cache_resource(show_spinner="Loading the data…", max_entries=24)
 def source(data: str, seed: int) -> BudgetMaterial:
     """Return what is learned from, and where its variables are drawn."""
     return dense_material(seed) if data == DENSE else with_places(material(data, seed))
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=200)
 def told(asked: Asked) -> Background[Told]:
     """Return a run under a bound; it begins when it is started."""
@@ -43,6 +46,7 @@ def told(asked: Asked) -> Background[Told]:
     return Background(telling(source(asked.data, asked.seed), learner), scheduler())
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=60)
 def l1_path(data: str, seed: int, lam2: float, method: str) -> Background[Path]:
     """Return the λ path of nodewise ℓ₁ on the same data; it begins when it is started."""

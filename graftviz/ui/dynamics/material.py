@@ -6,7 +6,7 @@ Nothing here knows Streamlit.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.layout import static_layout
 from graftviz.ui.dynamics.options import RANDOM, DynamicsOptions
+from graftviz.ui.kept import Kept
 from graftviz.ui.material import FINGERPRINT_DIGITS
 
 MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
+_MATERIALS, _WORKS = 4, 60  # kept of files, and of each material they made
 _NEIGHBOURS = 2  # of the series that follow a series most closely, for its place
 
 
@@ -39,6 +41,8 @@ class DynamicsMaterial:
     truth : LinearSystem or None
     parents : tuple of n tuples of int, or None
         From a file.
+    own : Kept or None
+        What is computed of series that somebody brought; of all others it is shared.
     """
 
     identity: str
@@ -50,6 +54,7 @@ class DynamicsMaterial:
     given: bool
     truth: LinearSystem | None = None
     parents: tuple[tuple[int, ...], ...] | None = None
+    own: Kept | None = None
 
     @property
     def n(self) -> int:
@@ -68,12 +73,15 @@ class BroughtSeries:
     parents : tuple of n tuples of int, or None
     fingerprint : str
         Of all three.
+    materials : Kept
+        Made of them, by the share of the rows that is held out.
     """
 
     series: TimeSeries
     positions: np.ndarray | None
     parents: tuple[tuple[int, ...], ...] | None
     fingerprint: str
+    materials: Kept = field(default_factory=lambda: Kept(_MATERIALS), init=False, repr=False)
 
 
 def generated(options: DynamicsOptions) -> DynamicsMaterial:
@@ -118,7 +126,7 @@ def brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
         )
     title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
     whole = _divided(f"upload:{files.fingerprint}", title, series, held_out)
-    return replace(_placed(whole, files.positions), parents=files.parents)
+    return replace(_placed(whole, files.positions), parents=files.parents, own=Kept(_WORKS))
 
 
 def fingerprint(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from graftviz.dynamics import ScalableStructure
@@ -22,6 +21,7 @@ from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, 
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.watching import Watching
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
@@ -112,6 +112,7 @@ class DynamicsState:
         self.problem = self.question = ""
         self.visit = 0
         self._work = work
+        self._watching = Watching()
         self._agreed: list[tuple[str, Plan]] = []
         self._asked: tuple[str, Plan] | None = None
         self._uploaded_on_show: BroughtSeries | None = None  # or last on show
@@ -205,7 +206,7 @@ class DynamicsState:
         if self.shown is None:
             return None
         work = self._work.run(self.shown.material, self.shown.plan)
-        work.start()
+        self._watching.begin(work)
         return work
 
     @property
@@ -250,7 +251,7 @@ class DynamicsState:
 
     def _take(self, shown: Shown) -> None:
         if self.shown is not None and not self._is_on_show(shown.material, shown.plan):
-            self._work.run(self.shown.material, self.shown.plan).revoke()
+            self._watching.leave()
         self.shown = shown
         if shown.options.data == UPLOAD:
             self._uploaded_on_show = self.uploaded
@@ -269,7 +270,7 @@ class DynamicsState:
         race = [self._work.measure(self.shown.material, plan) for plan in self._race()]
         missing = [one for one in race if not one.ended]
         if run.ended and missing:
-            missing[0].start()
+            self._watching.begin(missing[0])
         known = [one.latest for one in race if one.finished and one.latest is not None]
         told = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
         if missing:
@@ -289,11 +290,11 @@ class DynamicsState:
         if judge_system(material.n, material.train.n_rows, everyone) != Verdict():
             return Curves(), True, TOO_LONG
         survey = self._work.survey(material, asked.learner, options.seed)
-        survey.start()
+        self._watching.begin(survey)
         if not survey.finished:
             return Curves(), survey.ended, survey.failure
         work = self._work.curves(material, asked, options.seed)
-        work.start()
+        self._watching.begin(work)
         return work.latest or Curves(), work.ended, work.failure
 
     def _asked_curves(self) -> Asked:
@@ -326,15 +327,12 @@ class DynamicsState:
 
     def revoke(self) -> None:
         """Let nothing more be computed for this session; what was computed stays."""
-        if self.shown is None:
-            return
-        options, material, plan = self.shown
-        self._work.run(material, plan).revoke()
-        for one in self._race():
-            self._work.measure(material, one).revoke()
-        with suppress(InputError):
-            asked = self._asked_curves()
-            survey = self._work.survey(material, asked.learner, options.seed)
-            survey.revoke()
-            if survey.finished:
-                self._work.curves(material, asked, options.seed).revoke()
+        self._watching.leave()
+
+    def forget(self) -> None:
+        """Let go of what is not shared; all is there again when the page is asked for."""
+        self.revoke()
+        for files in (self.uploaded, self._uploaded_on_show):
+            if files is not None:
+                files.materials.clear()
+        self.shown = None

@@ -1,4 +1,7 @@
-"""The work of the Dynamics page: on the engine threads, once for all who ask the same."""
+"""The work of the Dynamics page: on the engine threads, once for all who ask the same.
+
+What is computed of somebody's own series lasts as long as these, and nobody else comes to see it.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,13 @@ from graftviz.ui.dynamics.material import (
     sampled,
 )
 from graftviz.ui.dynamics.options import OF_SYSTEM, RANDOM, DynamicsOptions
+from graftviz.ui.kept import own_or_shared
 from graftviz.ui.services import scheduler
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
     DynamicsMaterial: lambda material: material.identity,
-    # The title is a file name of this session, which another with the same content shall not see.
-    BroughtSeries: lambda files: (files.fingerprint, files.series.title),
     Plan: repr,
     Asked: repr,
     ScalableStructure: repr,
@@ -52,31 +55,46 @@ def source(options: DynamicsOptions, files: BroughtSeries | None) -> DynamicsMat
     return _sampled(options.data, options.held_out)
 
 
+@made_again
 @st.cache_resource(show_spinner="Simulating…", max_entries=24)
 def _generated(decided: tuple[Any, ...], held_out: float, seed: int) -> DynamicsMaterial:
     chosen = dict(zip(OF_SYSTEM, decided, strict=True))
     return generated(DynamicsOptions(**chosen, held_out=held_out, seed=seed))
 
 
+@made_again
 @st.cache_resource(show_spinner="Loading the series…", max_entries=24)
 def _sampled(key: str, held_out: float) -> DynamicsMaterial:
     return sampled(key, held_out)
 
 
-@st.cache_resource(show_spinner="Loading the series…", max_entries=8, hash_funcs=_BY_IDENTITY)
 def _brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
-    return brought(files, held_out)
+    def make() -> DynamicsMaterial:
+        with st.spinner("Loading the series…"):
+            return brought(files, held_out)
+
+    return files.materials.get(held_out, make)
 
 
-@st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
     """Return a run for the picture; it begins when it is started."""
+    return own_or_shared(_told, material, plan)
+
+
+@made_again
+@st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
+def _told(material: DynamicsMaterial, plan: Plan) -> Background[Told]:
     return Background(telling(material, plan), scheduler())
 
 
-@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
     """Return the measurement of a method; it begins when it is started."""
+    return own_or_shared(_measure, material, plan)
+
+
+@made_again
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def _measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
     return Background(measuring(material, plan), scheduler())
 
 
@@ -85,9 +103,10 @@ def survey(
 ) -> Background[Survey | None]:
     """Return the regressions of all series, which neither k nor seeds change."""
     plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
-    return _survey(material, plain, seed)
+    return own_or_shared(_survey, material, plain, seed)
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=12, hash_funcs=_BY_IDENTITY)
 def _survey(
     material: DynamicsMaterial, learner: ScalableStructure, seed: int
@@ -95,9 +114,14 @@ def _survey(
     return Background(surveying(material.train, learner, seed=seed), scheduler())
 
 
-@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Curves]:
     """Return the curves that follow from a survey that has ended."""
+    return own_or_shared(_curves, material, asked, seed)
+
+
+@made_again
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def _curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Curves]:
     known = survey(material, asked.learner, seed).latest
     assert known is not None  # it has ended
     return Background(curving(material, known, asked), scheduler())

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
+from graftviz.ui.feeding import whole_number
 from graftviz.ui.grow.component import PLAYER, player_message
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.grow.state import GrowState
@@ -20,7 +21,6 @@ LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
 MORE_STEPS = 0.1  # seconds to wait for steps that were asked for and are not there yet
 AHEAD = 2  # times what is asked for is computed, so that the next question finds its answer there
-_MAX_COUNT = 100_000
 
 
 class Mailbox:
@@ -94,7 +94,7 @@ def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool)
         )
     if need.get("header"):
         return _introduction(state, run, answer)
-    first, count = _whole(need.get("from"), 1), _whole(need.get("count"), 1)
+    first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
     run.grant(first - 1 + AHEAD * count)
     run.wait(first - 1 + count, MORE_STEPS)
     return player_message(
@@ -107,7 +107,7 @@ def _late(state: GrowState, mail: Mailbox) -> str | None:
     ghost, wish = state.ghost, mail.beside
     if ghost is None or wish is None or wish.get("run") != ghost.token:
         return None
-    return ghost.feed_json(_whole(wish.get("from"), 1), EVERYTHING)
+    return ghost.feed_json(whole_number(wish.get("from"), 1), EVERYTHING)
 
 
 def _news(run: SessionRun, mail: Mailbox) -> str | None:
@@ -159,17 +159,10 @@ def _at_end(state: GrowState) -> bool:
 
 def _branch(state: GrowState, mail: Mailbox, wish: Mapping[str, Any]) -> None:
     if state.run is not None and wish.get("run") == state.run.token:
-        state.begin_branch(_whole(wish.get("t"), 0))
+        state.begin_branch(whole_number(wish.get("t"), 0))
         mail.wants_page = True
 
 
 def _moved(state: GrowState, place: Mapping[str, Any]) -> None:
     if state.run is not None and place.get("run") == state.run.token:
-        state.look_at(_whole(place.get("t"), 0))
-
-
-def _whole(value: object, default: int) -> int:
-    """Return a number the browser sent as a whole one, kept within reason."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return default
-    return int(max(0, min(_MAX_COUNT, value)))
+        state.look_at(whole_number(place.get("t"), 0))

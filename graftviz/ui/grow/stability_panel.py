@@ -8,6 +8,7 @@ import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.selection import EdgeStability, stability_steps
+from graftviz.selection.stability import STABLE, SUBSAMPLES
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.grow.state import GrowState
@@ -16,8 +17,6 @@ from graftviz.ui.recording import RunRecorder
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 
-SUBSAMPLES = 50
-STABLE = 0.9  # share of the subsamples from which an edge is called stable
 _LOOK_AGAIN = 0.6  # seconds
 _TELL_EVERY = 10  # subsamples, while they come in, after which the graph is drawn anew
 _PROBLEM = "grow.stability.problem"

@@ -17,6 +17,7 @@ from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.background import Background
 from graftviz.ui.command_line import learn_command
+from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import PAGE_PRESET, Material, default_options
 from graftviz.ui.own_links import OwnLinks
@@ -261,7 +262,7 @@ class GrowState:
         if plan in self._agreed or plan in self._runs:
             return True
         for part in filter(None, (plan, plan.base)):
-            plan.learner.check(material.train)
+            part.learner.check(material.train)
             verdict = judge(material.train, part.learner)
             self._asked, self.problem, self.question = plan, verdict.refusal, verdict.question
             self.is_beyond = verdict != Verdict()
@@ -281,15 +282,15 @@ class GrowState:
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.revoke()
-        for path in self.paths.values():
+        for path in list(self.paths.values()):
             path.revoke()
 
     def forget(self) -> None:
         """Let go of all runs; the page computes the one on show again when it is asked for."""
         self.revoke()
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.forget()
         self._runs.clear()
         self.paths.clear()
@@ -359,6 +360,7 @@ class GrowState:
                 other.revoke()
         self.run, self.ghost, self._plan = run, base or self.run, plan
         self.shown, self.material = self.settings, material
+        let_go(self._runs, (self.run, self.ghost), limits().kept_runs)
         # The first picture needs a few steps; a change of options is to be felt as a whole.
         run.grant(max(FIRST_CREDIT, self.settings.step) if is_first else EVERYTHING)
         if base is not None:
@@ -371,18 +373,7 @@ class GrowState:
         if run is None or run.failure:
             run = start_run(plan, material, self.scheduler, beside)
         self._runs[plan] = run
-        for old in self._beyond_kept():
-            self._runs.pop(old).revoke()
         return run
-
-    def _beyond_kept(self) -> list[Plan]:
-        """Return which runs are too many, or too large, to be kept; never the latest two."""
-        kept, size, beyond = 0, 0.0, []
-        for plan, run in reversed(self._runs.items()):
-            kept, size = kept + 1, size + run.kept_bytes / 1e6
-            if kept > limits().kept_runs or (kept > 2 and size > limits().kept_memory):
-                beyond.append(plan)
-        return beyond
 
 
 def _has_places(material: Material) -> bool:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from graftviz.inspection import GraphPicture
 from graftviz.player.assets import canvas_javascript
+from graftviz.ui.boundary import guarded
 from graftviz.ui.mounted import mounting
 
 _ASSETS = Path(__file__).parent.parent / "assets"
@@ -131,4 +132,5 @@ def show_graph(message: str, on_pick: Callable[[Mapping[str, Any]], None]) -> No
         if isinstance(value, Mapping):
             on_pick(value)
 
-    _component()(key=_KEY, data=message.encode("utf-8", "replace"), on_picked_change=picked)
+    data = message.encode("utf-8", "replace")
+    _component()(key=_KEY, data=data, on_picked_change=guarded(picked))

@@ -291,7 +291,11 @@ def _picked(state: InspectState, picked: Mapping[str, Any]) -> None:
     node, edge = picked.get("node"), picked.get("edge")
     if isinstance(node, int | float) and 0 <= node < n:
         state.select_node(int(node))
-    elif isinstance(edge, list) and len(edge) == 2 and all(0 <= int(end) < n for end in edge):
+    elif (
+        isinstance(edge, list)
+        and len(edge) == 2
+        and all(isinstance(end, int | float) and 0 <= end < n for end in edge)
+    ):
         state.select_edge(int(edge[0]), int(edge[1]))
     else:
         state.select_node(None)

@@ -191,6 +191,11 @@ class ModelSource:
         if found is not None:
             self.loaded = found
 
+    def forget(self) -> None:
+        """Let go of runs and models, but for a file that was brought; `refresh` gets them back."""
+        self.learned.forget()
+        self.loaded = self._made = None
+
     @property
     def run(self) -> SessionRun | None:
         """The run the settings describe; None while there is none."""

@@ -378,3 +378,13 @@ class InspectState:
         self._regions.revoke()
         for source in (self.first, self.second):
             source.learned.revoke()
+
+    def forget(self) -> None:
+        """Let go of runs, models and answers; they are there again when the page is asked for."""
+        self._desk.forget()
+        self._regions.forget()
+        for source in (self.first, self.second):
+            source.forget()
+        self.before = self.after = None
+        self._pictures = {}
+        self._links.add({})  # an address without settings leaves those there are

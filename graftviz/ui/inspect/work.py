@@ -193,8 +193,13 @@ class Desk(Generic[T]):
 
     def revoke(self) -> None:
         """Stop all work for now; what is finished stays."""
-        for work in self._works.values():
+        for work in list(self._works.values()):
             work.revoke()
+
+    def forget(self) -> None:
+        """Stop all work and let go of it."""
+        self.revoke()
+        self._works.clear()
 
 
 def wait_for_all(works: list[Background[Answer | None]], patience: float) -> bool:

@@ -11,7 +11,6 @@ import dataclasses
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -19,12 +18,10 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.layout import ring_layout
-from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.forced_pruning import EXCHANGE, ForcedPruning
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
-from graftviz.racing import common_places
-from graftviz.runs import learn
+from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -238,13 +235,13 @@ class PruneState:
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
-        for run in self._kept.values():
+        for run in list(self._kept.values()):
             run.revoke()
 
     def forget(self) -> None:
         """Let go of all runs; they are computed again when the page is asked for."""
         self.revoke()
-        for run in self._kept.values():
+        for run in list(self._kept.values()):
             run.forget()
         self._kept.clear()
         self.runs, self._plans, self.material = {}, {}, None
@@ -267,15 +264,14 @@ class PruneState:
         return verdict == Verdict()
 
     def _show(self, plans: dict[str, Plan], material: Material) -> None:
-        tree, places = _groundwork(material)
+        tree, places = material.tree, _places(material)  # first: what is refused changes nothing
         runs = {}
         for heuristic, plan in plans.items():
             run = self._kept.pop(plan, None)
             if run is None or run.failure:
                 run = start_pruning(plan, material, self._turns)
             self._kept[plan] = runs[heuristic] = run
-        for old in list(self._kept)[: -limits().kept_racers]:
-            self._kept.pop(old).revoke()
+        let_go(self._kept, runs.values(), limits().kept_racers)
         for kept in self._kept.values():
             if kept not in runs.values():
                 kept.revoke()
@@ -313,10 +309,8 @@ class PruneState:
         )
 
 
-@lru_cache(maxsize=8)
-def _groundwork(material: Material) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Chow–Liu tree and the places of the variables; they do not depend on options."""
-    tree = learn(material.train, ChowLiu()).model.edges
+def _places(material: Material) -> np.ndarray:
+    """Return the places of the variables; they do not depend on options."""
     if material.positions is None and 0 < material.train.n_variables <= MOST_ON_A_RING:
-        return tree, ring_layout(material.train.n_variables, tree)
-    return tree, common_places(material.train, material.positions, material.truth)
+        return ring_layout(material.train.n_variables, material.tree)
+    return material.places

@@ -10,17 +10,15 @@ import dataclasses
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
-from graftviz.racing import Course, Race, common_places, distinct_names
+from graftviz.racing import Course, Race, distinct_names
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -313,13 +311,13 @@ class RaceState:
 
     def revoke(self) -> None:
         """Stop all computing of this session; nothing that was computed is lost."""
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.revoke()
 
     def forget(self) -> None:
         """Let go of all runs; they are computed again when the page is asked for."""
         self.revoke()
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.forget()
         self._runs.clear()
         self.entries, self._plans, self.material = (), (), None
@@ -377,6 +375,7 @@ class RaceState:
         self.token = secrets.token_hex(4)
         self.header_json = json.dumps(self._header(material), ensure_ascii=False, allow_nan=False)
         running = {entry.run for entry in entries}
+        let_go(self._runs, running, limits().kept_racers)
         for run in self._runs.values():
             if run not in running:
                 run.revoke()
@@ -394,8 +393,6 @@ class RaceState:
             except InputError as error:
                 return Entry(name, None, str(error))
         self._runs[plan] = run
-        for old in list(self._runs)[: -limits().kept_racers]:
-            self._runs.pop(old).revoke()
         return Entry(name, run, "")
 
     def _header(self, material: Material) -> dict[str, Any]:
@@ -404,7 +401,7 @@ class RaceState:
             race=self.token,
             title=material.title,
             names=material.train.names,
-            places=_places(material),
+            places=material.places,
             given=material.positions is not None,
             truth=material.truth,
             racers=[
@@ -435,9 +432,3 @@ def _course(entry: Entry) -> Course | None:
 def _edge_budget(edges: int | None, material: Material) -> int:
     n = material.train.n_variables
     return max(1, min(edges or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
-
-
-@lru_cache(maxsize=8)
-def _places(material: Material) -> np.ndarray:
-    """Return the places of a material; kept, because every new race on it asks for them again."""
-    return common_places(material.train, material.positions, material.truth)

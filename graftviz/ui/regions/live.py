@@ -41,7 +41,6 @@ class Mailbox:
         self.map = ""
         self.need: Mapping[str, Any] | None = None
         self.wants_page = False
-        self.whole: Background[Whole] | None = None  # the exact answer this session waits for
 
 
 @st.fragment
@@ -101,7 +100,8 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         )
         mail.picture = shown.picture
     if need.get("parts"):
-        work = _whole_work(shown, mail)
+        work = region_work.whole(shown)
+        state.begin_whole(work)
         work.wait(max(0.0, until - time.monotonic()))
         if work.latest is not None:
             message["whole"] = _whole_record(work, query)
@@ -154,16 +154,6 @@ def _region_part(
         "at": options.step,
         "influence": halo(shown, query),
     }
-
-
-def _whole_work(shown: ShownModel, mail: Mailbox) -> Background[Whole]:
-    """Return the work on the whole graph; that on another model is no longer waited for."""
-    work = region_work.whole(shown)
-    if mail.whole is not None and mail.whole is not work:
-        mail.whole.revoke()
-    mail.whole = work
-    work.start()
-    return work
 
 
 def _whole_record(work: Background[Whole], query: int) -> dict[str, Any]:

@@ -17,10 +17,12 @@ from graftviz.regions import grow_region
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
+from graftviz.ui.kept import Kept
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material
 
 MOST_VARIABLES = 3_000  # beyond, nobody would see the region in the picture
 _TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each
+_WORKS = 60  # kept of a model that is not shared
 _STRONGEST = 1e6  # stands for the norm of edges with zero potentials
 
 
@@ -42,6 +44,9 @@ class ShownModel:
     usual_query : int
         What is asked about as long as nobody has chosen.
     title, note : str
+    own : Kept or None
+        What is computed of a model that somebody brought, or that was learned from their table; of
+        all others it is shared.
     """
 
     identity: str
@@ -52,6 +57,7 @@ class ShownModel:
     usual_query: int
     title: str
     note: str = ""
+    own: Kept | None = None
 
 
 def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
@@ -97,6 +103,7 @@ def learned_model(
         usual_query=promising_query(model),
         title=f"Learned from {material.title}",
         note=note,
+        own=Kept(_WORKS) if material.is_brought else None,
     )
 
 
@@ -120,6 +127,7 @@ def brought_model(files: dict[str, bytes]) -> ShownModel:
         usual_query=promising_query(found.model),
         title=next(iter(files)),
         note=" ".join(found.notes),
+        own=Kept(_WORKS),
     )
 
 

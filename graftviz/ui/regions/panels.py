@@ -13,10 +13,12 @@ from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
-from graftviz.ui.regions.models import brought_model
+from graftviz.ui.regions.models import ShownModel, brought_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.regions.work import link_of_grow_page, load_model
+from graftviz.ui.remembered import read_once
+from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
 
 _STATE_KEY = "regions"
@@ -36,6 +38,7 @@ def region_state() -> RegionState:
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = RegionState(load_model)
     state: RegionState = st.session_state[_STATE_KEY]
+    stops_with_session(state)
     return state
 
 
@@ -108,7 +111,7 @@ def show_model_upload(state: RegionState) -> None:
     if not files:
         return
     try:
-        brought = _read_cached(files)
+        brought = read_once("region.read", files, (), lambda: _read(files))
         fingerprint = brought.identity.partition(":")[2]
         if expected and fingerprint != expected:
             raise InputError(
@@ -122,16 +125,10 @@ def show_model_upload(state: RegionState) -> None:
     state.accept(brought)
 
 
-def _read_cached(files: list[Any]) -> Any:
-    """Read the files again only when others were brought."""
-    brought = tuple(file.file_id for file in files)
-    remembered = st.session_state.get("region.read")
-    if remembered is None or remembered[0] != brought:
-        content = {file.name: file.getvalue() for file in files}
-        with st.spinner("Reading the model, and laying out its graph…"):
-            remembered = (brought, brought_model(content))
-        st.session_state["region.read"] = remembered
-    return remembered[1]
+def _read(files: list[Any]) -> ShownModel:
+    content = {file.name: file.getvalue() for file in files}
+    with st.spinner("Reading the model, and laying out its graph…"):
+        return brought_model(content)
 
 
 def _title(key: str) -> str:

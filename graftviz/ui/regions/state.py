@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftviz.errors import InputError
+from graftviz.ui.background import Background
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import PLACES, RUN, RegionOptions
@@ -53,6 +54,7 @@ class RegionState:
         self.page_runs = 0
         self._load = load
         self._own_complaints: tuple[str, ...] = ()
+        self._whole: Background[Any] | None = None  # the exact answer this session waits for
 
     @property
     def options(self) -> RegionOptions:
@@ -124,6 +126,12 @@ class RegionState:
             self.choose("data", UPLOAD)  # what was asked of the model before does not apply
         self.page.others = {_PRINT: uploaded.identity.partition(":")[2]}
 
+    def forget(self) -> None:
+        """Let go of what was computed of an own model; it is there again when it is asked for."""
+        for model in (self.uploaded, self.shown):
+            if model is not None and model.own is not None:
+                model.own.clear()
+
     # -------------------------------------------------------------------------------- the model
 
     def refresh(self) -> ShownModel | None:
@@ -138,6 +146,21 @@ class RegionState:
             self.shown = wanted
             self._check_places(wanted)
         return self.shown
+
+    def begin_whole(self, work: Background[Any]) -> None:
+        """Let work on the whole graph go on; that on another model is no longer waited for."""
+        if self._whole is not work:
+            self.revoke()
+        self._whole = work
+        work.start()
+
+    def revoke(self) -> None:
+        """Let nothing large be computed for this session; what was computed stays.
+
+        Growing a region is not: it ends by itself, at the size that was asked for.
+        """
+        if self._whole is not None:
+            self._whole.revoke()
 
     def _check_places(self, wanted: ShownModel) -> None:
         """Leave out a query or state that this model does not have, and say so."""

@@ -1,4 +1,7 @@
-"""The work of the Regions page: on the engine threads, once for all who ask the same."""
+"""The work of the Regions page: on the engine threads, once for all who ask the same.
+
+What is computed of somebody's own model lasts as long as that, and nobody else comes to see it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
 from graftviz.ui.background import Background
 from graftviz.ui.grow.state import GrowState
+from graftviz.ui.kept import own_or_shared
 from graftviz.ui.material import prepare
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.recording import RunRecorder
@@ -31,6 +35,7 @@ from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.services import grow_state, material, scheduler, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
@@ -58,6 +63,7 @@ def load_model(state: RegionState) -> ShownModel | None:
     return _learned(options.data)
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def _learned(data: str) -> ShownModel:
     """Return what best-choice edge grafting learns from a data set."""
@@ -112,6 +118,7 @@ def _model_of_run(link: str) -> ShownModel:
     return known[1]
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning the run of this link again…", max_entries=24)
 def _run_again(link: str) -> ShownModel:
     state = GrowState(vocabulary(), material, scheduler())
@@ -147,27 +154,43 @@ def _model_at(run: SessionRun, at: int) -> tuple[PairwiseMRF, str]:
     return run.result().model, ""
 
 
-# ----------------------------------------------------------------------- the work, shared by all
+# ------------------------------------------------------------------------------------- the work
 
 
-@st.cache_resource(show_spinner=False, max_entries=400, hash_funcs=_BY_IDENTITY)
 def region(shown: ShownModel, question: Question) -> Background[Grown]:
     """Return the growth of a region."""
+    return own_or_shared(_region, shown, question)
+
+
+@made_again
+@st.cache_resource(show_spinner=False, max_entries=400, hash_funcs=_BY_IDENTITY)
+def _region(shown: ShownModel, question: Question) -> Background[Grown]:
     return _begun(growing(shown.model, question))
 
 
-@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def influence(shown: ShownModel) -> Background[Influence]:
     """Return how strongly the variables of a model feel each other."""
+    return own_or_shared(_influence, shown)
+
+
+@made_again
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def _influence(shown: ShownModel) -> Background[Influence]:
     return _begun(influencing(shown.model))
 
 
-@st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def whole(shown: ShownModel) -> Background[Whole]:
     """Return what the whole graph says; it begins when it is started."""
+    return own_or_shared(_whole, shown)
+
+
+@made_again
+@st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
+def _whole(shown: ShownModel) -> Background[Whole]:
     return Background(answering(shown.model), _whole_graphs())
 
 
+@made_again
 @st.cache_resource(show_spinner=False, max_entries=32)
 def heat_map(side: int, seed: int) -> Background[list[list[float]]]:
     """Return c of a grid for all strengths."""

@@ -12,12 +12,14 @@ from graftviz.errors import InputError
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
 from graftviz.ui.background import Background
 from graftviz.ui.services import scheduler
+from graftviz.ui.shared import made_again
 
 RUN_ALPHA = 0.75  # of the run itself: what α makes of a reservoir is asked of the same reservoirs
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
 T = TypeVar("T")
 
 
+@made_again
 @st.cache_resource(show_spinner="Drawing at random…", max_entries=32)
 def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimulation:
     """Return the finished simulation."""
@@ -26,6 +28,7 @@ def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimu
     return found
 
 
+@made_again
 @st.cache_resource(show_spinner="Learning, and ranking all pairs beside it…", max_entries=64)
 def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, ...]:
     """Return all steps of a run; with one place in R and one test a step it is first hit's."""

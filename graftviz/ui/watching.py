@@ -1,0 +1,36 @@
+"""Work that several visitors may be watching: it stops once the last of them has gone."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from graftviz.ui.background import Background
+
+_lock = threading.Lock()
+_watchers: WeakKeyDictionary[Background[Any], WeakSet[Watching]] = WeakKeyDictionary()
+
+
+class Watching:
+    """The work that one visitor has asked for; it holds none of it."""
+
+    def __init__(self) -> None:
+        self._works: WeakSet[Background[Any]] = WeakSet()
+
+    def begin(self, work: Background[Any]) -> None:
+        """Watch `work`, which begins or goes on."""
+        with _lock:
+            _watchers.setdefault(work, WeakSet()).add(self)
+            self._works.add(work)
+            work.start()
+
+    def leave(self) -> None:
+        """Watch nothing any more; what nobody else watches stops, and keeps what it has."""
+        with _lock:
+            for work in list(self._works):
+                others = _watchers[work]
+                others.discard(self)
+                if not others:
+                    work.revoke()
+            self._works.clear()

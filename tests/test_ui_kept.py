@@ -1,0 +1,185 @@
+"""What a visitor brought is prepared once, stays with the visitor, and goes with the visitor."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import io
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from graftviz.formats.uai import uai_text
+from graftviz.learners.chow_liu import ChowLiu
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.runs import learn
+from graftviz.sampling.ising import ising_grid
+from graftviz.ui import upload
+from graftviz.ui.dynamics import work as dynamics_work
+from graftviz.ui.dynamics.jobs import plan_of, scalable_of
+from graftviz.ui.dynamics.material import BroughtSeries
+from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.upload import read_files
+from graftviz.ui.kept import Kept
+from graftviz.ui.material import Material, default_options
+from graftviz.ui.prune.state import PruneState
+from graftviz.ui.race.state import RaceState
+from graftviz.ui.regions import work as region_work
+from graftviz.ui.regions.jobs import Question
+from graftviz.ui.regions.models import ShownModel, brought_model, grid_model, learned_model
+from graftviz.ui.regions.state import RegionState
+from graftviz.ui.scheduler import Task
+from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
+
+LEARNERS = {name: learner_class(name) for name in learner_names()}
+
+
+class Idle:
+    """Takes tasks and lets none work: a thread in the middle of a step would hold what it uses."""
+
+    def submit(self, task: Task) -> None:
+        pass
+
+    def withdraw(self, task: Task) -> None:
+        pass
+
+
+def brought() -> upload.Upload:
+    rng = np.random.default_rng(1)
+    lines = ["a,b,c,d,e", *(",".join(map(str, row)) for row in rng.integers(0, 2, size=(80, 5)))]
+    file = io.BytesIO("\n".join(lines).encode())
+    return upload.read_upload(file, None, None, default_options(UploadOptions, {}))
+
+
+def nothing_built_in(key: str, seed: int) -> Material:
+    raise AssertionError(f"{key} was not asked for")
+
+
+def race() -> RaceState:
+    vocabulary = Vocabulary(("first",), LEARNERS, "first", "best-choice")
+    return RaceState(vocabulary, nothing_built_in, Idle(), lambda _: None)
+
+
+def prune() -> PruneState:
+    return PruneState(("first",), nothing_built_in, Idle())
+
+
+def another_race(state: RaceState) -> None:
+    state.choose_edges(3)
+
+
+def other_runs(state: PruneState) -> None:
+    state.choose("exchanges", 3)
+
+
+@pytest.mark.parametrize(("page", "change"), [(race, another_race), (prune, other_runs)])
+def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
+    page: Callable[[], RaceState | PruneState],
+    change: Callable[[RaceState | PruneState], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[weakref.ref[Material]] = []
+
+    def preparing(*given: object) -> Material:
+        material = prepare(*given)
+        made.append(weakref.ref(material))
+        return material
+
+    prepare = upload.prepare
+    monkeypatch.setattr(upload, "prepare", preparing)
+    state = page()
+    state.choose_data(UPLOAD)
+    state.accept(brought(), "")
+    assert state.refresh(), state.problem
+    change(state)
+    assert state.refresh(), "these are other runs"
+    assert len(made) == 1, "on the same rows"
+    state.choose_seed(1) if isinstance(state, RaceState) else state.choose("seed", 1)
+    assert state.refresh()
+    assert len(made) == 2, "another seed holds out other rows"
+    assert state.material is made[1]()
+    state.revoke()
+    del state
+    gc.collect()
+    assert [material() for material in made] == [None, None]
+
+
+def series() -> BroughtSeries:
+    rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
+    return read_files(io.BytesIO(b"a,b\n" + rows), None, None, {})
+
+
+def test_what_is_learned_of_own_series_stays_with_them() -> None:
+    options = DynamicsOptions(data="upload")
+
+    def work_on(files: BroughtSeries) -> list[object]:
+        material = dynamics_work.source(options, files)
+        assert material is not None
+        plan = plan_of(options, material)
+        return [
+            material,
+            dynamics_work.told(material, plan),
+            dynamics_work.measure(material, plan),
+            dynamics_work.survey(material, scalable_of(options, material), 0),
+        ]
+
+    mine, theirs = series(), series()
+    first, second = work_on(mine), work_on(mine)
+    assert all(one is again for one, again in zip(first, second, strict=True))
+    assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    held = [weakref.ref(one) for one in first]
+    mine.materials.clear()
+    del first, second
+    gc.collect()
+    assert [one() for one in held] == [None] * len(held)
+
+
+def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
+    model = ising_grid(2, 2, field=0.3, coupling=0.2, seed=0)
+    files = {"mine.uai": uai_text(model).encode()}
+
+    def work_on(shown: ShownModel) -> list[object]:
+        question = Question(0, "greedy", "drop", 0.0, 3, 0)
+        return [
+            region_work.region(shown, question),
+            region_work.influence(shown),
+            region_work.whole(shown),
+        ]
+
+    mine, theirs = brought_model(files), brought_model(files)
+    assert mine.identity == theirs.identity
+    first = work_on(mine)
+    assert all(one is again for one, again in zip(first, work_on(mine), strict=True))
+    assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
+    state = RegionState(lambda _: mine)
+    state.accept(mine)
+    state.refresh()
+    state.forget()
+    assert not any(one is other for one, other in zip(first, work_on(mine), strict=True))
+    grid, same_grid = (grid_model(2, 0.3, 0.2, seed=0) for _ in range(2))
+    assert all(one is same for one, same in zip(work_on(grid), work_on(same_grid), strict=True)), (
+        "what nobody brought is computed once for all"
+    )
+
+
+def test_a_model_learned_from_an_own_table_is_an_own_one() -> None:
+    material = brought()(0)
+    assert learned_model(learn(material.train, ChowLiu()).model, material, "run:").own is not None
+    other = dataclasses.replace(material, identity=f"karate:{material.identity}")
+    assert learned_model(learn(other.train, ChowLiu()).model, other, "run:").own is None
+
+
+def test_the_latest_are_kept_and_the_one_asked_for_longest_ago_goes() -> None:
+    kept, made = Kept(2), []
+
+    def get(key: str) -> str:
+        return kept.get(key, lambda: made.append(key) or key)  # type: ignore[func-returns-value]
+
+    for key in "abacbc":
+        assert get(key) == key
+    assert made == ["a", "b", "c", "b"]
+    kept.clear()
+    get("c")
+    assert made[-1] == "c"
