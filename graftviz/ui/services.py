@@ -103,7 +103,7 @@ def vocabulary() -> Vocabulary:
 
 
 @made_again
-@st.cache_resource(show_spinner="Loading the data…", max_entries=8)
+@st.cache_resource(show_spinner="Loading the data…", max_entries=32)
 def material(key: str, seed: int) -> Material:
     """Return a built-in data set, made ready."""
     return prepare(load_dataset(key), seed)
