@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from graftviz.errors import InputError
+from graftviz.ui.foreground import foreground
 from graftviz.ui.scheduler import Turns
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class Background(Generic[T]):
 
     def wait(self, timeout: float) -> bool:
         """Wait for the end; False after `timeout` seconds."""
-        with self._news:
+        with foreground.waiting(), self._news:
             self._waiting += 1
             try:
                 return self._news.wait_for(lambda: self.ended, timeout)

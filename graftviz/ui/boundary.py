@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from graftviz.errors import InputError
+from graftviz.ui.foreground import foreground
 from graftviz.ui.plain import plain
 from graftviz.ui.references import log_exception
 
@@ -41,7 +42,8 @@ def page_boundary() -> Iterator[None]:
     for sentence in dict.fromkeys(just_shown + _taken_notices()):
         st.error(plain(sentence))
     try:
-        yield
+        with foreground.page():
+            yield
     except Exception as error:  # noqa: BLE001 (where they end)
         st.error(plain(_told(error, "The rest of this page", "Reload it to go on where it was.")))
 
@@ -58,7 +60,8 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
     @functools.wraps(draw)
     def run(*args: P.args, **kwargs: P.kwargs) -> T | None:
         try:
-            drawn = draw(*args, **kwargs)
+            with foreground.page():
+                drawn = draw(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
             drawn = None
             st.error(plain(_told(error, "This part of the page", "Reload the page to try again.")))

@@ -15,11 +15,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from graftviz.ui.foreground import Foreground, foreground
 from graftviz.ui.limits import limits
 from graftviz.ui.references import log_exception, logged
 
 TIDY_SECONDS = 5.0
 FAIR_TURN = 4  # so many slices hold one that is given by time alone
+LOOK_SECONDS = 0.005  # while steps that nobody waits for give way to pages
+LOOKS = 10  # before such steps have their turn all the same
 log = logging.getLogger(__name__)
 
 
@@ -105,9 +108,10 @@ class Scheduler:
     Of the clients with work to do, the one that has had the least time is next; within a client,
     tasks take turns. So clients with work are never more than about a slice a thread apart, however
     long single steps take. Clients who wait for something come before those whose runs go on ahead
-    of them, but for every fourth slice, so that these go on too. A task is never worked on by two
-    threads at once. Threads start with the first task, sleep while there is nothing to do, and end
-    with :meth:`close`.
+    of them, and so do pages that are drawn, for a twentieth of a second; but every fourth slice
+    goes by time alone, so that these go on too. A task is never worked on by two threads at once.
+    Threads start with the first task, sleep while there is nothing to do, and end with
+    :meth:`close`.
 
     Parameters
     ----------
@@ -118,6 +122,8 @@ class Scheduler:
     tidy : callable, optional
         Called by an engine thread from time to time while there is work: it may take longer than
         a slice, and everybody waits for the memory it looks through.
+    pages : Foreground
+        Steps that nobody waits for give way to pages that are at work, for a while.
     """
 
     def __init__(
@@ -125,6 +131,7 @@ class Scheduler:
         threads: int | None = None,
         slice_seconds: float | None = None,
         tidy: Callable[[], object] | None = None,
+        pages: Foreground = foreground,
     ) -> None:
         self._wanted = threads or limits().engine_threads or usable_cores()
         self._slice_seconds = limits().slice_seconds if slice_seconds is None else slice_seconds
@@ -135,6 +142,7 @@ class Scheduler:
         self._turn = 0
         self._clock = 0.0  # what the client that was served last had had by then
         self._tidy = tidy
+        self._pages = pages
         self._tidied = 0.0
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -240,26 +248,42 @@ class Scheduler:
 
     def _take(self) -> Task | None:
         with self._change:
-            while not self._waiting and not self._closed:
-                self._change.wait()
-            if self._closed:
+            share = self._next_share()
+            if share is None:
                 return None
+            task = share.take(urgent=self._is_by_need)
             self._turn += 1
-            by_need = self._turn % FAIR_TURN != 0
-
-            def rank(share: Share) -> tuple[bool, float]:
-                # A client another thread works for has had that slice already, as far as this goes.
-                had = share.served + share.working * self._slice_seconds
-                return by_need and not share.urgent, had
-
-            share = min(self._waiting, key=rank)
-            task = share.take(urgent=by_need)
             if not share.queue:
                 self._waiting.discard(share)
             share.working += 1
             self._clock = max(self._clock, share.served)
             self._running[task] = False
             return task
+
+    def _next_share(self) -> Share | None:
+        """Return whose turn it is, once there is somebody; None after the end."""
+        looks = 0
+        while not self._closed:
+            if not self._waiting:
+                self._change.wait()
+                continue
+            share = min(self._waiting, key=self._rank)
+            gives_way = self._is_by_need and self._pages.at_work and not share.urgent
+            if not gives_way or looks == LOOKS:
+                return share
+            looks += 1
+            self._change.wait(LOOK_SECONDS)  # or less: what is submitted may be urgent
+        return None
+
+    @property
+    def _is_by_need(self) -> bool:
+        """Whether in the turn that comes those are first for whom somebody waits."""
+        return self._turn % FAIR_TURN != FAIR_TURN - 1
+
+    def _rank(self, share: Share) -> tuple[bool, float]:
+        # A client another thread works for has had that slice already, as far as this goes.
+        had = share.served + share.working * self._slice_seconds
+        return self._is_by_need and not share.urgent, had
 
     def _put_back(self, task: Task, more: bool, seconds: float) -> None:
         with self._change:

@@ -13,6 +13,7 @@ from graftviz.errors import InputError
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import Background
+from graftviz.ui.foreground import foreground
 from graftviz.ui.references import log_exception
 from graftviz.ui.scheduler import Turns
 
@@ -123,10 +124,14 @@ class SessionRun:
         return self._has_work()
 
     def grant(self, target: int = EVERYTHING) -> None:
-        """Allow the run to compute its steps up to `target`; credit only ever grows."""
+        """Allow the run to compute its steps up to `target`, if it may not anyway."""
         self._target = max(self._target, target)
         if self._has_work():
             self._scheduler.submit(self)
+
+    def ration(self, ahead: int) -> None:
+        """Let the run go on for `ahead` steps at most, unless somebody asks for more."""
+        self._target = min(self._target, self.computed + ahead)
 
     def revoke(self) -> None:
         """Take all credit back; what has been computed stays."""
@@ -153,7 +158,7 @@ class SessionRun:
         """
         if steps < EVERYTHING:
             self._awaited = max(self._awaited, steps)
-        with self._news:
+        with foreground.waiting(), self._news:
             return self._news.wait_for(lambda: self.ended or self.computed >= steps, timeout)
 
     def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
