@@ -6,6 +6,7 @@ import gc
 import json
 import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
 from graftviz.ui import kept_runs, run_limits
+from graftviz.ui.grow import live
 from graftviz.ui.grow import state as grow_state
+from graftviz.ui.grow.live import Mailbox, grow_message
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
@@ -258,3 +261,46 @@ def test_what_is_beyond_comes_with_offers(
     assert "at most" in state.problem
     assert state.command().startswith("python -m graftviz learn first ")
     assert state.smaller() is None
+
+
+def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_asks() -> None:
+    pool = Scheduler(threads=1)
+    share = pool.share()
+    share.close()
+    state = GrowState(VOCABULARY, load, share)
+    assert state.refresh()
+    state.revoke()
+    share.open()
+    run, mail = state.run, Mailbox()
+    assert run is not None
+    assert not run.has_credit
+    mail.need = {"run": run.token, "header": True}
+    grow_message(state, run, mail, new_run=False)
+    assert run.wait(1, 60.0)
+    pool.close()
+
+
+@pytest.mark.parametrize("is_crowded", [False, True])
+def test_in_a_crowd_a_changed_run_goes_on_as_far_as_its_player_asks(
+    monkeypatch: pytest.MonkeyPatch, is_crowded: bool
+) -> None:
+    pages = SimpleNamespace(at_work=live.CROWD + is_crowded)
+    monkeypatch.setattr(live, "foreground", pages)
+    monkeypatch.setattr(live, "AHEAD_IN_A_CROWD", 0)
+    pool = Scheduler(threads=1)
+    share = pool.share()
+    share.close()  # nothing is computed before it was said how far
+    state = GrowState(VOCABULARY, load, share)
+    state.refresh()
+    state.choose_option("alpha", 0.25)
+    state.refresh()
+    run, mail = state.run, Mailbox()
+    assert run is not None
+    grow_message(state, run, mail, new_run=True)
+    assert run.has_credit is not is_crowded
+    share.open()
+    mail.need = {"run": run.token, "from": 1, "count": 2}
+    while run.computed < 2 and not run.ended:
+        grow_message(state, run, mail, new_run=False)
+    assert run.computed >= 2
+    pool.close()

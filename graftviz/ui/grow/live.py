@@ -10,9 +10,10 @@ import streamlit as st
 
 from graftviz.ui.boundary import bounded
 from graftviz.ui.feeding import whole_number
+from graftviz.ui.foreground import foreground
 from graftviz.ui.grow.component import PLAYER, player_message
 from graftviz.ui.grow.stability_panel import stability_json
-from graftviz.ui.grow.state import GrowState
+from graftviz.ui.grow.state import FIRST_CREDIT, GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
@@ -20,6 +21,10 @@ LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
 MORE_STEPS = 0.1  # seconds to wait for steps that were asked for and are not there yet
+# Where so many other pages are drawn just now, nobody waits for all of a changed run, and it is
+# computed no further ahead of its player than this, so that everybody has the first steps soon.
+CROWD = 2
+AHEAD_IN_A_CROWD = 24  # steps
 AHEAD = 2  # times what is asked for is computed, so that the next question finds its answer there
 
 
@@ -52,7 +57,7 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
         return
     mail = _mailbox()
     PLAYER.show(
-        _message(state, run, mail, new_run=new_run),
+        grow_message(state, run, mail, new_run=new_run),
         {
             "need": lambda need: setattr(mail, "need", need),
             "ask": lambda question: setattr(mail, "question", question),
@@ -75,7 +80,8 @@ def _mailbox() -> Mailbox:
     return mailbox
 
 
-def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
+def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
+    """Return what the player is told now: a new run, or what it has asked for."""
     need, question = mail.need, mail.question
     answer = None
     if question is not None and question.get("run") == run.token:
@@ -84,15 +90,20 @@ def _message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool)
     answer, mail.answer = answer or mail.answer, answer
     # A fragment sees its arguments again and again; a run is new once.
     if new_run and mail.sent != run.token:
-        patience = LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
+        is_crowded = foreground.at_work > CROWD
+        patience = 0.0 if is_crowded else LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
         until = time.monotonic() + patience
         run.wait(EVERYTHING, patience)
-        return _introduction(state, run, answer, known=mail.sent, until=until)
+        told = _introduction(state, run, answer, known=mail.sent, until=until)
+        if is_crowded:
+            run.ration(AHEAD_IN_A_CROWD)
+        return told
     if need is None or need.get("run") != run.token:
         return player_message(
             run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
         )
     if need.get("header"):
+        run.grant(FIRST_CREDIT)  # a connection that broke may have stopped it before its first step
         return _introduction(state, run, answer)
     first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
     run.grant(first - 1 + AHEAD * count)
