@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from streamlit import config
+
+from graftviz.ui.closed_sessions import LOOK_SECONDS
 from graftviz.ui.limits import limits
 from tests.browser.served_app import served_app
 from tests.load import report
@@ -132,7 +135,12 @@ async def _loaded(
             # Only those who are there should be counted in what the next phase takes.
             print("All have left …", flush=True)
             await asyncio.sleep(limits().gone_seconds + SETTLE_SECONDS)
-            end = resident_bytes(process)
+    if not given.no_settle:
+        # Until then, tables that were brought are kept for who comes back.
+        print("Their sessions end …", flush=True)
+        kept = config.get_option("server.disconnectedSessionTTL") + LOOK_SECONDS
+        await asyncio.sleep(max(0.0, kept - limits().gone_seconds))
+        end = resident_bytes(process)
     lines = [report.phase_table(phases), report.others_table(phases)]
     return lines, report.goals_of(phases, start if end is not None else None, end)
 
