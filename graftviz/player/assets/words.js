@@ -57,7 +57,7 @@ class WordsPanel {
   beginning(log, ended) {
     if (ended) return "";
     const { start, rows } = log.header;
-    return `No edges yet: every variable is on its own. Objective ${format(start.objective)}, learned from ${plural(rows.train, "row")}.`;
+    return `No edges yet: every variable is on its own. Press play to see them come. Objective ${format(start.objective)}, learned from ${plural(rows.train, "row")}.`;
   }
 
   describeOutcome(log, ended) {
