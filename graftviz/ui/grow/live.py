@@ -13,7 +13,7 @@ from graftviz.ui.feeding import whole_number
 from graftviz.ui.foreground import foreground
 from graftviz.ui.grow.component import PLAYER, player_message
 from graftviz.ui.grow.stability_panel import stability_json
-from graftviz.ui.grow.state import FIRST_CREDIT, GrowState
+from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
@@ -103,7 +103,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
             run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
         )
     if need.get("header"):
-        run.grant(FIRST_CREDIT)  # a connection that broke may have stopped it before its first step
+        run.grant(1)  # a connection that broke may have stopped it before its first step
         return _introduction(state, run, answer)
     first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
     run.grant(first - 1 + AHEAD * count)
