@@ -62,6 +62,17 @@ def test_the_whole_graph_is_computed_for_who_waits_for_it_and_nobody_else() -> N
     assert second.told == ["start", "revoke"]
 
 
+def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
+    state, other, first, second = opened(), opened(), Work(), Work()
+    state.begin_whole(first)
+    other.begin_whole(first)
+    state.begin_whole(second)
+    assert "revoke" not in first.told
+    other.revoke()
+    assert first.told[-1] == "revoke"
+    assert second.told == ["start"]
+
+
 def test_a_link_gives_back_what_it_was_made_of() -> None:
     state = opened()
     assert state.link() == {}

@@ -25,6 +25,12 @@ class Watching:
             self._works.add(work)
             work.start()
 
+    def turn_to(self, work: Background[Any]) -> None:
+        """Watch `work`, and nothing else any more."""
+        if work not in self._works:
+            self.leave()
+        self.begin(work)
+
     def leave(self) -> None:
         """Watch nothing any more; what nobody else watches stops, and keeps what it has."""
         with _lock:

@@ -15,6 +15,7 @@ from graftviz.ui.page_options import PageOptions
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import PLACES, RUN, RegionOptions
 from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.watching import Watching
 
 _LONGEST_RUN = 600  # characters of an address on the Grow page
 _PRINT = "fingerprint"
@@ -54,7 +55,7 @@ class RegionState:
         self.page_runs = 0
         self._load = load
         self._own_complaints: tuple[str, ...] = ()
-        self._whole: Background[Any] | None = None  # the exact answer this session waits for
+        self._watching = Watching()  # the exact answer this session waits for
 
     @property
     def options(self) -> RegionOptions:
@@ -149,18 +150,14 @@ class RegionState:
 
     def begin_whole(self, work: Background[Any]) -> None:
         """Let work on the whole graph go on; that on another model is no longer waited for."""
-        if self._whole is not work:
-            self.revoke()
-        self._whole = work
-        work.start()
+        self._watching.turn_to(work)
 
     def revoke(self) -> None:
         """Let nothing large be computed for this session; what was computed stays.
 
         Growing a region is not: it ends by itself, at the size that was asked for.
         """
-        if self._whole is not None:
-            self._whole.revoke()
+        self._watching.leave()
 
     def _check_places(self, wanted: ShownModel) -> None:
         """Leave out a query or state that this model does not have, and say so."""
