@@ -97,6 +97,15 @@ def table(page: Any) -> dict[str, list[str]]:
     return {head: [row[k].strip() for row in rows] for k, head in enumerate(heads)}
 
 
+def cut_off(page: Any) -> list[str]:
+    """Return the names of racers and captions of curves of which a part is hidden."""
+    said: list[str] = page.locator(".gv-race-tile h3, .gv-race-charts .gv-count").evaluate_all(
+        "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth"
+        " || node.scrollHeight > node.clientHeight + 1).map((node) => node.textContent)"
+    )
+    return said
+
+
 def to_the_end(page: Any) -> None:
     press(page, "To the end")
     eventually(page, lambda: "all have arrived" in position(page))
@@ -196,7 +205,7 @@ def test_a_refused_racer_has_a_sentence_and_the_others_race(race: Callable[..., 
     to_the_end(page)
 
 
-def test_it_fits_a_phone_and_moves_little_for_who_asks_for_it(race: Callable[..., Any]) -> None:
+def test_it_fits_phone_and_projector_and_moves_little_on_request(race: Callable[..., Any]) -> None:
     page = race(width=390, height=844, dark=True, touch=True, reduced_motion=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     press(page, "Play")
@@ -204,3 +213,10 @@ def test_it_fits_a_phone_and_moves_little_for_who_asks_for_it(race: Callable[...
     press(page, "Pause")
     stage = page.locator(".gv-race-stage").first.bounding_box()
     assert stage["width"] > 130
+    page.set_viewport_size({"width": 1024, "height": 768})
+    press(page, "Present")
+    eventually(page, lambda: page.get_by_role("button", name="Leave").count())
+    for width in (1024, 1366):
+        page.set_viewport_size({"width": width, "height": 768})
+        page.wait_for_timeout(300)
+        assert cut_off(page) == []

@@ -34,7 +34,7 @@ class RaceGraphs {
     const tip = h("div", { class: "gv-tip", hidden: true });
     const trouble = h("p", { class: "gv-message", dir: "auto", hidden: true });
     const element = h("div", { class: "gv-card gv-race-tile" },
-      h("header", {}, racerSample(racer.index), h("h3", { dir: "auto", title: racer.name }, isolated(racer.name))),
+      h("header", {}, racerSample(racer.index), h("h3", { dir: "auto", title: racer.name }, isolated(racerWords(racer.name)))),
       h("p", { class: "gv-race-numbers" }, numbers, badge), trouble, holder);
     holder.append(tip);
     const surface = new Surface(holder, () => this.app.wake());

@@ -13,6 +13,9 @@ const RACER_MARKS = [
   "M0 -6L1.500 -2L5.700 -1.900L2.400 0.800L3.500 4.900L0 2.500L-3.500 4.900L-2.400 0.800L-5.700 -1.900L-1.500 -2Z",
 ];
 
+/** A racer's name for a narrow box: an option and its value stay in one line. */
+const racerWords = (name) => name.split(" · ").map((part, k) => (k ? part.replaceAll(" ", "\u00a0") : part)).join(" · ");
+
 function racerColours(palette) {
   return palette.dark ? RACER_ON_DARK : RACER_ON_LIGHT;
 }

@@ -27,7 +27,7 @@ class RaceTable {
   setRace(log) {
     this.rows = log.racers.map((racer) => {
       const cells = RACE_COLUMNS.map(() => h("td"));
-      return { racer, cells, element: h("tr", {}, h("th", { scope: "row", dir: "auto" }, racerSample(racer.index), isolated(racer.name)), cells) };
+      return { racer, cells, element: h("tr", {}, h("th", { scope: "row", dir: "auto" }, racerSample(racer.index), isolated(racerWords(racer.name))), cells) };
     });
     this.body.replaceChildren(...this.rows.map((row) => row.element));
   }
