@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -127,6 +128,22 @@ def test_steps_are_the_same_forwards_and_backwards(finished: Any, until: Any) ->
     assert picture() != before
     finished.evaluate("player.seek(17)")
     assert picture() == before
+    # On the way to a step its numbers are those of the step; only lines are between places.
+    said, told = finished.evaluate(
+        """() => {
+          const { canvas, context } = player.reservoir.surface;
+          const said = [];
+          context.fillText = (text) => said.push(text);
+          player.show(18);
+          player.p = 17.4;
+          player.reservoir.draw();
+          delete context.fillText;
+          return [said, canvas.getAttribute("aria-label")];
+        }"""
+    )
+    numbers = dict(pairwise(said))
+    for words, symbol in (("mean score", "μ"), ("threshold τ", "τ"), ("maximum", "max")):
+        assert f"{words} {numbers[symbol]}" in told
 
 
 def test_positions_never_jump_while_playing(finished: Any, until: Any) -> None:

@@ -173,7 +173,7 @@ class ReservoirPanel {
     context.fillStyle = css(palette.text, palette.dark ? 0.12 : 0.07);
     context.fillRect(plot.left, y(level.max), plot.right - plot.left, Math.max(y(level.tau) - y(level.max), 1));
     this.drawBars(context, palette, view, x, y, score);
-    this.drawLevels(context, palette, plot, y, level);
+    this.drawLevels(context, palette, plot, y, level, view);
   }
 
   axes(context, palette, plot, x, y, capacity) {
@@ -253,11 +253,13 @@ class ReservoirPanel {
     context.stroke();
   }
 
-  drawLevels(context, palette, plot, y, level) {
+  /** Lines where `level` is on its way; the numbers beside them are those of the step. */
+  drawLevels(context, palette, plot, y, level, view) {
     const { symbol, value: limit } = this.app.log.limit;
     const row = 14 * this.app.scale;
     const lines = [
-      ["max", level.max, [], 1.4], ["τ", level.tau, [7, 3], 2], ["μ", level.mean, [2, 3], 1.6], [symbol, limit, [1, 3], 1.2],
+      ["max", level.max, view.max, [], 1.4], ["τ", level.tau, view.tau, [7, 3], 2],
+      ["μ", level.mean, view.mean, [2, 3], 1.6], [symbol, limit, limit, [1, 3], 1.2],
     ].filter(([, value]) => value !== null && value !== undefined);
     context.textAlign = "left";
     context.textBaseline = "middle";
@@ -266,7 +268,7 @@ class ReservoirPanel {
     for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + row);
     const floor = plot.bottom + 3;
     for (let k = places.length - 1; k >= 0; k--) places[k] = Math.min(places[k], floor - (places.length - 1 - k) * row);
-    lines.forEach(([name, value, dash, weight], k) => {
+    lines.forEach(([name, value, number, dash, weight], k) => {
       const at = y(value);
       context.setLineDash(dash);
       context.lineWidth = weight;
@@ -287,7 +289,7 @@ class ReservoirPanel {
       context.fillText(name, plot.right + 11, places[k]);
       const after = plot.right + 16 + context.measureText(name).width;
       context.font = this.app.font(12);
-      context.fillText(format(value), after, places[k]);
+      context.fillText(format(number), after, places[k]);
     });
     const height = y(level.tau) - y(level.max);
     if (height > 15) {
