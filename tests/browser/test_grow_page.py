@@ -320,7 +320,11 @@ def test_uploads_are_refused_or_learned(grow: Any, tmp_path: Path) -> None:
 
 def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: Path) -> None:
     page = grow()
+    page.set_viewport_size({"width": 1280, "height": 720})
     press(page, "Download")
+    menu = page.get_by_test_id("stPopoverBody")
+    menu.get_by_role("button").first.wait_for()
+    assert menu.evaluate("menu => menu.scrollHeight <= menu.clientHeight"), "all of it is seen"
     with page.expect_download() as download:
         press(page, "Replay (opens offline)")
     replay = tmp_path / "replay.html"

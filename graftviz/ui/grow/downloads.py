@@ -94,7 +94,7 @@ def show_downloads(run: SessionRun) -> None:
     """Show one button per kind of file; a file is built when its button is pressed."""
     st.caption("The run is finished first if need be.")
     st.download_button(
-        "Everything (ZIP)",
+        f"All {len(FILES)} files (ZIP)",
         file_builder(partial(build_archive, run)),
         "graftviz-run.zip",
         "application/zip",
@@ -103,13 +103,16 @@ def show_downloads(run: SessionRun) -> None:
         width="stretch",
         on_click="ignore",
     )
-    for kind in FILES:
-        st.download_button(
-            kind.label,
-            file_builder(partial(build_file, run, kind)),
-            kind.name,
-            kind.mime,
-            key=f"download.{kind.name}",
-            width="stretch",
-            on_click="ignore",
-        )
+    # Close together, so that all are seen in the window of a small laptop.
+    with st.container(gap=None):
+        for kind in FILES:
+            st.download_button(
+                kind.label,
+                file_builder(partial(build_file, run, kind)),
+                kind.name,
+                kind.mime,
+                key=f"download.{kind.name}",
+                type="tertiary",
+                width="stretch",
+                on_click="ignore",
+            )
