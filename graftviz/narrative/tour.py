@@ -77,8 +77,8 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "What happened, and why",
-        "A sentence for every step, with its numbers, and below it the lines of the algorithm that "
-        "ran. Underlined words open their definition.",
+        "A sentence for every step, with its numbers, and the algorithm: the lines of it that ran "
+        "are bold. Underlined words open their definition.",
         ".gv-words",
         task=Task(
             "Step once, then click an underlined word.",

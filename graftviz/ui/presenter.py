@@ -1,4 +1,4 @@
-"""Presenter mode: large type and few controls, to be read from the back row."""
+"""Presenter mode: large type and fewer controls, to be read from the back row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show_presenter() -> None:
             shortcut="Escape" if is_on else None,
             help="Back to all controls"
             if is_on
-            else "Large type and few controls, for a projector",
+            else "Large type and fewer controls, for a projector",
             on_click=guarded(present),
             args=(not is_on,),
         )

@@ -326,7 +326,7 @@ def test_the_replay_opens_without_the_app(grow: Any, open_page: Any, tmp_path: P
     menu.get_by_role("button").first.wait_for()
     assert menu.evaluate("menu => menu.scrollHeight <= menu.clientHeight"), "all of it is seen"
     with page.expect_download() as download:
-        press(page, "Replay (opens offline)")
+        press(page, "Web page of this run (needs no server)")
     replay = tmp_path / "replay.html"
     download.value.save_as(replay)
     offline = open_page()

@@ -108,7 +108,9 @@ def test_every_page_at_work_turns_to_this_machine_only(
     page.get_by_role("button", name="Play", exact=True).click()
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Replay (opens offline)", exact=True).click()
+        page.get_by_role(
+            "button", name="Web page of this run (needs no server)", exact=True
+        ).click()
     download.value.save_as(tmp_path / "replay.html")
     page.keyboard.press("Escape")
     page.get_by_role("combobox").first.click()

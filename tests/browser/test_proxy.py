@@ -191,7 +191,9 @@ def test_the_app_works_behind_it(proxy: Proxy, open_page: Any, tmp_path: Path) -
     eventually(page, lambda: int(timeline.get_attribute("aria-valuenow")) >= 2)
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Replay (opens offline)", exact=True).click()
+        page.get_by_role(
+            "button", name="Web page of this run (needs no server)", exact=True
+        ).click()
     download.value.save_as(tmp_path / "replay.html")
     assert b"Karate" in (tmp_path / "replay.html").read_bytes()
     page.keyboard.press("Escape")

@@ -52,7 +52,7 @@ def build_edges(run: SessionRun) -> str:
 
 
 FILES = (
-    FileKind("replay.html", "Replay (opens offline)", "text/html", build_replay),
+    FileKind("replay.html", "Web page of this run (needs no server)", "text/html", build_replay),
     FileKind("edges.csv", "Edges (CSV)", "text/csv", build_edges),
     FileKind("trace.csv", "Trace, a row a step (CSV)", "text/csv", _of_result(trace_csv)),
     FileKind("result.json", "Result (JSON)", "application/json", _of_result(result_json)),
