@@ -107,6 +107,10 @@ def test_on_a_phone_the_tour_shows_the_way_to_the_side_bar_and_ends_with_the_pag
 def test_presenter_mode_goes_along_and_ends_with_escape(open_page: Any, address: str) -> None:
     page = open_page(1280, 720)
     open_grow(page, address)
+    for width in (390, 800, 960, 1280):
+        page.set_viewport_size({"width": width, "height": 720})
+        # Nothing lies above it, at any width.
+        page.get_by_role("button", name="Present", exact=True).click(trial=True)
     size = "getComputedStyle(document.documentElement).fontSize"
     usual = float(page.evaluate(size).removesuffix("px"))
     words = page.locator(".gv-sentence")
