@@ -153,6 +153,9 @@ def test_it_says_what_python_says(race: Callable[..., Any], axis: str, at: float
 def test_the_winners_are_those_python_finds(race: Callable[..., Any]) -> None:
     page = race()
     to_the_end(page)
+    with page.expect_download() as download:
+        page.locator(".gv-race-charts .gv-save").first.click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
     known = {verdict.column.title: verdict for verdict in verdicts(same_race_in_python())}
     told = table(page)
     starred = 0

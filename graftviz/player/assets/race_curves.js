@@ -33,7 +33,7 @@ class RaceCurves {
   buildChart(about) {
     const holder = h("div", { class: "gv-chart gv-race-curve" });
     const element = h("div", { class: "gv-card" },
-      h("header", {}, h("h3", {}, about.title), h("span", { class: "gv-count", title: about.measured }, about.unit), saveButton(this.app, about.name)), holder);
+      h("header", {}, h("h3", {}, about.title), h("span", { class: "gv-count", title: about.measured }, about.unit), saveButton(this.app, about.name, () => this.legend())), holder);
     this.grid.append(element);
     const surface = new Surface(holder, () => this.app.resized());
     surface.canvas.setAttribute("role", "img");
@@ -43,6 +43,11 @@ class RaceCurves {
       this.app.seekShare(clamp((x - left) / Math.max(right - left, 1), 0, 1));
     });
     return { about, surface, element };
+  }
+
+  /** Samples and names of all racers, which on the page stand at their graphs. */
+  legend() {
+    return this.app.graphs.tiles.map(({ racer, element }) => [element.querySelector("svg"), racerWords(racer.name)]);
   }
 
   /** Racers whose values of a measure can be compared: of objectives only those of the same kind. */

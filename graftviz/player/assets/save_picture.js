@@ -2,16 +2,16 @@
 
 const SAVE_FINE = 3; // pixels of the file for each pixel on the page
 const SAVE_MARGIN = 14; // px
-const SAVE_LEAST = 240; // px that what it is of may be wide
+const SAVE_LEAST = 320; // px that what it is of may be wide
 const SAVE_LEADING = 1.4; // times the size of type
 const SAVE_APART = 6; // px between what it is of and the card
 const SAVE_WORDS = "h3, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-key";
 const SAVE_SAMPLES = ":is(.gv-key, .gv-count) > :is(i, svg), .gv-stack > i, svg.gv-racer-sample";
 const COLOUR_WORDS = /(?:rgba?|color|oklab)\([^()]*\)/g;
 
-/** A button that saves what is drawn in the card it stands in. */
-function saveButton(app, name) {
-  const node = button("Save this picture (PNG)", icon("save"), () => savePicture(app, node.closest(".gv-card, .gv-saved"), name), { class: "gv-save" });
+/** A button that saves what is drawn in the card it stands in; `legend()` is what is told apart elsewhere, as [sample, words]. */
+function saveButton(app, name, legend = () => []) {
+  const node = button("Save this picture (PNG)", icon("save"), () => savePicture(app, node.closest(".gv-card, .gv-saved"), name, legend()), { class: "gv-save" });
   return node;
 }
 
@@ -126,7 +126,7 @@ function drawWords(context, node, left, top) {
 /** A text in lines of at most so many pixels; words that are longer are divided. */
 function linesOf(context, text, width) {
   const lines = [""];
-  for (const word of text.split(/\s+/)) {
+  for (const word of text.split(/[ \n\t]+/)) {
     const longer = `${lines.at(-1)} ${word}`.trim();
     if (context.measureText(longer).width <= width) {
       lines[lines.length - 1] = longer;
@@ -148,18 +148,20 @@ function aboutOf({ title, subtitle, leader, transport }) {
   return [title.textContent, subtitle.textContent, place];
 }
 
-/** The same in lines, the first of them in bold. */
-function headOf(app, context, width) {
+/** The same and a legend in lines, the first of them in bold. */
+function headOf(app, context, width, legend) {
   const size = 13 * (app.type ?? app.scale);
-  return aboutOf(app).flatMap((text, k) => {
+  const told = [...aboutOf(app).map((text) => [null, text]), ...legend];
+  return told.flatMap(([sample, text], k) => {
     const font = `${k === 0 ? 650 : 400} ${k === 0 ? 1.15 * size : size}px ${app.palette.font}`;
     const colour = css(k === 0 ? app.palette.text : app.palette.muted);
+    const indent = sample ? sample.getBoundingClientRect().width + SAVE_APART : 0;
     context.font = font;
-    return linesOf(context, text, width).map((line) => ({ line, font, colour, high: size * SAVE_LEADING }));
+    return linesOf(context, text, width - indent).map((line, m) => ({ sample: m === 0 && sample, line, indent, font, colour, high: size * SAVE_LEADING }));
   });
 }
 
-function savePicture(app, card, name) {
+function savePicture(app, card, name, legend) {
   const canvases = [...card.querySelectorAll("canvas")].filter((canvas) => canvas.surface && canvas.clientWidth > 1);
   let file;
   Surface.fine = SAVE_FINE;
@@ -188,7 +190,7 @@ function savePicture(app, card, name) {
     const picture = h("canvas");
     const context = picture.getContext("2d");
     const width = Math.max(right - left, SAVE_LEAST);
-    const head = headOf(app, context, width - 2 * SAVE_MARGIN);
+    const head = headOf(app, context, width - 2 * SAVE_MARGIN, legend);
     const top = above - head.reduce((sum, { high }) => sum + high, head.length && SAVE_APART);
     [picture.width, picture.height] = [width, bottom - top].map((size) => Math.round(size * SAVE_FINE));
     context.scale(SAVE_FINE, SAVE_FINE);
@@ -196,9 +198,13 @@ function savePicture(app, card, name) {
     context.fillRect(0, 0, width, bottom - top);
     context.textBaseline = "middle";
     let at = SAVE_MARGIN;
-    for (const { line, font, high, colour } of head) {
+    for (const { sample, line, indent, font, high, colour } of head) {
       [context.font, context.fillStyle] = [font, colour];
-      context.fillText(line, SAVE_MARGIN, at + high / 2);
+      context.fillText(line, SAVE_MARGIN + indent, at + high / 2);
+      if (sample) {
+        const box = sample.getBoundingClientRect();
+        drawSample(context, sample, box.left - SAVE_MARGIN, (box.top + box.bottom) / 2 - at - high / 2);
+      }
       at += high;
     }
     for (const canvas of canvases) {
