@@ -430,6 +430,9 @@ def test_svg_is_well_formed_and_has_a_line_an_edge(model, title):
     for circle in root.iter("{http://www.w3.org/2000/svg}circle"):
         assert 0 <= float(circle.get("cx")) <= 1000
         assert 0 < float(circle.get("r")) < 50
+    shown = [element.text or "" for element in root if element.tag.endswith("}text")]
+    assert (root[0].text or "") in shown
+    assert "degree 0" in shown
 
 
 def test_svg_tells_kinds_of_edges_apart_by_colour_and_dash():
@@ -445,6 +448,8 @@ def test_svg_tells_kinds_of_edges_apart_by_colour_and_dash():
         len({line.split("stroke-width")[0].split("y2")[1].split(" ", 1)[1] for line in lines}) == 3
     )
     assert sum("dasharray" in line for line in lines) == 2
+    for words in ("in both", "only in the first", "only in the second"):
+        assert f">{words}</text>" in text
 
 
 def test_viridis_runs_from_dark_to_light():

@@ -18,6 +18,7 @@ from graftviz.layout.graph import FRAME
 
 SIZE = 1_000
 _MARGIN = 40
+_LONGEST_TITLE = 100  # characters; one line has room for them
 _LABELS = 60  # of the nodes of largest degree
 # Five colours of viridis; between them it is nearly straight.
 _VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
@@ -27,10 +28,13 @@ _STYLES = {
     LOST: 'stroke="#d55e00" stroke-dasharray="9 5"',
     GAINED: 'stroke="#0072b2" stroke-dasharray="2 4" stroke-linecap="round"',
 }
+_WORDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 
 
 def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
     """Return a picture as SVG on white ground, with names beside the nodes of largest degree.
+
+    The title stands above it, what colours and dashes mean below it.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
     names : sequence of str
         Of all variables.
     title : str
-        Read out by screen readers, and shown by viewers.
+        Also read out by screen readers, and shown by viewers.
     """
     at = dict(zip(picture.nodes.tolist(), _scaled(picture.places).tolist(), strict=True))
     lines = [
@@ -49,6 +53,8 @@ def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
         *_edges(picture, at),
         *_nodes(picture, at, names),
         *_labels(picture, at, names),
+        _words(12, 22, title if len(title) <= _LONGEST_TITLE else f"{title[:_LONGEST_TITLE]}…"),
+        *_legend(picture),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
@@ -97,6 +103,29 @@ def _nodes(picture: GraphPicture, at: dict[int, list[float]], names: Sequence[st
             f'fill="{viridis(degree / largest)}" stroke="#1b2430" stroke-width="0.8">'
             f"<title>{escape(xml_text(names[i]))}, degree {degree}</title></circle>"
         )
+    return lines
+
+
+def _words(x: float, y: float, text: str) -> str:
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="15" fill="#1b2430">{escape(xml_text(text))}</text>'
+    )
+
+
+def _legend(picture: GraphPicture) -> list[str]:
+    """Return what colours of nodes mean, and colours of edges where there are several."""
+    y, left, step = SIZE - 12, 12.0, 14
+    lines = [_words(left, y, "degree 0")]
+    left += 66
+    for k in range(5):
+        place = f'x="{left + step * k:g}" y="{y - 11}" width="{step}" height="12"'
+        lines.append(f'<rect {place} fill="{viridis(k / 4)}"/>')
+    left += 5 * step + 6
+    lines.append(_words(left, y, str(int(picture.degrees.max(initial=0)))))
+    for status, words in _WORDS.items() if set(picture.styles) - {COMMON} else ():
+        left += 170
+        sample = f'd="M{left - 45:g} {y - 5}h36" fill="none" stroke-width="3" {_STYLES[status]}'
+        lines += [f"<path {sample}/>", _words(left, y, words)]
     return lines
 
 
