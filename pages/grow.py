@@ -27,10 +27,10 @@ follow_address(state, "grow")
 toolbar, above = st.sidebar.container(), st.container()
 with above:
     show_data_panel(state)
-with st.sidebar:
-    show_choices(state, is_ready=engine.ready.is_set())
 
 if engine_is_ready(engine):
+    with st.sidebar:
+        show_choices(state, is_ready=engine.ready.is_set())
     is_new_run = state.refresh()
     with above:
         show_messages(state)

@@ -21,8 +21,6 @@ engine = prune_warm_up()
 state = prune_state()
 follow_address(state, "prune")
 
-with st.sidebar:
-    show_pruning_choices(state, is_ready=engine.ready.is_set())
 words, reading = st.columns([5, 1], vertical_alignment="center", gap="small")
 words.markdown(
     "**M edges, always.** The k weakest leave, the k most promising enter; parameters share K "
@@ -35,6 +33,8 @@ above = st.container()
 with above:
     show_pruned_data(state)
 if engine_is_ready(engine):
+    with st.sidebar:
+        show_pruning_choices(state, is_ready=engine.ready.is_set())
     state.refresh()
     with above:
         show_pruning_messages(state)

@@ -25,10 +25,10 @@ follow_address(state, "race")
 toolbar, above = st.sidebar.container(), st.container()
 with above:
     show_race_data(state)
-with st.sidebar:
-    show_race_choices(state, is_ready=engine.ready.is_set())
 
 if engine_is_ready(engine):
+    with st.sidebar:
+        show_race_choices(state, is_ready=engine.ready.is_set())
     is_new_race = state.refresh()
     with above:
         show_race_messages(state)

@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from graftviz.datasets import DataSet
+from graftviz.datasets import DataSet, load_dataset
+from graftviz.datasets.networks import NETWORKS, network_sample
 from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.table import DiscreteTable
-from graftviz.ui import engine_panel
-from graftviz.ui.material import PAGE_PRESET, prepare
+from graftviz.ui import engine_panel, services
+from graftviz.ui.material import PAGE_PRESET, Material, prepare
 from graftviz.ui.recording import Plan, new_recorder
 from graftviz.ui.warm_up import WarmUp, engine_kernels, first_jobs, later_jobs
+from tests.app_pages import page_at
 
 
 def other_data(*, known: bool) -> DataSet:
@@ -117,6 +119,8 @@ def test_what_the_page_opens_with_needs_no_later_job() -> None:
         job()
     before = signatures()
     watch(BestChoice(preset=PAGE_PRESET), known=True)
+    for name in NETWORKS:
+        network_sample(name)
     assert signatures() == before
 
 
@@ -155,6 +159,35 @@ def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
     assert [text.value for text in page.text] == ["the page"]
     assert re.search(r"under reference [0-9a-f]{6}", page.warning[0].value)
     assert "somebody" not in page.warning[0].value
+
+
+@pytest.mark.parametrize("name", ["grow", "race", "prune"])
+def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    gate = threading.Event()
+    engine = WarmUp([gate.wait])
+    asked: list[str] = []
+
+    def load(key: str, seed: int) -> Material:
+        asked.append(key)
+        return prepare(load_dataset(key), seed)
+
+    for attribute in ("warm_up", "prune_warm_up"):
+        monkeypatch.setattr(services, attribute, lambda: engine)
+    monkeypatch.setattr(services, "material", load)
+    monkeypatch.setattr(engine_panel, "QUIET_SECONDS", 0.0)
+    page = page_at(name, data="karate").run()
+    assert re.search(
+        r"Compiling the engine, about \d+ s, once per installation · \d+ s so far",
+        page.get("progress")[0].proto.text,
+    )
+    assert not asked
+    gate.set()
+    assert engine.ready.wait(5)
+    page.run()
+    assert not page.get("progress")
+    assert set(asked) == {"karate"}
 
 
 def test_nobody_has_to_wait_for_a_compiler_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:

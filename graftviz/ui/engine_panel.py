@@ -15,7 +15,10 @@ _GOES_ON = "engine.goes_on"
 
 
 def engine_is_ready(engine: WarmUp) -> bool:
-    """Whether the engine is compiled; if not, say so and look again by itself."""
+    """Whether the engine is compiled; if not, say so and look again by itself.
+
+    Whatever loads data has to stand behind this: rows may be drawn by kernels that wait as well.
+    """
     # A place first: what is told later must not move the picture below, or it starts anew.
     above = st.container()
     if st.session_state.get(_GOES_ON) or engine.ready.wait(QUIET_SECONDS):
