@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,15 @@ from graftviz.formats.uai import uai_text
 from graftviz.inference import infer
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
+from graftviz.ui.background import Background
+from graftviz.ui.regions import live
+from graftviz.ui.regions.jobs import Grown, Question, growing
 from graftviz.ui.regions.live import Mailbox, region_message
+from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import LEARNED
+from graftviz.ui.scheduler import Scheduler
+
+AT_ONCE = 0.05  # seconds, in place of the page's
 
 
 def state_of(app: AppTest) -> Any:
@@ -78,6 +87,33 @@ def test_controls_change_the_picture_and_the_address_carries_it() -> None:
         picture["whole"].pop(part), again["whole"].pop(part)
     picture["region"].pop("seconds"), again["region"].pop("seconds")
     assert again == {**picture, "visit": again["visit"], "page": again["page"]}
+
+
+def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = state_of(open_page("regions", side="5"))
+    gate, scheduler = threading.Event(), Scheduler(threads=1)
+
+    def slow(shown: ShownModel, question: Question) -> Background[Grown]:
+        def values() -> Iterator[Grown]:
+            for grown in growing(shown.model, question):
+                time.sleep(3 * AT_ONCE)
+                yield grown
+                gate.wait(5)
+
+        work = Background(values(), scheduler)
+        work.start()
+        return work
+
+    monkeypatch.setattr(live, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(live.region_work, "region", slow)
+    picture = json.loads(region_message(state, state.shown, Mailbox()))
+    assert len(picture["region"]["steps"]) == 1
+    assert not picture["region"]["done"]
+    assert "region" in picture["pending"]
+    gate.set()
+    scheduler.close()
 
 
 @pytest.mark.parametrize("expansion", ["greedy", "random", "norm"])

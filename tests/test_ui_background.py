@@ -92,6 +92,31 @@ def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler
     assert "reference" in second.failure
 
 
+def test_who_waits_for_the_first_value_does_not_wait_for_the_end(pool: Scheduler) -> None:
+    first, rest = threading.Event(), threading.Event()
+
+    def values() -> Iterator[int]:
+        first.wait(5)
+        yield 1
+        rest.wait(5)
+        yield 2
+
+    work = Background(values(), pool)
+    work.start()
+    assert not work.wait_for_first(0.05)
+    first.set()
+    assert work.wait_for_first(5)
+    assert work.latest == 1
+    assert not work.wait(0.05)
+    rest.set()
+    assert work.wait(5)
+    assert work.wait_for_first(0)
+    empty: Background[int] = Background(iter([]), pool)
+    empty.start()
+    assert empty.wait_for_first(5)
+    assert empty.latest is None
+
+
 def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
     work = Background(iter([None, None, 3]), Desk())
     assert not work.urgent, "nobody waits"

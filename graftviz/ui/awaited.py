@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +22,4 @@ class Mailbox:
 def await_first(work: Background[Any]) -> None:
     """Wait until there is something to show, and a moment for the rest of it."""
     work.wait(_AT_ONCE)
-    give_up = time.monotonic() + _LONGEST_WAIT
-    while work.latest is None and not work.ended and time.monotonic() < give_up:
-        work.wait(0.05)
+    work.wait_for_first(_LONGEST_WAIT)

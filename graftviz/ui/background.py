@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from graftviz.errors import InputError
@@ -72,10 +72,17 @@ class Background(Generic[T]):
 
     def wait(self, timeout: float) -> bool:
         """Wait for the end; False after `timeout` seconds."""
+        return self._wait_for(lambda: self.ended, timeout)
+
+    def wait_for_first(self, timeout: float) -> bool:
+        """Wait for the first value, or the end without any; False after `timeout` seconds."""
+        return self._wait_for(lambda: self.latest is not None or self.ended, timeout)
+
+    def _wait_for(self, is_there: Callable[[], bool], timeout: float) -> bool:
         with foreground.waiting(), self._news:
             self._waiting += 1
             try:
-                return self._news.wait_for(lambda: self.ended, timeout)
+                return self._news.wait_for(is_there, timeout)
             finally:
                 self._waiting -= 1
 
@@ -84,7 +91,10 @@ class Background(Generic[T]):
         began = time.perf_counter()
         try:
             while self._wanted and not self.ended:
+                is_first = self.latest is None
                 self.latest = next(self._values)
+                if is_first:
+                    self._tell()
                 if time.perf_counter() >= until:
                     break
         except StopIteration:
@@ -102,7 +112,10 @@ class Background(Generic[T]):
         )
 
     def _end(self, failure: str = "") -> None:
+        self.failure = failure
+        self.ended = True
+        self._tell()
+
+    def _tell(self) -> None:
         with self._news:
-            self.failure = failure
-            self.ended = True
             self._news.notify_all()
