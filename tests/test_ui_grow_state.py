@@ -182,6 +182,7 @@ def test_runs_on_show_stay_whatever_else_begins(
     assert branch.wait(EVERYTHING, 30)
     told = json.loads(branch.header_json or "")["branch"]
     assert told["run"] == base.token
+    assert base.wait(EVERYTHING, 30)
     held = weakref.ref(base.recorder)
     base.forget()
     gc.collect()

@@ -140,6 +140,7 @@ def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.Monk
         assert all(run.kept_bytes for run in first)
         state.choose("seed", seed)
         assert state.refresh()
+        assert all(run.wait(1, 60) for run in state.runs.values())
     assert not any(run.kept_bytes for run in first)
     assert not any(run.failure for run in state.runs.values())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -143,6 +144,45 @@ def test_revoked_credit_stops_the_run_and_keeps_its_records(scheduler: Scheduler
     run.grant(computed + 5)
     assert run.wait(computed + 5, 5)
     run.revoke()
+
+
+@pytest.mark.parametrize("ends", ["with a step", "with an error"])
+def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends: str) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    class Slow(Told):
+        def advance(self) -> bool:
+            if self.steps == 3:
+                begun.set()
+                assert gate.wait(5)
+            return super().advance()
+
+    run = SessionRun(Slow(broken_at=-1 if ends == "with a step" else 3), "r1", scheduler)
+    recorder = run.recorder
+    run.grant()
+    assert begun.wait(5)
+    waited = threading.Thread(target=run.wait, args=(5, 5.0))
+    waited.start()
+    before = time.monotonic()
+    run.forget()
+    assert time.monotonic() - before < 1.0
+    waited.join(1.0)
+    assert not waited.is_alive(), "it will not have what somebody waits for"
+    assert run.failure == session_run.FORGOTTEN
+    assert run.recorder is recorder, "the step goes on"
+    gate.set()
+    give_up = time.monotonic() + 5
+    while run.recorder is recorder and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert run.recorder is not recorder
+    assert run.failure == session_run.FORGOTTEN
+    assert run.computed == run.kept_bytes == 0
+    assert run.header_json is None
+    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {
+        "error": session_run.FORGOTTEN
+    }
+    run.grant()
+    assert not run.has_credit
 
 
 def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:

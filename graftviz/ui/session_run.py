@@ -6,7 +6,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from graftviz.errors import InputError
@@ -57,7 +58,8 @@ class SessionRun:
     """A run with an append-only log of records, advanced by the scheduler while it has credit.
 
     Engine threads write under the run's lock; readers of the log need no lock, because entries are
-    only appended and never changed.
+    only appended and never changed. A run is forgotten by who holds the lock: a page that puts one
+    away does not wait for a step that takes long.
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ class SessionRun:
         self.stability: Background[EdgeStability] | None = None
         self._scheduler = scheduler
         self._lock = threading.Lock()
+        self._is_forgotten = False
         self._news = threading.Condition()
         self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._outcome: str | None = None
@@ -141,15 +144,36 @@ class SessionRun:
             self.stability.revoke()
 
     def forget(self) -> None:
-        """Let go of everything: whoever still holds this run holds nothing but its name."""
+        """Let go of everything: whoever still holds this run holds nothing but its name.
+
+        A step that has begun goes on, and what it needs is let go when it ends.
+        """
         self.revoke()
-        with self._lock:
-            self.failure = FORGOTTEN
+        self._is_forgotten, self.failure = True, FORGOTTEN
+        self._let_go()
+        self._tell()
+
+    def _let_go(self) -> None:
+        """Let go of everything, unless somebody is at it who will do so afterwards."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             self.recorder = _Forgotten()
             self.stability = None
             # Readers may be at the list they have; they keep it until they are done.
             self._records, self._outcome, self.header_json = [], None, None
-        self._tell()
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _at_recorder(self) -> Iterator[None]:
+        """Hold the recorder; of a run that was forgotten meanwhile, let go afterwards."""
+        try:
+            with self._lock:
+                yield
+        finally:
+            if self._is_forgotten:
+                self._let_go()
 
     def wait(self, steps: int, timeout: float) -> bool:
         """Wait until `steps` steps are computed or the run has ended; False after `timeout` s.
@@ -186,7 +210,7 @@ class SessionRun:
     def answer_json(self, question: Mapping[str, Any]) -> str:
         """Return the answer to a player's question, or a sentence why there is none."""
         try:
-            with self._lock:
+            with self._at_recorder():
                 answer = self.recorder.answer(question)
         except InputError as error:
             answer = {"error": str(error)}
@@ -200,26 +224,26 @@ class SessionRun:
 
     def result(self) -> Result:
         """Return what has been learned so far."""
-        with self._lock:
+        with self._at_recorder():
             return self.recorder.result()
 
     def work(self, until: float) -> bool:
         """Compute steps until about `until`; True while there is credit for more."""
         try:
-            with self._lock:
+            with self._at_recorder():
                 was_urgent = self.urgent
                 while self._has_work():
                     self._advance_once()
                     if time.perf_counter() >= until or was_urgent > self.urgent:
                         break  # others may wait for theirs
         except InputError as error:
-            self.failure = str(error)
+            self.failure = self.failure or str(error)
         self._tell()
         return self._has_work()
 
     def fail(self, reference: str) -> None:
         """End the run after an unexpected error; what was computed stays."""
-        self.failure = (
+        self.failure = self.failure or (
             "This run stopped with an unexpected error; the steps so far are kept. "
             f"The server's log has the details under reference {reference}."
         )
