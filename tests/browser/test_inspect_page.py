@@ -105,6 +105,8 @@ def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
     until(page, f"!location.search.includes('node={j}')")
     page.keyboard.press("Escape")
     until(page, "!location.search.includes('node=')")
+    page.keyboard.press("e")
+    until(page, "location.search.includes('edge=')")
 
 
 def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) -> None:

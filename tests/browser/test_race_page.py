@@ -134,6 +134,24 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     eventually(page, lambda: share(page) == 0)
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: leader(page) != "Nobody has an edge yet after 0 s.")
+    # Without a pointer: buttons are gone to and pressed, and the table of keys comes and goes.
+    page.get_by_role("slider", name="Position in the race", exact=True).focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    eventually(page, lambda: "all have arrived" in position(page))
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    assert "play, pause" in keys.inner_text()
+    page.keyboard.press("Home")
+    page.keyboard.press("Escape")
+    eventually(page, lambda: not keys.is_visible())
+    assert "all have arrived" in position(page), "the table keeps the keys"
+    page.keyboard.press("Home")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    eventually(page, lambda: share(page) > 0)
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Play", exact=True).wait_for()
 
 
 @pytest.mark.parametrize(("axis", "at"), [("edges", 40.0), ("tests", 700.0)])

@@ -132,6 +132,11 @@ def test_the_point_on_the_map_drags_the_strengths(regions: Any) -> None:
         found.group(1)
     )
     assert size(page) == 4
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    other = rf"t2=(?!{re.escape(found.group(1))}\b)([\d.]+)"
+    lowered = eventually(page, lambda: re.search(other, search(page)))
+    assert float(lowered.group(1)) < float(found.group(1))
 
 
 @pytest.mark.parametrize("dark", [False, True])
