@@ -13,10 +13,11 @@ from graftviz.ui.reservoir.panels import (
     show_run,
     show_simulation,
 )
-from graftviz.ui.services import warm_up
+from graftviz.ui.services import reservoir_warm_up, warm_up
 
 enter_through_app()
-engine = warm_up()
+warm_up()
+engine = reservoir_warm_up()
 state = reservoir_state()
 follow_address(state, "reservoir")
 with st.sidebar:
@@ -24,12 +25,13 @@ with st.sidebar:
 
 st.header("Why a small reservoir is enough", anchor=False)
 show_complaints(state)
-options = state.options
-simulated, seen = st.columns(2, gap="medium")
-with simulated:
-    show_simulation(options)
-with seen:
-    steps = show_run(options) if engine_is_ready(engine) else ()
-if steps:
-    show_activation(state, steps)
-write_address(state)
+if engine_is_ready(engine):
+    options = state.options
+    simulated, seen = st.columns(2, gap="medium")
+    with simulated:
+        show_simulation(options)
+    with seen:
+        steps = show_run(options)
+    if steps:
+        show_activation(state, steps)
+    write_address(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import deque
 from contextlib import suppress
 
 import numba
@@ -18,10 +19,13 @@ from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
+from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.table import DiscreteTable
 from graftviz.ui import engine_panel, services
 from graftviz.ui.material import PAGE_PRESET, Material, prepare
 from graftviz.ui.recording import Plan, new_recorder
+from graftviz.ui.reservoir import work as reservoir_work
+from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.warm_up import WarmUp, engine_kernels, first_jobs, later_jobs
 from tests.app_pages import page_at
 
@@ -161,7 +165,19 @@ def test_a_kernel_that_does_not_compile_is_told_and_the_page_opens() -> None:
     assert "somebody" not in page.warning[0].value
 
 
-@pytest.mark.parametrize("name", ["grow", "race", "prune"])
+def test_after_its_rehearsal_the_reservoir_page_has_nothing_left_to_compile() -> None:
+    rehearse_reservoir_page()
+    before = signatures()
+    assert list(simulated_ranks(9, 5, 2))
+    for data in ("scale-free-60", "les-miserables"):
+        known = load_dataset(data)
+        for reservoir, tests in ((5, 10), (1, 1)):
+            lam = known.suggested["lam"]
+            assert list(ranked_steps(known.table, reservoir=reservoir, t_max=tests, lam=lam))
+    assert signatures() == before
+
+
+@pytest.mark.parametrize("name", ["grow", "race", "prune", "reservoir"])
 def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -173,9 +189,14 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
         asked.append(key)
         return prepare(load_dataset(key), seed)
 
-    for attribute in ("warm_up", "prune_warm_up"):
+    def simulation(*options: int) -> RankSimulation:
+        asked.append("karate")
+        return deque(simulated_ranks(*options), maxlen=1).pop()
+
+    for attribute in ("warm_up", "prune_warm_up", "reservoir_warm_up"):
         monkeypatch.setattr(services, attribute, lambda: engine)
     monkeypatch.setattr(services, "material", load)
+    monkeypatch.setattr(reservoir_work, "simulation", simulation)
     monkeypatch.setattr(engine_panel, "QUIET_SECONDS", 0.0)
     page = page_at(name, data="karate").run()
     assert re.search(

@@ -23,6 +23,7 @@ from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.regions.state import RegionState
+from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import Vocabulary
@@ -44,6 +45,7 @@ _PAGES = (
     rehearse_prune_page,
     rehearse_budget_page,
     rehearse_dynamics_page,
+    rehearse_reservoir_page,
 )
 
 
@@ -86,6 +88,12 @@ def budget_warm_up() -> WarmUp:
 def dynamics_warm_up() -> WarmUp:
     """Return the compilation of what the Dynamics page needs: for who goes there first."""
     return WarmUp([rehearse_dynamics_page])
+
+
+@st.cache_resource(show_spinner=False)
+def reservoir_warm_up() -> WarmUp:
+    """Return the compilation of what the Reservoir page needs: for who goes there first."""
+    return WarmUp([rehearse_reservoir_page])
 
 
 @st.cache_resource(show_spinner=False)
