@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator
 from types import SimpleNamespace
 from unittest.mock import Mock
+from weakref import ReferenceType, ref
 
 import pytest
 from streamlit.runtime import Runtime, RuntimeConfig
@@ -62,6 +64,36 @@ def test_the_last_one_ends_though_nobody_else_leaves(
         await runtime.stopped
 
     asyncio.run(visit())
+
+
+def test_the_last_one_leaves_nothing_behind(runtime: Runtime) -> None:
+    class Brought:
+        """A table, say, or what is computed of it."""
+
+    async def visit() -> list[ReferenceType[Brought]]:
+        await runtime.start()
+        session = runtime.connect_session(Mock(), {})
+        inside = runtime.get_app_session(session)
+        assert inside is not None
+        runtime._enqueued_some_message()
+        await asyncio.sleep(0.1)  # the loop that sends messages comes to it
+        table, model = Brought(), Brought()
+        inside.session_state["table"] = table
+        inside._fragment_storage.register("player", lambda: model)
+        del inside
+        runtime.disconnect_session(session)
+        await asyncio.sleep(2 * KEPT)
+        assert end_those_whose_time_is_over() == 1
+        return [ref(table), ref(model)]
+
+    async def serve() -> None:
+        brought = await visit()
+        gc.collect()
+        assert [one() for one in brought] == [None, None]
+        runtime.stop()
+        await runtime.stopped
+
+    asyncio.run(serve())
 
 
 def test_without_the_names_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:

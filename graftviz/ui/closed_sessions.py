@@ -2,7 +2,8 @@
 
 Streamlit keeps such a session for ``server.disconnectedSessionTTL``, in case its page comes back.
 But it looks for those whose time is over only when yet another page is closed: after the last one
-nobody would, and their tables, files and widgets would stay for good.
+nobody would, and their tables, files and widgets would stay for good. And the loop that sends its
+messages holds on to the session it came to last, ended or not, until another page is opened.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gc
 import logging
 
 from streamlit.runtime import get_instance
+from streamlit.runtime.app_session import AppSession
 
 from graftviz.memory import give_back
 from graftviz.ui.references import logged
@@ -42,7 +44,18 @@ def end_those_whose_time_is_over() -> int:
     over = expire()
     for _, kept in over:
         kept.session.shutdown()
+        _empty(kept.session)
     return len(over)
+
+
+def _empty(session: AppSession) -> None:
+    """Let go of the state of an ended session, and of what its fragments were made with.
+
+    Streamlit has no public names for these. Cleared, they would keep what widgets call.
+    """
+    for name in ("_session_state", "_fragment_storage"):
+        if (kept := getattr(session, name, None)) is not None:
+            setattr(session, name, type(kept)())
 
 
 def _collect() -> None:
