@@ -16,6 +16,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from streamlit import config
 
+from tests.load.__main__ import AS_SERVED
+
 ROOT = Path(__file__).resolve().parent.parent
 SERVING = ROOT / "docs" / "serving"
 PAGE = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
@@ -66,6 +68,19 @@ def test_the_readme_and_the_page_say_the_same_commands() -> None:
     assert commands[0].count("\n") == 2
     assert all(line in PAGE for line in commands[0].splitlines())
     assert "](docs/serving.md)" in section
+
+
+def test_it_is_measured_as_it_is_served(unit: dict[str, list[str]]) -> None:
+    start = r"^(.*?) \.venv/bin/python -m streamlit run app\.py .* 192"
+    command = re.search(start, PAGE, re.MULTILINE)
+    assert command
+    by_command, by_unit = (
+        dict(word.split("=", 1) for word in words.split())
+        for words in (command[1], " ".join(unit["Environment"]))
+    )
+    assert by_command == AS_SERVED
+    assert AS_SERVED.items() <= by_unit.items()
+    assert AS_SERVED.items() <= read_recipe().environment.items()
 
 
 def test_the_container_is_small_and_nobody_in_particular() -> None:

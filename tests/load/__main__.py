@@ -32,6 +32,7 @@ from tests.load.tables import large_table
 from tests.load.visitors import Player
 from tests.load.wire import LOOPBACK
 
+AS_SERVED = {"PYTHONMALLOC": "malloc"}  # as in docs/serving.md
 MOST_CLIENTS = 100
 MOST_SECONDS = 600.0
 MOST_SOAK = 6 * 3600.0
@@ -86,7 +87,7 @@ def _server(address: str | None) -> Iterator[str]:
     if address is None:
         with (
             tempfile.TemporaryDirectory() as folder,
-            served_app(Path(folder) / "server.log") as own,
+            served_app(Path(folder) / "server.log", environment=AS_SERVED) as own,
         ):
             yield own
     elif urllib.parse.urlsplit(address).hostname in LOOPBACK:
