@@ -147,7 +147,7 @@ def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPa
     app = open_page("dynamics", **SMALL, seed="9")
     assert "has not begun" in sentences(app)
     assert state_of(app).run is None
-    app.button(key="dynamics.anyway").click().run()
+    app.button(key="dynamics.run_anyway").click().run()
     assert not app.exception
     assert len(shown(app)["run"]["steps"]) == 12
 

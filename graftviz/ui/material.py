@@ -127,3 +127,11 @@ def default_options(
             taught = {**_TAUGHT, **suggested}
             values |= {name: value for name, value in taught.items() if name in values}
     return values
+
+
+def with_choice(
+    chosen: Mapping[str, Any], name: str, value: Any, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `chosen` with one more choice; choosing the default is no choice."""
+    options = {key: kept for key, kept in chosen.items() if key != name}
+    return options if value == defaults[name] else {**options, name: value}

@@ -15,6 +15,7 @@ from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import asked_by, path_of, told
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import help_text, show_option
+from graftviz.ui.messages import show_problem, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.services import stops_with_session
 
@@ -56,11 +57,9 @@ def show_choices(state: BudgetState) -> None:
 
 def show_messages(state: BudgetState) -> None:
     """Say what could not be used, and why the picture does not follow the choices."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
-    if state.problem:
-        kept = " What is shown is the run from before." if state.shown is not None else ""
-        st.error(plain(state.problem + kept))
+    show_warnings(state.complaints)
+    kept = " What is shown is the run from before." if state.shown is not None else ""
+    show_problem(state.problem, kept)
 
 
 def show_charts(state: BudgetState) -> None:

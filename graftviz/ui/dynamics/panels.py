@@ -21,6 +21,7 @@ from graftviz.ui.dynamics.options import (
 from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
 from graftviz.ui.dynamics.work import curves, measure, source, survey, told
+from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
@@ -85,17 +86,10 @@ def show_choices(state: DynamicsState) -> None:
 
 def show_messages(state: DynamicsState) -> None:
     """Say what could not be used, and why the picture does not follow the choices."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    show_warnings(state.complaints)
     kept = " What is shown is the run from before." if state.shown is not None else ""
-    if state.problem:
-        st.error(plain(state.problem + kept))
-    if state.question:
-        with st.container(border=True, key="dynamics.question"):
-            st.warning(plain(state.question + kept))
-            st.button(
-                "Run anyway", key="dynamics.anyway", type="primary", on_click=guarded(state.agree)
-            )
+    show_problem(state.problem, kept)
+    show_question(state.question, kept, state.agree, "dynamics.")
     if notes := state.notes():
         st.caption(plain(" ".join(notes)))
 

@@ -20,7 +20,7 @@ from graftviz.ui.grow.path_panel import show_path_button
 from graftviz.ui.grow.stability_panel import show_stability_button
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.grow.tour import show_tour
-from graftviz.ui.plain import plain
+from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.services import inspect_state
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
@@ -87,16 +87,10 @@ def own_options_first(cls: type) -> list[OptionSpec]:
 
 def show_messages(state: GrowState) -> None:
     """Say what could not be used of the link, and why the run does not follow the controls."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
-    if state.problem:
-        kept = " The run below is the one from before." if state.run is not None else ""
-        st.error(plain(state.problem + kept))
-    if state.question:
-        kept = " The run below is the one from before." if state.run is not None else ""
-        with st.container(border=True, key="question"):
-            st.warning(plain(state.question + kept))
-            st.button("Run anyway", key="run_anyway", type="primary", on_click=guarded(state.agree))
+    show_warnings(state.complaints)
+    kept = " The run below is the one from before." if state.run is not None else ""
+    show_problem(state.problem, kept)
+    show_question(state.question, kept, state.agree)
     if state.is_beyond:
         _offer(state)
 

@@ -19,7 +19,7 @@ from graftviz.ui.background import Background
 from graftviz.ui.command_line import learn_command
 from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
-from graftviz.ui.material import PAGE_PRESET, Material, default_options
+from graftviz.ui.material import PAGE_PRESET, Material, default_options, with_choice
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge
@@ -151,9 +151,9 @@ class GrowState:
         """Change an option of the run, or of its branch while there is one."""
         branch = self.settings.branch
         if branch is None:
-            self._set(options=_changed(self.settings.options, name, value, self.defaults()))
+            self._set(options=with_choice(self.settings.options, name, value, self.defaults()))
         else:
-            options = _changed(branch.options, name, value, self.options())
+            options = with_choice(branch.options, name, value, self.options())
             self._set(branch=BranchPoint(branch.at, options))
 
     def begin_branch(self, at: int) -> None:
@@ -178,7 +178,7 @@ class GrowState:
     def choose_reading(self, name: str, value: Any) -> None:
         """Read the upload in another way."""
         defaults = default_options(UploadOptions, {})
-        self._set(reading=_changed(self.settings.reading, name, value, defaults))
+        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
         """Take a file that was brought as the data of the page."""
@@ -381,11 +381,3 @@ def _has_places(material: Material) -> bool:
     return material.positions is not None or (
         material.truth is not None and len(material.truth) > 0
     )
-
-
-def _changed(
-    chosen: Mapping[str, Any], name: str, value: Any, defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return `chosen` with one more choice; choosing the default is no choice."""
-    options = {key: kept for key, kept in chosen.items() if key != name}
-    return options if value == defaults[name] else {**options, name: value}

@@ -30,6 +30,7 @@ from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
 from graftviz.ui.key_help import KEYS_OF_INSPECT
+from graftviz.ui.messages import show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.services import inspect_warm_up
 from graftviz.wording import reworded
@@ -41,7 +42,7 @@ _STYLES = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the se
 def show_messages(state: InspectState) -> None:
     """Say what could not be used, and why the models do not follow the controls."""
     if state.complaints and state.loaded is None:
-        _show_complaints(state)
+        show_warnings(state.complaints)
     sources = [("", state.first)]
     if state.compares:
         sources.append(("The model to compare with: ", state.second))
@@ -54,11 +55,6 @@ def show_messages(state: InspectState) -> None:
                 st.button("Learn it anyway", key=key, on_click=guarded(source.learned.agree))
         if source.learning:
             _wait_for_run(state)
-
-
-def _show_complaints(state: InspectState) -> None:
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
 
 
 @st.fragment(run_every=_LOOK_AGAIN)
@@ -89,7 +85,7 @@ def show_inspection(state: InspectState) -> None:
         _show_head(state, Shown(loaded, picture, before, after))
         _show_evidence(state)
         _show_method(state, is_answered=is_answered)
-    _show_complaints(state)
+    show_warnings(state.complaints)
     graph, panel = st.columns([3, 2], gap="medium")
     with graph:
         _show_graph(state, picture, difference, before, after)

@@ -10,7 +10,7 @@ from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow.panels import SEED
-from graftviz.ui.plain import plain
+from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.prune.state import EDGES_PER_EXCHANGE, PruneState
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
@@ -66,14 +66,7 @@ def _groups() -> tuple[list[OptionSpec], list[OptionSpec]]:
 
 def show_pruning_messages(state: PruneState) -> None:
     """Say what could not be used, and why the picture does not follow the choices."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    show_warnings(state.complaints)
     kept = " The picture below is the one from before." if state.runs else ""
-    if state.problem:
-        st.error(plain(state.problem + kept))
-    if state.question:
-        with st.container(border=True, key="prune.question"):
-            st.warning(plain(state.question + kept))
-            st.button(
-                "Run anyway", key="prune.run_anyway", type="primary", on_click=guarded(state.agree)
-            )
+    show_problem(state.problem, kept)
+    show_question(state.question, kept, state.agree, "prune.")

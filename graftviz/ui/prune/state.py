@@ -23,7 +23,7 @@ from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
 from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, default_options
+from graftviz.ui.material import Material, default_options, with_choice
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
@@ -141,17 +141,12 @@ class PruneState:
         if name == "seed":
             self._set(seed=value or 0)
             return
-        options = {**self.settings.options, name: value}
-        if value == self._defaults()[name]:
-            del options[name]
-        self._set(options=options)
+        self._set(options=with_choice(self.settings.options, name, value, self._defaults()))
 
     def choose_reading(self, name: str, value: Any) -> None:
         """Read the upload in another way."""
-        reading = {key: kept for key, kept in self.settings.reading.items() if key != name}
-        if value != default_options(UploadOptions, {})[name]:
-            reading[name] = value
-        self._set(reading=reading)
+        defaults = default_options(UploadOptions, {})
+        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
         """Take a file that was brought as the data of the page."""

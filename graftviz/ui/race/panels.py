@@ -14,6 +14,7 @@ from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded, file_builder, guarded
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
+from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.help import show_race_help
@@ -127,22 +128,13 @@ def _show_racer(state: RaceState, *, is_ready: bool) -> None:
 
 def show_race_messages(state: RaceState) -> None:
     """Say what could not be used of the link, and who does not race and why."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    show_warnings(state.complaints)
     kept = " The race below is the one from before." if state.entries else ""
-    if state.problem:
-        st.error(plain(state.problem + kept))
-    if state.question:
-        with st.container(border=True, key="race.question"):
-            st.warning(plain(state.question + kept))
-            st.button(
-                "Run anyway", key="race.run_anyway", type="primary", on_click=guarded(state.agree)
-            )
-    told = [
-        f"{entry.name} does not race: {entry.trouble}" for entry in state.entries if entry.trouble
-    ]
-    if told:
-        st.warning("\n\n".join(plain(sentence) for sentence in told))
+    show_problem(state.problem, kept)
+    show_question(state.question, kept, state.agree, "race.")
+    show_warnings(
+        [f"{entry.name} does not race: {entry.trouble}" for entry in state.entries if entry.trouble]
+    )
 
 
 def show_race_engine(engine: WarmUp) -> None:

@@ -20,7 +20,7 @@ from graftviz.racing import Course, Race, distinct_names
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, default_options
+from graftviz.ui.material import Material, default_options, with_choice
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.race.recording import RaceRecorder, start_racer
@@ -173,10 +173,8 @@ class RaceState:
 
     def choose_reading(self, name: str, value: Any) -> None:
         """Read the upload in another way."""
-        reading = {key: kept for key, kept in self.settings.reading.items() if key != name}
-        if value != default_options(UploadOptions, {})[name]:
-            reading[name] = value
-        self._set(reading=reading)
+        defaults = default_options(UploadOptions, {})
+        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
         """Take a file that was brought as the data of the page."""

@@ -12,6 +12,7 @@ from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.limits import limits
+from graftviz.ui.messages import show_problem, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.regions.models import ShownModel, brought_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
@@ -78,11 +79,9 @@ def show_growth_choices(state: RegionState) -> None:
 
 def show_messages(state: RegionState) -> None:
     """Say what could not be used, and why the picture does not follow the choices."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
-    if state.problem:
-        kept = " What is shown is the model from before." if state.shown is not None else ""
-        st.error(plain(state.problem + kept))
+    show_warnings(state.complaints)
+    kept = " What is shown is the model from before." if state.shown is not None else ""
+    show_problem(state.problem, kept)
 
 
 def show_model_upload(state: RegionState) -> None:

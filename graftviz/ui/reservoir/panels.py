@@ -13,6 +13,7 @@ from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.messages import show_warnings
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.plain import plain
 from graftviz.ui.reservoir import work as reservoir_work
@@ -40,8 +41,7 @@ def show_choices(state: PageOptions[ReservoirOptions]) -> None:
 
 def show_complaints(state: PageOptions[ReservoirOptions]) -> None:
     """Say what could not be used of the link."""
-    if state.complaints:
-        st.warning("\n\n".join(plain(sentence) for sentence in state.complaints))
+    show_warnings(state.complaints)
 
 
 def show_simulation(options: ReservoirOptions) -> None:
