@@ -6,8 +6,7 @@ import gc
 import re
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +247,7 @@ def test_works_may_begin_while_a_visit_ends(caplog: pytest.LogCaptureFixture) ->
     is_over = threading.Event()
 
     def begin() -> None:
-        while not is_over.is_set():
+        while not is_over.is_set() and len(kept) < 5000:
             kept.append(Work())
             visit.add(kept[-1])
 
@@ -265,15 +264,43 @@ def test_works_may_begin_while_a_visit_ends(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_forgetting_needs_nobody_to_ask() -> None:
-    visits = Visits(0.6)
+    visits = Visits(0.1)
+    work = Work()
+    kept = opened(visits, work)
+    visits.left(kept)
+    assert work.forgotten.wait(20)
+
+
+def test_each_visit_is_forgotten_in_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    class Timer:
+        daemon = False
+
+        def __init__(self, seconds: float, wake: Callable[[], None]) -> None:
+            self.due, self.wake = now + seconds, wake
+            timers.append(self)
+
+        def start(self) -> None:
+            pass
+
+    timers: list[Timer] = []
+    monkeypatch.setattr(threading, "Timer", Timer)
+    visits = Visits(60.0, clock=lambda: now)
     works = [Work(), Work()]
     kept = [opened(visits, work) for work in works]
     visits.left(kept[0])
-    time.sleep(1.2)
+    now = 50.0
     visits.left(kept[1])
-    left = time.monotonic()
-    assert all(work.forgotten.wait(10) for work in works)
-    assert time.monotonic() - left < 0.6 + 1.0 + 1.5, "the second has a time of its own"
+    told = []
+    for due in (60.0, 110.0):
+        timer = timers[-1]
+        assert due <= timer.due < due + 2
+        now = timer.due
+        timer.wake()
+        told.append([work.forgotten.is_set() for work in works])
+    assert told == [[True, False], [True, True]]
+    assert len(timers) == 2
 
 
 def test_a_session_that_has_ended_is_not_kept_alive() -> None:
