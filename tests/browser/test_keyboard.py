@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from waiting import AT_REST
 
 pytestmark = pytest.mark.browser
 
@@ -13,9 +14,10 @@ GRAPH = ".gv-stage canvas"
 SAID = ".gv-live"
 
 
-def test_variables_and_edges_are_gone_through(finished: Any) -> None:
+def test_variables_and_edges_are_gone_through(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(Infinity)")
+    until(page, AT_REST)  # there it says which step it has come to
     page.focus(GRAPH)
     page.keyboard.press("ArrowDown")
     assert page.evaluate("player.selection") == {"kind": "node", "i": 0}
@@ -54,7 +56,7 @@ def test_the_picture_is_moved_and_steps_are_left_alone(finished: Any) -> None:
 def test_candidates_of_the_reservoir_are_named(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(3)")
-    until(page, "player.raf === 0")
+    until(page, AT_REST)
     page.focus(".gv-reservoir canvas")
     page.keyboard.press("n")
     i, j = page.evaluate("player.log.record(3).reservoir.edges[0]")
@@ -114,7 +116,7 @@ PAINTED = """() => {
 def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(4)")
-    until(page, "player.raf === 0")
+    until(page, AT_REST)
     title = "<b>any & name</b> " + "x" * 300
     page.evaluate("(title) => { player.title.textContent = title; }", title)
     page.evaluate(PAINTED)
