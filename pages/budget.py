@@ -9,11 +9,11 @@ from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.services import budget_warm_up, warm_up
+from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
 warm_up()
-engine = budget_warm_up()
+engine = page_warm_up("budget")
 state = budget_state()
 follow_address(state, "budget")
 

@@ -16,11 +16,11 @@ from graftviz.ui.dynamics.panels import (
 )
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
-from graftviz.ui.services import dynamics_warm_up, warm_up
+from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
 warm_up()
-engine = dynamics_warm_up()
+engine = page_warm_up("dynamics")
 state = dynamics_state()
 follow_address(state, "dynamics")
 

@@ -13,11 +13,11 @@ from graftviz.ui.prune.panels import (
     show_pruning_choices,
     show_pruning_messages,
 )
-from graftviz.ui.services import prune_state, prune_warm_up, warm_up
+from graftviz.ui.services import page_warm_up, prune_state, warm_up
 
 enter_through_app()
 warm_up()
-engine = prune_warm_up()
+engine = page_warm_up("prune")
 state = prune_state()
 follow_address(state, "prune")
 

@@ -15,11 +15,11 @@ from graftviz.ui.regions.panels import (
     show_model_choice,
     show_model_upload,
 )
-from graftviz.ui.services import region_warm_up, warm_up
+from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
 warm_up()
-engine = region_warm_up()
+engine = page_warm_up("regions")
 state = region_state()
 follow_address(state, "regions")
 

@@ -5,26 +5,26 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.messages import show_warnings
 from graftviz.ui.reservoir.panels import (
     reservoir_state,
     show_activation,
     show_choices,
-    show_complaints,
     show_run,
     show_simulation,
 )
-from graftviz.ui.services import reservoir_warm_up, warm_up
+from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
 warm_up()
-engine = reservoir_warm_up()
+engine = page_warm_up("reservoir")
 state = reservoir_state()
 follow_address(state, "reservoir")
 with st.sidebar:
     show_choices(state)
 
 st.header("Why a small reservoir is enough", anchor=False)
-show_complaints(state)
+show_warnings(state.complaints)
 if engine_is_ready(engine):
     options = state.options
     simulated, seen = st.columns(2, gap="medium")

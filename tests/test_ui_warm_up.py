@@ -193,8 +193,8 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
         asked.append("karate")
         return deque(simulated_ranks(*options), maxlen=1).pop()
 
-    for attribute in ("warm_up", "prune_warm_up", "reservoir_warm_up"):
-        monkeypatch.setattr(services, attribute, lambda: engine)
+    for attribute in ("warm_up", "page_warm_up"):
+        monkeypatch.setattr(services, attribute, lambda *_page: engine)
     monkeypatch.setattr(services, "material", load)
     monkeypatch.setattr(reservoir_work, "simulation", simulation)
     monkeypatch.setattr(engine_panel, "QUIET_SECONDS", 0.0)

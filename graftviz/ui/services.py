@@ -40,18 +40,18 @@ _PRUNE_KEY = "prune"
 _VISIT_KEY = "visit"
 
 
-_PAGES = (
-    rehearse_regions_page,
-    rehearse_prune_page,
-    rehearse_budget_page,
-    rehearse_dynamics_page,
-    rehearse_reservoir_page,
-)
+_PAGES = {
+    "regions": rehearse_regions_page,
+    "prune": rehearse_prune_page,
+    "budget": rehearse_budget_page,
+    "dynamics": rehearse_dynamics_page,
+    "reservoir": rehearse_reservoir_page,
+}
 
 
 def every_job() -> list[Job]:
     """Return the jobs that compile what any page may use."""
-    return [*first_jobs(), *later_jobs(), *_PAGES, *inspect_jobs()]
+    return [*first_jobs(), *later_jobs(), *_PAGES.values(), *inspect_jobs()]
 
 
 @st.cache_resource(show_spinner=False)
@@ -63,37 +63,13 @@ def scheduler() -> Scheduler:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> WarmUp:
     """Return the compilation of the engine, which begins with the first call."""
-    return WarmUp(first_jobs(), [*later_jobs(), *_PAGES])
+    return WarmUp(first_jobs(), [*later_jobs(), *_PAGES.values()])
 
 
 @st.cache_resource(show_spinner=False)
-def region_warm_up() -> WarmUp:
-    """Return the compilation of what the Regions page needs: for who goes there first."""
-    return WarmUp([rehearse_regions_page])
-
-
-@st.cache_resource(show_spinner=False)
-def prune_warm_up() -> WarmUp:
-    """Return the compilation of what the Prune page needs: for who goes there first."""
-    return WarmUp([rehearse_prune_page])
-
-
-@st.cache_resource(show_spinner=False)
-def budget_warm_up() -> WarmUp:
-    """Return the compilation of what the Budget page needs: for who goes there first."""
-    return WarmUp([rehearse_budget_page])
-
-
-@st.cache_resource(show_spinner=False)
-def dynamics_warm_up() -> WarmUp:
-    """Return the compilation of what the Dynamics page needs: for who goes there first."""
-    return WarmUp([rehearse_dynamics_page])
-
-
-@st.cache_resource(show_spinner=False)
-def reservoir_warm_up() -> WarmUp:
-    """Return the compilation of what the Reservoir page needs: for who goes there first."""
-    return WarmUp([rehearse_reservoir_page])
+def page_warm_up(page: str) -> WarmUp:
+    """Return the compilation of what one of these pages needs: for who goes there first."""
+    return WarmUp([_PAGES[page]])
 
 
 @st.cache_resource(show_spinner=False)

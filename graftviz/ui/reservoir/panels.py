@@ -13,7 +13,6 @@ from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
-from graftviz.ui.messages import show_warnings
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.plain import plain
 from graftviz.ui.reservoir import work as reservoir_work
@@ -37,11 +36,6 @@ def show_choices(state: PageOptions[ReservoirOptions]) -> None:
     """Show the controls at the side."""
     specs = [spec for name, spec in _SPECS.items() if name not in _BESIDE_THE_SCORES]
     show_options(specs, state.values, state.choose, prefix=_PREFIX)
-
-
-def show_complaints(state: PageOptions[ReservoirOptions]) -> None:
-    """Say what could not be used of the link."""
-    show_warnings(state.complaints)
 
 
 def show_simulation(options: ReservoirOptions) -> None:
