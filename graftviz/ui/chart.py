@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from graftviz.figures import figure_csv, figure_html
-from graftviz.ui.boundary import file_builder
+from graftviz.ui.saving import file_button
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
@@ -52,12 +52,10 @@ def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
 def _button(
     label: str, name: str, mime: str, key: str, write: Callable[[go.Figure], str], figure: go.Figure
 ) -> None:
-    st.download_button(
+    file_button(
         label,
-        file_builder(lambda: write(figure).encode("utf-8", "replace")),
         name,
         mime,
-        key=f"{key}.{mime}",
-        width="stretch",
-        on_click="ignore",
+        lambda: write(figure).encode("utf-8", "replace"),
+        f"{key}.{mime}",
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from graftviz.dynamics.samples import load_sample
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
-from graftviz.ui.boundary import file_builder, guarded
+from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option, show_options
 from graftviz.ui.dynamics.jobs import Told
 from graftviz.ui.dynamics.options import (
@@ -23,6 +25,7 @@ from graftviz.ui.dynamics.upload import show_upload
 from graftviz.ui.dynamics.work import curves, measure, source, survey, told
 from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.plain import plain
+from graftviz.ui.saving import file_button
 from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
 
@@ -102,15 +105,7 @@ def show_downloads(state: DynamicsState) -> None:
             ("result.json", "Result (JSON)", "application/json", build_result),
             ("matrix.csv", "Matrix A (CSV)", "text/csv", build_matrix),
         ):
-            st.download_button(
-                label,
-                file_builder(lambda build=build: build(state).encode()),  # type: ignore[misc]
-                name,
-                mime,
-                key=f"dynamics.{name}",
-                width="stretch",
-                on_click="ignore",
-            )
+            file_button(label, name, mime, partial(build, state), f"dynamics.{name}")
 
 
 def build_result(state: DynamicsState) -> str:

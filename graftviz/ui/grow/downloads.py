@@ -19,7 +19,7 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.runs import Result
-from graftviz.ui.boundary import file_builder
+from graftviz.ui.saving import file_button
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
 PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds what there is
@@ -93,26 +93,22 @@ def build_archive(run: SessionRun) -> bytes:
 def show_downloads(run: SessionRun) -> None:
     """Show one button per kind of file; a file is built when its button is pressed."""
     st.caption("The run is finished first if need be.")
-    st.download_button(
+    file_button(
         f"All {len(FILES)} files (ZIP)",
-        file_builder(partial(build_archive, run)),
         "graftviz-run.zip",
         "application/zip",
-        key="download.all",
-        type="primary",
-        width="stretch",
-        on_click="ignore",
+        partial(build_archive, run),
+        "download.all",
+        look="primary",
     )
     # Close together, so that all are seen in the window of a small laptop.
     with st.container(gap=None):
         for kind in FILES:
-            st.download_button(
+            file_button(
                 kind.label,
-                file_builder(partial(build_file, run, kind)),
                 kind.name,
                 kind.mime,
-                key=f"download.{kind.name}",
-                type="tertiary",
-                width="stretch",
-                on_click="ignore",
+                partial(build_file, run, kind),
+                f"download.{kind.name}",
+                look="tertiary",
             )

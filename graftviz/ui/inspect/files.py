@@ -17,8 +17,8 @@ from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
 from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture
-from graftviz.ui.boundary import file_builder
 from graftviz.ui.inspect.source import Loaded
+from graftviz.ui.saving import file_button
 
 
 class Shown(NamedTuple):
@@ -121,14 +121,12 @@ def show_files(shown: Shown) -> None:
         st.caption(title)
         for kind in kinds:
             needs_marginals = kind.name.startswith("marginals")
-            st.download_button(
+            file_button(
                 kind.label,
-                file_builder(partial(build_file, shown, kind)),
                 kind.name,
                 kind.mime,
-                key=f"inspect.download.{kind.name}",
-                width="stretch",
-                on_click="ignore",
+                partial(build_file, shown, kind),
+                f"inspect.download.{kind.name}",
                 disabled=needs_marginals and shown.before is None,
             )
     st.caption("PNG: the button below the picture.")

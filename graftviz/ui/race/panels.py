@@ -11,7 +11,7 @@ import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec
-from graftviz.ui.boundary import bounded, file_builder, guarded
+from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
 from graftviz.ui.messages import show_problem, show_question, show_warnings
@@ -20,6 +20,7 @@ from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.help import show_race_help
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS
+from graftviz.ui.saving import file_button
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.warm_up import WarmUp
@@ -174,15 +175,7 @@ def _show_downloads(state: RaceState) -> None:
         ("race.csv", "Data, a row a step (CSV)", "text/csv", build_race_csv),
     )
     for name, label, mime, build in files:
-        st.download_button(
-            label,
-            file_builder(partial(build, state)),
-            name,
-            mime,
-            key=f"race.download.{name}",
-            width="stretch",
-            on_click="ignore",
-        )
+        file_button(label, name, mime, partial(build, state), f"race.download.{name}")
 
 
 def _address(state: RaceState) -> str:

@@ -127,8 +127,8 @@ def _region_part(
 ) -> dict[str, Any]:
     model = shown.model
     work = region_work.region(shown, _question(options, query))
-    if not work.wait(max(0.0, until - time.monotonic())):
-        work.wait_for_first(LONGEST_WAIT)  # without its first step there is nothing to show
+    work.wait(max(0.0, until - time.monotonic()))
+    work.wait_for_first(LONGEST_WAIT)  # without its first step there is nothing to show
     grown = work.latest
     if grown is None:
         raise InputError(work.failure or BUSY)
