@@ -92,6 +92,17 @@ def test_a_view_without_a_place_is_given_up_after_a_while(glued: Any, until: Any
     assert glued.evaluate("second.textContent") == "view 2"
 
 
+def test_a_view_without_a_place_waits_while_the_same_page_runs(glued: Any, until: Any) -> None:
+    glued.evaluate("document.body.dataset.testid = 'stApp'")
+    glued.evaluate("document.body.dataset.testScriptState = 'running'")
+    glued.evaluate("void (globalThis.leave = at('first', 1))")
+    glued.evaluate("leave()")
+    glued.wait_for_timeout(glued.evaluate("patience") + 300)
+    assert not glued.evaluate("views[0].gone")
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    until(glued, "views[0].gone")
+
+
 def test_nothing_is_said_while_the_page_runs(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("document.body.dataset.testid = 'stApp'")

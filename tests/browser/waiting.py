@@ -14,9 +14,15 @@ def eventually(page: Any, what: Callable[[], Any], seconds: float = PATIENCE) ->
     """Wait until `what` returns something true, and return that."""
     give_up = time.monotonic() + seconds
     while not (value := what()):
-        assert time.monotonic() < give_up, page.locator("body").inner_text()
+        assert time.monotonic() < give_up, what_is_there(page)
         page.wait_for_timeout(40)
     return value
+
+
+def what_is_there(page: Any) -> str:
+    """Return the address, the page's own words, and those of its views, which it does not count."""
+    views = page.locator(".gv-place").all_inner_texts()
+    return "\n".join([page.url, page.locator("body").inner_text(), *views])
 
 
 def jump_to(page: Any, step: int) -> None:

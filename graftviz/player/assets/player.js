@@ -110,7 +110,7 @@ class Player {
   /** Where a loading run should open: the step asked for, or the place the last one was left at. */
   openingStep({ log, step }) {
     const atEnd = this.log !== null && this.log.finished && this.shown === this.log.last;
-    const wanted = step ?? (atEnd ? Infinity : this.shown);
+    const wanted = step ?? this.goal ?? (atEnd ? Infinity : this.shown);
     return log.last === null ? wanted : Math.min(wanted, log.last);
   }
 

@@ -53,7 +53,7 @@ class PrunePlayer extends StepView {
       this.transport.setRun(track);
       this.pointed = null;
       if (isVisit || isOther) this.begin(isVisit ? step : 0);
-      else this.wanted = wasAtEnd && header ? Infinity : this.shown;
+      else this.wanted = wasAtEnd && header ? Infinity : this.wanted ?? this.shown;
     } else if (isVisit) this.begin(step);
     this.visit = visit;
     this.reveal();
@@ -76,7 +76,7 @@ class PrunePlayer extends StepView {
       if (this.shown > this.log.ready) this.goTo(this.log.ready);
       return;
     }
-    if (this.wanted !== this.shown) this.goTo(Math.min(this.wanted, this.log.ready));
+    this.goTo(Math.min(this.wanted, this.log.ready)); // also where another run is not there yet
     if (this.log.finished || this.shown === this.wanted) this.wanted = null;
   }
 

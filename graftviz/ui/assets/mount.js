@@ -41,6 +41,7 @@ const rest = (globalThis.graftvizRest ??= (() => {
   for (const type of ["pointerdown", "click", "keydown", "input", "change"]) window.addEventListener(type, onGesture, true);
   return {
     get isThere() { return !runs() && performance.now() >= until; },
+    get isBusy() { return runs(); },
     end() { isOurs = true; },
   };
 })());
@@ -237,10 +238,16 @@ const mountedBy = (Kind) => (component) => {
     if (host.generation !== generation) return;
     HOSTS.delete(root);
     WITHOUT_PLACE.set(Kind.name, host);
-    setTimeout(() => {
+    const giveUp = () => {
       if (host.generation !== generation) return;
+      if (rest.isBusy && location.pathname === host.path) {
+        // The same page is still being made.
+        setTimeout(giveUp, PATIENCE);
+        return;
+      }
       if (WITHOUT_PLACE.get(Kind.name) === host) WITHOUT_PLACE.delete(Kind.name);
       host.destroy();
-    }, PATIENCE);
+    };
+    setTimeout(giveUp, PATIENCE);
   };
 };

@@ -1,0 +1,101 @@
+"""Forced pruning fed step by step: whoever stands at a step of one run stands there in another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from graftviz.datasets import load_dataset
+from graftviz.player.assets import prune_css, prune_javascript
+from graftviz.ui.feeding import Mailbox
+from graftviz.ui.material import prepare
+from graftviz.ui.prune.live import prune_message
+from graftviz.ui.prune.state import PruneState
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.session_run import EVERYTHING
+
+pytestmark = pytest.mark.browser
+
+Told = Callable[[str, Mapping[str, int]], None]
+
+
+@pytest.fixture(scope="module")
+def everything() -> Any:
+    """The message that tells all of three runs, at a link to step 2."""
+    state = PruneState(("survey",), lambda key, _: prepare(load_dataset(key), 0), Scheduler())
+    state.follow({"data": "survey", "exchanges": "4", "exchange": "2", "step": "2"})
+    assert state.refresh()
+    for run in state.runs.values():
+        run.grant()
+        assert run.wait(EVERYTHING, 60)
+    return json.loads(prune_message(state, Mailbox()))
+
+
+@pytest.fixture
+def tell(browser_page: Any, show_html: Any, everything: Any) -> Told:
+    """Tell the player which run is shown, and as many steps of each as are said."""
+    show_html(
+        browser_page,
+        f'<!DOCTYPE html><meta charset="utf-8"><style>{prune_css()}</style><div id="here"></div>'
+        f"<script>{prune_javascript()}</script><script>globalThis.places = [];"
+        "globalThis.player = GraftvizPrune.mount(here, {moved: (step) => places.push(step)});"
+        "</script>",
+    )
+    named = {run["run"]: run["heuristic"] for run in everything["header"]["runs"]}
+    known = dict.fromkeys(named, 0)
+
+    def tell_it(heuristic: str, steps: Mapping[str, int]) -> None:
+        message = {**everything, "heuristic": heuristic, "feeds": [], "replies": True}
+        if any(known.values()):
+            del message["header"]
+        for told in everything["feeds"]:
+            run, records = told["feed"]["run"], told["feed"]["records"]
+            count = steps.get(named[run], known[run])
+            feed = {**told["feed"], "from": known[run] + 1, "records": records[known[run] : count]}
+            if count < len(records):
+                feed["outcome"] = None
+            known[run] = count
+            message["feeds"].append({**told, "feed": feed})
+        browser_page.evaluate("(message) => player.show(message)", message)
+
+    return tell_it
+
+
+def shown(page: Any) -> int:
+    return int(page.evaluate("player.shown"))
+
+
+def test_a_run_that_lags_behind_is_followed_to_the_step_one_stood_at(
+    tell: Told, browser_page: Any, until: Any
+) -> None:
+    tell("greedy", {"greedy": 3, "mcmc": 1})
+    assert shown(browser_page) == 2
+    tell("mcmc", {})
+    assert shown(browser_page) == 1, "there is no more of it yet"
+    tell("mcmc", {"mcmc": 2})
+    assert shown(browser_page) == 2
+    browser_page.keyboard.press("ArrowRight")
+    assert shown(browser_page) == 2
+    tell("rejection", {"rejection": 1})
+    assert shown(browser_page) == 1
+    tell("rejection", {"rejection": 5})
+    assert shown(browser_page) == 3, "the step asked for is still the one wanted"
+    until(browser_page, "places.length > 0")
+    assert browser_page.evaluate("places") == [3], "what was passed on the way is no place"
+
+
+def test_the_end_of_one_run_is_no_place_in_another_that_goes_on(
+    tell: Told, browser_page: Any
+) -> None:
+    tell("greedy", {"greedy": 5, "mcmc": 1})
+    browser_page.keyboard.press("End")
+    assert shown(browser_page) == 5
+    tell("mcmc", {})
+    assert shown(browser_page) == 1
+    tell("mcmc", {"mcmc": 4})
+    assert shown(browser_page) == 4
+    tell("mcmc", {"mcmc": 5})
+    assert shown(browser_page) == 5
