@@ -259,7 +259,8 @@ def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     page.get_by_text("Branching from step 4").wait_for()
     change_alpha(page, "Home")
     eventually(page, lambda: "from step 4" in heading(page))
-    eventually(page, lambda: "branch=4" in page.evaluate("location.search"))
+    eventually(page, lambda: "alpha" in page.evaluate("location.search"))
+    assert "branch=4" in page.evaluate("location.search")
     assert step(page) == 4
     assert player.evaluate("player => player.marked"), "the player was made anew"
     page.reload()

@@ -20,9 +20,12 @@ def eventually(page: Any, what: Callable[[], Any], seconds: float = PATIENCE) ->
 
 
 def what_is_there(page: Any) -> str:
-    """Return the address, the page's own words, and those of its views, which it does not count."""
-    views = page.locator(".gv-place").all_inner_texts()
-    return "\n".join([page.url, page.locator("body").inner_text(), *views])
+    """Return the address, whether the page runs, its words, and those of its views."""
+    script = page.locator("[data-testid=stApp]").evaluate_all(
+        "apps => apps.map((app) => app.dataset.testScriptState).join()"
+    )
+    views = page.locator(".gv-place:not(style)").all_inner_texts()
+    return "\n".join([page.url, script, page.locator("body").inner_text(), *views])
 
 
 def jump_to(page: Any, step: int) -> None:
