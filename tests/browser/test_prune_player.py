@@ -99,3 +99,24 @@ def test_the_end_of_one_run_is_no_place_in_another_that_goes_on(
     assert shown(browser_page) == 4
     tell("mcmc", {"mcmc": 5})
     assert shown(browser_page) == 5
+
+
+def test_a_saved_picture_says_what_it_is_of(tell: Told, browser_page: Any) -> None:
+    tell("greedy", {"greedy": 3})
+    browser_page.evaluate(
+        """() => {
+          globalThis.painted = [];
+          const { fillText } = CanvasRenderingContext2D.prototype;
+          CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+            if (!this.canvas.isConnected) painted.push(text);
+            return fillText.call(this, text, ...where);
+          };
+        }"""
+    )
+    for card in (".gv-prune-graph", ".gv-prune-ranking"):
+        browser_page.evaluate("painted.length = 0")
+        with browser_page.expect_download():
+            browser_page.locator(f"{card} .gv-save").click()
+        text = " ".join(browser_page.evaluate("painted"))
+        for told in (".gv-prune-head h2", ".gv-prune-head .gv-muted", ".gv-position span"):
+            assert browser_page.locator(told).first.inner_text() in text, card

@@ -141,11 +141,11 @@ function linesOf(context, text, width) {
   return lines;
 }
 
-/** What a run's picture is of, for above it: data, learner, and how far it has come. */
-function aboutOf({ title, subtitle, leader, transport }) {
-  if (!title || !subtitle) return [];
+/** What a run's picture is of, for above it: data, learner or step, and how far it has come. */
+function aboutOf({ title, headline = title, subtitle, under = subtitle, leader, transport }) {
+  if (!headline) return [];
   const place = leader ? leader.textContent : [...transport.text.children].map((part) => part.textContent).join(" · ");
-  return [title.textContent, subtitle.textContent, place];
+  return [headline.textContent, under?.textContent, place].filter(Boolean);
 }
 
 /** The same and a legend in lines, the first of them in bold. */
