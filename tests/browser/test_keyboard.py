@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from painting import painted, watch_painting
 from waiting import AT_REST
 
 pytestmark = pytest.mark.browser
@@ -100,32 +101,19 @@ def test_the_table_of_keys_opens_closes_and_keeps_the_keys(finished: Any) -> Non
     assert page.evaluate("document.activeElement === player.graph.canvas")
 
 
-PAINTED = """() => {
-  globalThis.painted = [];
-  const own = CanvasRenderingContext2D.prototype;
-  for (const kind of ["fillText", "stroke"]) {
-    const { [kind]: paint } = own;
-    own[kind] = function (...what) {
-      if (!this.canvas.isConnected) painted.push(kind === "stroke" ? this.strokeStyle : what[0]);
-      return paint.apply(this, what);
-    };
-  }
-}"""
-
-
 def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     page = finished
     page.evaluate("player.seek(4)")
     until(page, AT_REST)
     title = "<b>any & name</b> " + "x" * 300
     page.evaluate("(title) => { player.title.textContent = title; }", title)
-    page.evaluate(PAINTED)
+    watch_painting(page)
     page.get_by_role("button", name="missing").click()
     with page.expect_download() as download:
         page.locator(".gv-graph .gv-save").press("Enter")
     assert download.value.suggested_filename == "graph-step-4.png"
-    painted = page.evaluate("painted")
-    text = "".join(painted).replace(" ", "")
+    told = painted(page)
+    text = "".join(told).replace(" ", "")
     assert title.replace(" ", "") in text, "all of it, to the letter"
     assert page.inner_text(".gv-head p").replace(" ", "") in text
     assert "step4of40" in text
@@ -134,9 +122,9 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
         "all => all.map((line) => getComputedStyle(line).borderTopColor)"
     )
     words = ("true", "false", "missing")
-    assert [word in painted for word in words] == [True, True, False]
+    assert [word in told for word in words] == [True, True, False]
     hexes = ["#" + "".join(f"{int(x):02x}" for x in re.findall(r"\d+", c)[:3]) for c in lines]
-    assert [colour in painted for colour in hexes[:2]] == [True, True]
+    assert [colour in told for colour in hexes[:2]] == [True, True]
     with page.expect_download() as download:
         page.locator(".gv-curves .gv-save").press("Enter")
     file = download.value

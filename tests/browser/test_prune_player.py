@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from painting import painted, watch_painting
 
 from graftviz.datasets import load_dataset
 from graftviz.player.assets import prune_css, prune_javascript
@@ -103,20 +104,11 @@ def test_the_end_of_one_run_is_no_place_in_another_that_goes_on(
 
 def test_a_saved_picture_says_what_it_is_of(tell: Told, browser_page: Any) -> None:
     tell("greedy", {"greedy": 3})
-    browser_page.evaluate(
-        """() => {
-          globalThis.painted = [];
-          const { fillText } = CanvasRenderingContext2D.prototype;
-          CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
-            if (!this.canvas.isConnected) painted.push(text);
-            return fillText.call(this, text, ...where);
-          };
-        }"""
-    )
+    watch_painting(browser_page)
     for card in (".gv-prune-graph", ".gv-prune-ranking"):
-        browser_page.evaluate("painted.length = 0")
+        before = len(painted(browser_page))
         with browser_page.expect_download():
             browser_page.locator(f"{card} .gv-save").click()
-        text = " ".join(browser_page.evaluate("painted"))
+        text = " ".join(painted(browser_page)[before:])
         for told in (".gv-prune-head h2", ".gv-prune-head .gv-muted", ".gv-position span"):
             assert browser_page.locator(told).first.inner_text() in text, card

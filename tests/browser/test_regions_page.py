@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from painting import painted, watch_painting
 from waiting import eventually
 
 from graftviz.narrative.regions import bound_text
@@ -167,3 +168,17 @@ def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
     written = browser_page.evaluate(f"{script} {json.dumps(values)}.map(GraftvizRegion.boundText)")
     for value, text in zip(values, written, strict=True):
         assert float(text.replace("−", "-")) == float(bound_text(value)), value
+
+
+def test_a_saved_answer_says_what_was_asked_and_what_it_is(regions: Any) -> None:
+    page = regions(f"{SMALL}&step=2")
+    eventually(page, lambda: size(page) == 3)
+    watch_painting(page)
+    with page.expect_download():
+        page.locator(".gv-answer .gv-save").click()
+    text = " ".join(painted(page))
+    chosen = page.locator(".gv-answer select").evaluate("s => s.selectedOptions[0].text")
+    for told in (headline(page), f"The state shown: {chosen}", "from 3 nodes"):
+        assert told in text
+    row = page.locator(".gv-answer-row").first.inner_text()
+    assert row.split()[-1] in text, "the bound"

@@ -23,7 +23,7 @@ class RegionAnswer {
     this.verdict = h("p", { class: "gv-answer-verdict" });
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Answer" },
-      h("header", {}, this.question, this.choice, saveButton(app, "answer")), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
+      h("header", {}, this.question, this.choice, saveButton(app, "answer", () => this.legend())), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
     this.surface = new Surface(this.holder, () => app.resized());
     this.surface.canvas.setAttribute("role", "img");
   }
@@ -36,6 +36,11 @@ class RegionAnswer {
     const { labels } = log.region;
     this.choice.replaceChildren(...labels.map((label, k) => h("option", { value: k }, shorten(label, 24))));
     this.choice.hidden = labels.length < 2;
+  }
+
+  /** The state that is asked about, which on the page is a choice. */
+  legend() {
+    return [[null, `The state shown: ${this.app.log.region.labels[this.app.state]}`]];
   }
 
   /** What is known now: probabilities of the chosen state, and the bound (null: vacuous). */

@@ -5,7 +5,7 @@ const SAVE_MARGIN = 14; // px
 const SAVE_LEAST = 320; // px that what it is of may be wide
 const SAVE_LEADING = 1.4; // times the size of type
 const SAVE_APART = 6; // px between what it is of and the card
-const SAVE_WORDS = "h3, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-key";
+const SAVE_WORDS = "h3, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-answer-row > *, .gv-key";
 const SAVE_SAMPLES = ":is(.gv-key, .gv-count) > :is(i, svg), .gv-stack > i, svg.gv-racer-sample";
 const COLOUR_WORDS = /(?:rgba?|color|oklab)\([^()]*\)/g;
 

@@ -1,0 +1,28 @@
+"""What a view paints into a picture that it saves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_WATCH = """() => {
+  globalThis.painted = [];
+  const own = CanvasRenderingContext2D.prototype;
+  for (const kind of ["fillText", "stroke"]) {
+    const { [kind]: paint } = own;
+    own[kind] = function (...what) {
+      if (!this.canvas.isConnected) painted.push(kind === "stroke" ? this.strokeStyle : what[0]);
+      return paint.apply(this, what);
+    };
+  }
+}"""
+
+
+def watch_painting(page: Any) -> None:
+    """From now on remember the texts, and the colours of lines, that saved pictures have."""
+    page.evaluate(_WATCH)
+
+
+def painted(page: Any) -> list[str]:
+    """Return, in order, what was painted since the page was watched."""
+    told: list[str] = page.evaluate("painted")
+    return told
