@@ -62,7 +62,7 @@ def test_visitors_who_come_and_go_leave_little_behind(address: str) -> None:
         note = lambda seconds, held: course.append((seconds, held))  # noqa: E731
         await soak(address, process, 3, 2.0, note, look=0.2)  # what is only needed once
         course.clear()
-        return await soak(address, process, 3, 5.0, note, look=0.4)
+        return await soak(address, process, 3, 7.0, note, look=0.4)
 
     met = run(test)
     assert len(met) > 3, "tabs were closed and others opened"

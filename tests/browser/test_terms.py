@@ -53,7 +53,7 @@ def test_the_first_of_each_term_opens_what_it_means(replayed: Any, told: Any) ->
 
 def test_keys_open_and_close_it_and_the_run_waits(replayed: Any, told: Any, until: Any) -> None:
     page = replayed(told)
-    page.evaluate("replay.toggle()")
+    page.evaluate("() => { replay.setSpeed(0.5); replay.toggle(); }")
     page.locator(TERM).first.press("Enter")
     assert page.is_visible(NOTE)
     assert not page.evaluate("replay.playing")
