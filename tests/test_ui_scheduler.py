@@ -255,6 +255,7 @@ class Hopeless(Broken):
         raise ArithmeticError("urgent")
 
     def fail(self, reference: str) -> None:
+        self.finished.set()
         raise ArithmeticError("fail")
 
 
@@ -267,8 +268,9 @@ def test_no_error_ends_an_engine_thread(
     monkeypatch.setattr("graftviz.ui.scheduler.TIDY_SECONDS", 0.0)
     pool = Scheduler(threads=1, tidy=tidy)
     before = engine_threads()
-    pool.submit(Hopeless(1))
-    sound = Counter(10)
+    hopeless, sound = Hopeless(1), Counter(10)
+    pool.submit(hopeless)
+    assert hopeless.finished.wait(5)
     pool.submit(sound)
     assert sound.finished.wait(5)
     assert engine_threads() == before + 1
