@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -91,6 +92,30 @@ def test_a_file_that_cannot_be_built_is_told_by_the_next_run(
         app.session_state["build"]()
     app.run()
     the_reference(app, references)
+
+
+def test_a_control_of_the_page_is_not_heard_while_one_part_of_it_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: list[str] = []
+    monkeypatch.setattr(
+        boundary, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=runs)
+    )
+    heard: list[str] = []
+
+    @boundary.bounded
+    def part() -> None:
+        controls["of a part"] = boundary.guarded(lambda: heard.append("of a part"))
+
+    controls = {"of the page": boundary.guarded(lambda: heard.append("of the page"))}
+    part()
+    for control in controls.values():
+        control()
+    assert heard == ["of the page", "of a part"]
+    runs.append("part")
+    for control in controls.values():
+        control()
+    assert heard[2:] == ["of a part"]
 
 
 def test_a_refusal_is_a_sentence_without_a_reference(app: AppTest) -> None:

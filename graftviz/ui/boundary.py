@@ -13,10 +13,12 @@ import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.errors import InputError
 from graftviz.ui.foreground import foreground
@@ -31,6 +33,7 @@ _SHOWN = "boundary.shown"
 _KNOWN = "boundary.known"
 _MOST_KNOWN = 50
 _READING = 10.0  # seconds a fragment says something for, however often it is drawn meanwhile
+_drawn_part: ContextVar[str] = ContextVar("drawn_part", default="")  # empty: the page itself
 
 
 @contextmanager
@@ -59,12 +62,15 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
 
     @functools.wraps(draw)
     def run(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        around = _drawn_part.set(part)
         try:
             with foreground.page():
                 drawn = draw(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
             drawn = None
             st.error(plain(_told(error, "This part of the page", "Reload the page to try again.")))
+        finally:
+            _drawn_part.reset(around)
         until = monotonic() + _READING
         _shown().setdefault(part, {}).update(dict.fromkeys(_taken_notices(), until))
         for sentence in _still_shown(part):
@@ -75,10 +81,19 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
 
 
 def guarded(callback: Callable[..., object]) -> Callable[..., None]:
-    """Wrap what a control calls: the page is drawn in any case, and says what went wrong."""
+    """Wrap what a control calls: the page is drawn in any case, and says what went wrong.
+
+    Whoever changes a control of the page has all of the page run. When one part of it runs, the
+    browser sends along what it takes for the values of all controls, and it may not have heard yet
+    of those that the page has just set anew. Then Streamlit believes that somebody set them back:
+    what was chosen in a picture would be undone. Such a call is left out.
+    """
+    is_of_page = not _drawn_part.get()
 
     @functools.wraps(callback)
     def call(*args: Any, **kwargs: Any) -> None:
+        if is_of_page and _runs_in_part():
+            return
         try:
             callback(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
@@ -103,6 +118,12 @@ def file_builder(build: Callable[[], T]) -> Callable[[], T]:
             raise
 
     return call
+
+
+def _runs_in_part() -> bool:
+    """Whether this is a run of parts of the page, and not of all of it."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def _notices() -> list[str]:

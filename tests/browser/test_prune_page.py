@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from held_socket import HeldSocket
 from waiting import eventually
 
 from graftviz.datasets import load_dataset
@@ -105,6 +106,31 @@ def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: An
     eventually(again, at_step(again, 3))
     assert marked(again, "leaving") == gone
     assert again.locator(".gv-prune-words .gv-sentence").inner_text() == told
+
+
+def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it(
+    prune: Any,
+) -> None:
+    page = prune(f"{QUICK}&step=2")
+    socket = HeldSocket(page)
+    page.reload()
+    eventually(page, lambda: page.locator(".gv-prune-body:not([hidden])").count())
+    eventually(page, at_step(page, 2))
+    page.wait_for_timeout(1000)  # until it has nothing more to ask
+    socket.hold_after_run()
+    page.locator(".gv-prune-table").get_by_role("button", name="MCMC").click()
+    eventually(page, lambda: socket.is_holding)
+    # The list in the side bar still says "greedy", and goes along with where the visitor moves to.
+    before = socket.sent
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: socket.sent > before)
+    page.wait_for_timeout(300)
+    socket.let_go()
+    eventually(page, lambda: "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text())
+    eventually(page, at_step(page, 3))
+    page.wait_for_timeout(1000)
+    assert "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text()
+    assert "heuristic=mcmc" in search(page)
 
 
 @pytest.mark.parametrize("dark", [False, True])
