@@ -106,7 +106,7 @@ def test_a_picture_is_saved(finished: Any, until: Any) -> None:
     page.evaluate("player.seek(4)")
     until(page, AT_REST)
     title = "<b>any & name</b> " + "x" * 300
-    page.evaluate("(title) => { player.title.textContent = title; }", title)
+    page.evaluate("(title) => { player.headline.textContent = title; }", title)
     watch_painting(page)
     page.get_by_role("button", name="missing").click()
     with page.expect_download() as download:

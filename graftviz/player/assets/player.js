@@ -42,8 +42,8 @@ class Player {
     this.words = new WordsPanel(this);
     this.inspector = new InspectorPanel(this);
     this.transport = new Transport(this);
-    this.title = h("h2", { dir: "auto" });
-    this.subtitle = h("p", { class: "gv-muted" });
+    this.headline = h("h2", { dir: "auto" });
+    this.under = h("p", { class: "gv-muted" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.live = h("p", { class: "gv-live", "aria-live": "polite" });
     this.stage = h("div", { class: "gv-body", hidden: true },
@@ -52,7 +52,7 @@ class Player {
       h("div", { class: "gv-column gv-third" }, this.reservoir.element, this.curves.element));
     this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the run…");
     this.transport.element.hidden = true;
-    this.root.append(h("div", { class: "gv-head" }, this.title, this.subtitle, this.note),
+    this.root.append(h("div", { class: "gv-head" }, this.headline, this.under, this.note),
       this.loading, this.stage, this.transport.element, this.live);
     this.panels = [this.graph, this.reservoir, this.curves, this.transport];
   }
@@ -173,12 +173,12 @@ class Player {
   }
 
   writeHead({ title, learner, note, branch, seed }) {
-    this.title.textContent = title;
+    this.headline.textContent = title;
     const options = Object.entries(learner.options || {}).filter(([, value]) => value !== null && value !== "");
     const text = options.map(([key, value]) => `${SYMBOLS[key] ?? key} ${{ true: "on", false: "off" }[value] ?? value}`);
     const parts = [learner.title, ...text, seed === undefined ? null : `seed ${seed}`, branch && branch.text].filter(Boolean);
-    this.subtitle.textContent = parts.join(" · ");
-    this.subtitle.title = this.subtitle.textContent;
+    this.under.textContent = parts.join(" · ");
+    this.under.title = this.under.textContent;
     this.note.textContent = note || "";
     this.note.hidden = !note;
   }

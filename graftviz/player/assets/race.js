@@ -25,12 +25,12 @@ class RacePlayer extends View {
     this.table = new RaceTable(this);
     this.transport = new RaceTransport(this);
     this.panels = [this.graphs, this.curves, this.table, this.transport];
-    this.title = h("h2", { dir: "auto" });
-    this.subtitle = h("p", { class: "gv-muted" });
+    this.headline = h("h2", { dir: "auto" });
+    this.under = h("p", { class: "gv-muted" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.leader = h("p", { class: "gv-race-leader", dir: "auto" });
     this.assemble("Waiting for the race…", h("div", { class: "gv-race-body" },
-      h("div", { class: "gv-head" }, this.title, this.subtitle, this.note), this.leader,
+      h("div", { class: "gv-head" }, this.headline, this.under, this.note), this.leader,
       this.graphs.element, this.curves.element, this.table.element, this.transport.element));
   }
 
@@ -48,8 +48,8 @@ class RacePlayer extends View {
     } else this.goal = left;
     this.value = 0;
     this.told = JSON.stringify([this.axis, this.goal === Infinity ? RACE_END : this.goal]);
-    this.title.textContent = header.title;
-    this.subtitle.textContent = header.facts.join(" · ");
+    this.headline.textContent = header.title;
+    this.under.textContent = header.facts.join(" · ");
     this.note.textContent = header.note;
     this.note.hidden = !header.note;
     this.reveal();

@@ -142,7 +142,7 @@ function linesOf(context, text, width) {
 }
 
 /** What a run's picture is of, for above it: data, learner or step, and how far it has come. */
-function aboutOf({ title, headline = title, subtitle, under = subtitle, leader, transport }) {
+function aboutOf({ headline, under, leader, transport }) {
   if (!headline) return [];
   const place = leader ? leader.textContent : [...transport.text.children].map((part) => part.textContent).join(" · ");
   return [headline.textContent, under?.textContent, place].filter(Boolean);
