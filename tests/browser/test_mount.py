@@ -32,10 +32,7 @@ globalThis.Library = {
 GLUE
 class KindHost extends Host {
   library = "Library";
-  moved = (step) => {
-    this.writeAddress({ step });
-    this.send("moved", step);
-  };
+  moved = (step) => this.send("moved", step, { step });
   callbacks() { return { moved: this.moved }; }
   show(message) { this.view.shown.push(message); }
 }
@@ -116,6 +113,18 @@ def test_nothing_is_said_while_the_page_runs(glued: Any, until: Any) -> None:
     until(glued, "sent.length > 0")
     glued.wait_for_timeout(200)
     assert glued.evaluate("sent") == [["first", "moved", 2]], "only the latest place counts"
+
+
+def test_a_page_that_runs_meanwhile_does_not_take_the_place_back(glued: Any, until: Any) -> None:
+    glued.evaluate("void at('first', 1)")
+    glued.evaluate("document.body.dataset.testid = 'stApp'")
+    glued.evaluate("document.body.dataset.testScriptState = 'running'")
+    glued.evaluate("views[0].callbacks.moved(2)")
+    assert glued.evaluate("location.search") == "?step=2"
+    glued.evaluate("history.replaceState(null, '', '?alpha=1&step=1')")
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    until(glued, "sent.length > 0")
+    assert glued.evaluate("location.search") == "?alpha=1&step=2"
 
 
 def test_nothing_is_said_just_after_a_click_on_a_control(glued: Any, until: Any) -> None:

@@ -104,20 +104,24 @@ class Host {
     return this;
   }
 
-  /** Say something to the server; it is heard once the page rests. */
-  send(name, value) {
+  /**
+   * Say something to the server; it is heard once the page rests. A `place` stands in the address at
+   * once, and again when it is heard: a page that runs meanwhile writes the place from before.
+   */
+  send(name, value, place = null) {
     // What was said before of the same thing is out of date.
     this.unsent = this.unsent.filter((other) => other.name !== name || other.isOwn);
-    this.sendToo(name, value, false);
+    if (place) this.writeAddress(place);
+    this.sendToo({ name, value, place });
   }
 
   /** Say, from within a render, which Streamlit would not hear, what is missing here. */
   sendLater(name, value) {
-    setTimeout(() => this.sendToo(name, value, true));
+    setTimeout(() => this.sendToo({ name, value, isOwn: true }));
   }
 
-  sendToo(name, value, isOwn) {
-    this.unsent.push({ name, value, isOwn });
+  sendToo(message) {
+    this.unsent.push(message);
     this.deliver();
   }
 
@@ -126,8 +130,9 @@ class Host {
     if (this.gone || this.unsent.length === 0) return;
     if (!this.isWithoutPlace && rest.isThere) {
       rest.end();
+      const { name, value, place } = this.unsent.shift();
+      if (place) this.writeAddress(place);
       // Through the latest render, whatever render the view was made in.
-      const { name, value } = this.unsent.shift();
       this.latest.setTriggerValue(name, value);
     }
     clearTimeout(this.delivery);

@@ -6,10 +6,7 @@ class BudgetHost extends GraphicHost {
   callbacks() {
     return {
       need: ({ from }) => this.send("need", { token: this.token, from }),
-      moved: (place) => {
-        this.writeAddress(place);
-        this.send("moved", { token: this.token, ...place });
-      },
+      moved: (place) => this.send("moved", { token: this.token, ...place }, place),
     };
   }
 

@@ -6,10 +6,7 @@ class DynamicsHost extends GraphicHost {
   callbacks() {
     return {
       need: ({ from }) => this.send("need", { token: this.token, from }),
-      moved: ({ step, node, from }) => {
-        this.writeAddress({ step, node });
-        this.send("moved", { token: this.token, step, node, from });
-      },
+      moved: ({ step, node, from }) => this.send("moved", { token: this.token, step, node, from }, { step, node }),
     };
   }
 

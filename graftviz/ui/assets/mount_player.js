@@ -4,8 +4,8 @@ class PlayerHost extends Host {
   library = "GraftvizPlayer";
   run = null;
 
-  trigger(name, value) {
-    this.send(name, { run: this.run, ...value });
+  trigger(name, value, place) {
+    this.send(name, { run: this.run, ...value }, place);
   }
 
   callbacks() {
@@ -14,10 +14,7 @@ class PlayerHost extends Host {
       ask: (question) => this.trigger("ask", question),
       beside: (run, from) => this.trigger("beside", { run, from }),
       branch: (t) => this.trigger("branch", { t }),
-      moved: (t) => {
-        this.writeAddress({ step: t > 0 ? t : null });
-        this.trigger("moved", { t });
-      },
+      moved: (t) => this.trigger("moved", { t }, { step: t > 0 ? t : null }),
     };
   }
 

@@ -4,18 +4,15 @@ class PruneHost extends Host {
   library = "GraftvizPrune";
   token = null;
 
-  trigger(name, value) {
-    this.send(name, { token: this.token, ...value });
+  trigger(name, value, place) {
+    this.send(name, { token: this.token, ...value }, place);
   }
 
   callbacks() {
     return {
       need: (wants) => this.trigger("need", { wants }),
       heuristic: (key) => this.trigger("heuristic", { key }),
-      moved: (step) => {
-        this.writeAddress({ step: step === 0 ? null : step });
-        this.trigger("moved", { step });
-      },
+      moved: (step) => this.trigger("moved", { step }, { step: step === 0 ? null : step }),
     };
   }
 

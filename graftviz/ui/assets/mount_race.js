@@ -4,17 +4,16 @@ class RaceHost extends Host {
   library = "GraftvizRace";
   race = null;
 
-  trigger(name, value) {
-    this.send(name, { race: this.race, ...value });
+  trigger(name, value, place) {
+    this.send(name, { race: this.race, ...value }, place);
   }
 
   callbacks() {
     return {
       need: (wants) => this.trigger("need", { wants }),
-      moved: ({ axis, at }) => {
-        this.writeAddress({ axis: axis === "seconds" ? null : axis, at: at === 0 ? null : at });
-        this.trigger("moved", { axis, at });
-      },
+      moved: ({ axis, at }) => this.trigger(
+        "moved", { axis, at }, { axis: axis === "seconds" ? null : axis, at: at === 0 ? null : at },
+      ),
     };
   }
 

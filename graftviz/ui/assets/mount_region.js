@@ -3,8 +3,8 @@
 class RegionHost extends GraphicHost {
   library = "GraftvizRegion";
 
-  trigger(name, value) {
-    this.send(name, { token: this.token, ...value });
+  trigger(name, value, place) {
+    this.send(name, { token: this.token, ...value }, place);
   }
 
   callbacks() {
@@ -13,10 +13,7 @@ class RegionHost extends GraphicHost {
       ask: (query) => this.trigger("ask", { query }),
       rule: (key) => this.trigger("rule", { key }),
       strengths: (point) => this.trigger("strengths", point),
-      moved: (place) => {
-        this.writeAddress(place);
-        this.trigger("moved", place);
-      },
+      moved: (place) => this.trigger("moved", place, place),
     };
   }
 
