@@ -42,6 +42,12 @@ def text_of(page: Any, part: str) -> str:
     return str(page.locator(f".gv-dynamics-{part}").inner_text())
 
 
+def bars_of(page: Any) -> list[str]:
+    """Return what the bars say; nothing while they are not laid out: then words run together."""
+    bars: list[str] = page.locator(".gv-dynamics-bars li").all_inner_texts()
+    return bars if all(re.match(r"x\d+\s", bar) for bar in bars) else []
+
+
 def label_of(page: Any, part: str) -> str:
     return str(page.locator(f".gv-dynamics-{part} canvas").first.get_attribute("aria-label"))
 
@@ -95,8 +101,8 @@ def test_it_plays_to_the_end_and_a_click_tells_the_evidence(dynamics: Any) -> No
     row = inferred_row()
     clicked_row(page, row["node"], 12)
     eventually(page, lambda: "Whoever reaches" in text_of(page, "evidence"))
-    assert text_of(page, "evidence").startswith(f"x{row['node']}\n")
-    bars = page.locator(".gv-dynamics-bars li").all_inner_texts()
+    eventually(page, lambda: text_of(page, "evidence").startswith(f"x{row['node']}\n"))
+    bars = eventually(page, lambda: bars_of(page))
     taken = {int(bar[1:].split()[0]) for bar in bars if re.search(r"(?<!not )taken", bar)}
     assert taken == set(row["parents"])
     assert "two steps away" in page.locator(".gv-dynamics-network .gv-legend").inner_text()
