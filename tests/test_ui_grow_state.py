@@ -281,6 +281,27 @@ def test_a_run_that_was_stopped_before_its_first_step_begins_when_the_player_ask
     pool.close()
 
 
+def test_what_is_known_of_stability_goes_out_with_two_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = ['{"of":10}']
+    monkeypatch.setattr(live, "stability_json", lambda _: known[0])
+    pool = Scheduler(threads=1)
+    state = GrowState(VOCABULARY, load, pool.share())
+    assert state.refresh()
+    assert state.run is not None
+    mail = Mailbox()
+
+    def told() -> object:
+        assert state.run is not None
+        return json.loads(grow_message(state, state.run, mail, new_run=False)).get("stability")
+
+    assert [told() for _ in range(3)] == [{"of": 10}, {"of": 10}, None]
+    known[0] = '{"of":50}'
+    assert [told() for _ in range(3)] == [{"of": 50}, {"of": 50}, None], "if one of them is lost"
+    pool.close()
+
+
 @pytest.mark.parametrize("is_crowded", [False, True])
 def test_in_a_crowd_a_changed_run_goes_on_as_far_as_its_player_asks(
     monkeypatch: pytest.MonkeyPatch, is_crowded: bool

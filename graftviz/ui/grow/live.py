@@ -38,7 +38,7 @@ class Mailbox:
         self.beside: Mapping[str, Any] | None = None
         self.answer: str | None = None  # that the last message brought
         self.wants_page = False
-        self.told: str | None = None  # about stability
+        self.told: tuple[str | None, ...] = (None, None)  # by the last two, about stability
 
 
 @st.fragment
@@ -122,12 +122,13 @@ def _late(state: GrowState, mail: Mailbox) -> str | None:
 
 
 def _news(run: SessionRun, mail: Mailbox) -> str | None:
-    """Return what is known about stability, unless the browser was told the same last time."""
+    """Return what is known about stability, unless the last two messages told the same.
+
+    Of two messages in a row a browser may show the last one only.
+    """
     known = stability_json(run)
-    if known == mail.told:
-        return None
-    mail.told = known
-    return known
+    before, mail.told = mail.told, (mail.told[1], known)
+    return None if before == (known, known) else known
 
 
 def _introduction(
