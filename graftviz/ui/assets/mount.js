@@ -115,6 +115,15 @@ class Host {
     this.sendToo({ name, value, place });
   }
 
+  /** Say something about what the view shows. */
+  trigger(name, value, place) {
+    this.send(name, { ...this.about, ...value }, place);
+  }
+
+  get about() {
+    return { token: this.token };
+  }
+
   /** Say, from within a render, which Streamlit would not hear, what is missing here. */
   sendLater(name, value) {
     setTimeout(() => this.sendToo({ name, value, isOwn: true }));

@@ -5,8 +5,8 @@ class BudgetHost extends GraphicHost {
 
   callbacks() {
     return {
-      need: ({ from }) => this.send("need", { token: this.token, from }),
-      moved: (place) => this.send("moved", { token: this.token, ...place }, place),
+      need: ({ from }) => this.trigger("need", { from }),
+      moved: (place) => this.trigger("moved", place, place),
     };
   }
 

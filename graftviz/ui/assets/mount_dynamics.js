@@ -5,8 +5,8 @@ class DynamicsHost extends GraphicHost {
 
   callbacks() {
     return {
-      need: ({ from }) => this.send("need", { token: this.token, from }),
-      moved: ({ step, node, from }) => this.send("moved", { token: this.token, step, node, from }, { step, node }),
+      need: ({ from }) => this.trigger("need", { from }),
+      moved: ({ step, node, from }) => this.trigger("moved", { step, node, from }, { step, node }),
     };
   }
 

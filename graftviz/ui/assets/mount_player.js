@@ -4,8 +4,8 @@ class PlayerHost extends Host {
   library = "GraftvizPlayer";
   run = null;
 
-  trigger(name, value, place) {
-    this.send(name, { run: this.run, ...value }, place);
+  get about() {
+    return { run: this.run };
   }
 
   callbacks() {

@@ -4,10 +4,6 @@ class PruneHost extends Host {
   library = "GraftvizPrune";
   token = null;
 
-  trigger(name, value, place) {
-    this.send(name, { token: this.token, ...value }, place);
-  }
-
   callbacks() {
     return {
       need: (wants) => this.trigger("need", { wants }),

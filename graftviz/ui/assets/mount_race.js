@@ -4,8 +4,8 @@ class RaceHost extends Host {
   library = "GraftvizRace";
   race = null;
 
-  trigger(name, value, place) {
-    this.send(name, { race: this.race, ...value }, place);
+  get about() {
+    return { race: this.race };
   }
 
   callbacks() {

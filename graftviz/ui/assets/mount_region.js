@@ -3,10 +3,6 @@
 class RegionHost extends GraphicHost {
   library = "GraftvizRegion";
 
-  trigger(name, value, place) {
-    this.send(name, { token: this.token, ...value }, place);
-  }
-
   callbacks() {
     return {
       need: (wants) => this.trigger("need", wants),
