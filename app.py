@@ -9,6 +9,7 @@ from graftviz.ui.limits import limits
 from graftviz.ui.presenter import show_presenter
 from graftviz.ui.server import announced, middleware
 from graftviz.ui.services import come_in
+from graftviz.ui.streamlit_runtime import show_upload_refusal
 from graftviz.ui.teaching import follow_teaching
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
@@ -42,4 +43,5 @@ else:
         follow_teaching()
         show_presenter()
         come_in()
+        show_upload_refusal()
         page.run()

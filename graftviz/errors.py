@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-MOST_CHARACTERS = 1000
-_KEPT = 60  # characters of a word that is too long to be read
+import re
+
+from graftviz.wording import escaped, shortened
+
+MOST_CHARACTERS = 600
+_LONG = 120  # characters of a word or of quoted text that a message repeats whole
+_QUOTED = re.compile(rf"(?<![\w'])'[^']{{{_LONG},}}'(?!\w)|(?<![\w\"])\"[^\"]{{{_LONG},}}\"(?!\w)")
+_WORD = re.compile(rf"[^\s'\"]{{{_LONG},}}")
 
 
 class InputError(ValueError):
@@ -11,19 +17,19 @@ class InputError(ValueError):
 
     The message is one clear sentence (or two): what was wrong, where (row, column, option), and
     what to do. The command line prints it and exits with 2, the app shows it in place; neither
-    shows a traceback. Names and values that stand in it come from files and links and may have any
-    length; a message of more than a thousand characters is shortened.
+    shows a traceback. Names and values in it come from files, links and arguments and may be any
+    text: control characters are escaped, long quoted text and long words are shortened to about 80
+    characters (:func:`graftviz.wording.shortened`), and the whole message to 600.
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(_readable(message))
+        super().__init__(readable(message))
 
 
-def _readable(message: str) -> str:
-    if len(message) <= MOST_CHARACTERS:
-        return message
-    words = (w if len(w) <= 2 * _KEPT else f"{w[:_KEPT]}…{w[-1]}" for w in message.split(" "))
-    shorter = " ".join(words)
-    if len(shorter) <= MOST_CHARACTERS:
-        return shorter
-    return f"{shorter[: MOST_CHARACTERS // 2]} … {shorter[-MOST_CHARACTERS // 4 :]}"
+def readable(message: str) -> str:
+    """Return a message on one line, with long text of users in it shortened."""
+    message = escaped(message)
+    if len(message) > _LONG:
+        for pattern in (_QUOTED, _WORD):
+            message = pattern.sub(lambda found: shortened(found[0]), message)
+    return shortened(message, MOST_CHARACTERS)

@@ -11,8 +11,10 @@ from pathlib import Path
 import pyarrow
 
 from graftviz.errors import InputError
+from graftviz.wording import quoted
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_MOST_BYTES = 1e18
 _SIZE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 # Where Linux tells a container how much memory it may take, and how much it takes; both versions.
 _CONTAINER = (
@@ -74,16 +76,18 @@ def parse_size(text: str, option: str) -> int:
     Raises
     ------
     InputError
-        For anything else, and for less than one byte; `option` names the culprit.
+        For anything else, less than one byte, and more than any machine has; `option` names the
+        option in the message.
     """
     found = _SIZE.fullmatch(text.strip())
     size = 0
     if found is not None:
         unit = found[2].upper()
         scale = 1024 ** "_KMGT".index(unit or "_") if found[3] else _UNITS[unit]
-        size = int(float(found[1]) * scale)
+        amount = float(found[1]) * scale
+        size = int(amount) if amount < _MOST_BYTES else 0
     if size < 1:
-        raise InputError(f"{option} needs a size such as 500M or 4G, not {text!r}.")
+        raise InputError(f"{option} needs a size such as 500M or 4G, not {quoted(text)}.")
     return size
 
 

@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.wording import quoted
 
 Kind = Literal["int", "float", "bool", "choice"]
 _SPEC = "graftviz.option"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
-_LONGEST_SHOWN = 40  # characters of a refused value that a message repeats
 
 
 class OptionSpec(NamedTuple):
@@ -155,7 +155,7 @@ def parse_options(cls: type, texts: Mapping[str, str]) -> dict[str, Any]:
     for name, text in texts.items():
         if name not in known:
             raise InputError(
-                f"There is no option {name!r} here; the options are {', '.join(known)}."
+                f"There is no option {quoted(name)} here; the options are {', '.join(known)}."
             )
         value = _parse_value(known[name], text)
         _check_value(known[name], value)
@@ -196,12 +196,12 @@ def _parse_value(spec: OptionSpec, text: str) -> Any:
     if spec.kind == "bool":
         if plain.lower() in _TRUE | _FALSE:
             return plain.lower() in _TRUE
-        raise InputError(f"Option {spec.name} must be true or false, not {_shown(text)}.")
+        raise InputError(f"Option {spec.name} must be true or false, not {quoted(text)}.")
     try:
         return int(plain) if spec.kind == "int" else float(plain)
     except ValueError:
         wanted = "a whole number" if spec.kind == "int" else "a number"
-        raise InputError(f"Option {spec.name} must be {wanted}, not {_shown(text)}.") from None
+        raise InputError(f"Option {spec.name} must be {wanted}, not {quoted(text)}.") from None
 
 
 def _check_value(spec: OptionSpec, value: Any) -> None:
@@ -212,17 +212,17 @@ def _check_value(spec: OptionSpec, value: Any) -> None:
     if spec.kind == "choice":
         if not isinstance(value, str) or value not in spec.choices:
             choices = ", ".join(spec.choices)
-            raise InputError(f"Option {spec.name} must be one of {choices}, not {_shown(value)}.")
+            raise InputError(f"Option {spec.name} must be one of {choices}, not {quoted(value)}.")
         return
     if spec.kind == "bool":
         if not isinstance(value, bool | np.bool_):
-            raise InputError(f"Option {spec.name} must be true or false, not {_shown(value)}.")
+            raise InputError(f"Option {spec.name} must be true or false, not {quoted(value)}.")
         return
     # bool is an int in Python; numpy's integers and floats belong to these classes too.
     is_number = isinstance(value, numbers.Integral if spec.kind == "int" else numbers.Real)
     if isinstance(value, bool) or not is_number:
         wanted = "a whole number" if spec.kind == "int" else "a number"
-        raise InputError(f"Option {spec.name} must be {wanted}, not {_shown(value)}.")
+        raise InputError(f"Option {spec.name} must be {wanted}, not {quoted(value)}.")
     if isinstance(value, float | np.floating) and not math.isfinite(value):
         raise InputError(f"Option {spec.name} must be finite, not {value}.")
     too_low = spec.minimum is not None and value < spec.minimum
@@ -247,9 +247,3 @@ def _digits(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 10**15:
         return f"a number of about {value.bit_length() * math.log10(2):.0f} digits"
     return f"{value:,}" if isinstance(value, int) else format_value(value)
-
-
-def _shown(value: Any) -> str:
-    """Repeat a refused value in a message, cut short if need be."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -21,10 +21,12 @@ import numpy as np
 from joblib.parallel import get_active_backend
 
 from graftviz.errors import InputError
+from graftviz.wording import quoted
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
+_MOST_JOBS = 10_000
 _ALIGNMENT = 64  # bytes: arrays unpacked in place start where a cache line does
 _LARGEST_COPIED = 10_000  # bytes: processes of this machine get larger arrays as a mapped file
 
@@ -190,8 +192,9 @@ def _checked_jobs(jobs: int | None) -> int | None:
         number = operator.index(jobs)
     except TypeError:
         number = 0
-    if number == 0 or isinstance(jobs, bool):
+    if not -_MOST_JOBS <= number <= _MOST_JOBS or number == 0 or isinstance(jobs, bool):
         raise InputError(
-            f"The number of jobs must be 1, 2, … or −1, which takes every core; got {jobs!r}."
+            f"The number of jobs must be from 1 to {_MOST_JOBS:,}, or −1, which takes every core; "
+            f"got {quoted(jobs)}."
         )
     return number

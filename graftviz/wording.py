@@ -1,12 +1,44 @@
-"""How an option is named where people meet it: a flag, a control, or an argument."""
+"""Words of messages: text of users, quoted and shortened, and the names of options."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
+LONGEST = 80  # characters of a value that a message repeats
+_END = 20  # of these, how many are taken from the end of the value
+# Control characters, line separators, marks that change the direction of text, lone surrogates.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
 _ARGUMENT = re.compile(r'\b(missing|continuous|constant|header|method)=(?:"([\w-]+)"|(True|False))')
 _NAMED = re.compile(r"\((max_memory)\)")
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return `text` with at most `longest` characters: its beginning and its end."""
+    if len(text) <= longest:
+        return text
+    end = min(_END, longest // 4)
+    return f"{text[: longest - end - 1]}…{text[-end:]}"
+
+
+def escaped(text: str) -> str:
+    """Return `text` with control characters, lone surrogates and the like as Python escapes."""
+
+    def escape(found: re.Match[str]) -> str:
+        return found[0].encode("unicode_escape").decode("ascii")
+
+    return _UNSAFE.sub(escape, text)
+
+
+def quoted(value: object, longest: int = LONGEST) -> str:
+    """Return a value of a user as Python writes it, shortened for a message."""
+    if isinstance(value, str):
+        return repr(shortened(value, longest))
+    try:
+        return shortened(escaped(repr(value)), longest)
+    except ValueError:  # Python writes no integers of more than 4,300 digits
+        return f"a {type(value).__name__} that is too long to be shown"
 
 
 def reworded(sentence: str, told: Callable[[str, str], str]) -> str:

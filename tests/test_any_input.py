@@ -22,7 +22,6 @@ import graftviz as gv
 from graftviz.datasets import dataset_keys, read_positions, read_truth
 from graftviz.dynamics import read_series
 from graftviz.errors import InputError
-from graftviz.formats.brought import read_brought
 from graftviz.formats.gexf import result_gexf
 from graftviz.formats.graphml import graphml
 from graftviz.formats.model_tables import marginals_csv, model_edges_csv
@@ -35,6 +34,7 @@ from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_evidence import read_evidence
 from graftviz.formats.uai_results import read_mar
+from graftviz.formats.uploads import read_uploaded_model
 from graftviz.inspection import graph_picture
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
@@ -127,7 +127,7 @@ def test_a_table_of_any_text_is_learned_and_written_and_read_back(lines: list[li
         {"m.json": result_node_link(result).encode()},
         {"m.graphml": graphml(result)},
     ):
-        found = read_brought(files).model
+        found = read_uploaded_model(files).model
         assert (found.names, found.labels) == (model.names, model.labels)
     beliefs = gv.infer(model)
     for text in (edges_csv(result), marginals_csv(model, beliefs), model_edges_csv(model, beliefs)):
@@ -263,9 +263,9 @@ def read_any(name: str, content: bytes, folder: Any) -> None:
     path = folder / name
     match name:
         case "m.names.json":
-            read_brought({"m.uai": RESULT["model.uai"], name: content})
+            read_uploaded_model({"m.uai": RESULT["model.uai"], name: content})
         case "m.uai" | "m.zip":
-            read_brought({name: content})
+            read_uploaded_model({name: content})
         case "e.evid":
             path.write_bytes(content)
             read_evidence(path, MODEL)
@@ -284,7 +284,7 @@ def read_any(name: str, content: bytes, folder: Any) -> None:
 
 def test_a_file_without_a_name_in_an_archive_is_passed_over() -> None:
     damaged = archive({**RESULT, "x.txt": b"", "folder.uai/": b""}).replace(b"x.txt", b"\0.txt")
-    assert read_brought({"m.zip": damaged}).model.names == MODEL.names
+    assert read_uploaded_model({"m.zip": damaged}).model.names == MODEL.names
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -98,7 +98,7 @@ def test_inference_out_of_reach_is_named(contest, monkeypatch):
     [
         (["--learners", "chow"], "no learner 'chow'"),
         (["--data", "no-such-file"], "no-such-file"),
-        (["--max-edges", "0"], "max-edges of at least 1"),
+        (["--max-edges", "0"], "max-edges from 1 to"),
         (["--limit", "0"], "more than 0 seconds"),
     ],
 )

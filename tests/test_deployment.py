@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -16,11 +17,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from streamlit import config
 
+from graftviz.ui.limits import VARIABLE, Limits, read_limits
 from tests.load.__main__ import AS_SERVED
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVING = ROOT / "docs" / "serving"
 PAGE = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+CLASS_LIMITS = read_limits(SERVING / "limits.toml")
 SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 
 
@@ -70,6 +73,27 @@ def test_the_readme_and_the_page_say_the_same_commands() -> None:
     assert "](docs/serving.md)" in section
 
 
+def test_files_are_limited_alike_by_all_parts(unit: dict[str, list[str]]) -> None:
+    assert SETTINGS["server"]["maxUploadSize"] == Limits().upload_memory == 100
+    assert CLASS_LIMITS.upload_memory == 20
+    assert CLASS_LIMITS.upload_memory <= CLASS_LIMITS.session_uploads < CLASS_LIMITS.server_uploads
+    assert (
+        dataclasses.replace(
+            Limits(),
+            upload_memory=CLASS_LIMITS.upload_memory,
+            session_uploads=CLASS_LIMITS.session_uploads,
+            server_uploads=CLASS_LIMITS.server_uploads,
+        )
+        == CLASS_LIMITS
+    )
+    recipe = read_recipe()
+    option = f"--server.maxUploadSize {CLASS_LIMITS.upload_memory}"
+    assert option in recipe.command
+    assert option in unit["ExecStart"][0]
+    assert recipe.environment[VARIABLE] == "docs/serving/limits.toml"
+    assert f"{VARIABLE}={recipe.environment[VARIABLE]}" in unit["Environment"]
+
+
 def test_it_is_measured_as_it_is_served(unit: dict[str, list[str]]) -> None:
     start = r"^(.*?) \.venv/bin/python -m streamlit run app\.py .* 192"
     command = re.search(start, PAGE, re.MULTILINE)
@@ -93,7 +117,7 @@ def test_the_container_is_small_and_nobody_in_particular() -> None:
     assert recipe.steps.index(("USER", user[0])) > last_root_step
     assert {text.split()[0] for text in recipe.all_of("COPY")} == {
         *("docs/serving/requirements.lock", "app.py", "pages", "graftviz", "sample_data"),
-        ".streamlit",
+        *(".streamlit", "docs/serving/limits.toml"),
     }
     assert not any(re.search("(?i)secret|token|password", text) for _, text in recipe.steps)
     assert "_stcore/health" in recipe.all_of("HEALTHCHECK")[0]
@@ -132,7 +156,7 @@ def test_the_proxy_lets_pass_what_the_server_takes_and_says_less() -> None:
     site = (SERVING / "nginx.conf").read_text(encoding="utf-8")
     size = re.search(r"client_max_body_size (\d+)m;", site)
     assert size
-    assert int(size[1]) > SETTINGS["server"]["maxUploadSize"]
+    assert int(size[1]) == CLASS_LIMITS.upload_memory + 1, "and the frame of a file"
     assert site.count("{") == site.count("}")
     for line in (
         *("listen 443 ssl http2;", "auth_basic $graftviz_realm;", "server_tokens off;"),

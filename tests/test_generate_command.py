@@ -17,10 +17,11 @@ import pytest
 
 from graftviz.__main__ import main
 from graftviz.commands import generate
-from graftviz.commands.folder import made_folder
+from graftviz.commands.folder import create_folder
 from graftviz.commands.progress import describe, progress
 from graftviz.datasets import read_truth
 from graftviz.errors import InputError
+from graftviz.formats.result_folder import MANIFEST
 from graftviz.formats.table_csv import table_csv
 from graftviz.formats.uai import read_uai
 from graftviz.table import DiscreteTable, read_table
@@ -37,7 +38,7 @@ def small(folder: Path, *words: object) -> int:
 def test_files_belong_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert small(tmp_path / "deep" / "er", "--edge-sigma", 0.3) == 0
     folder = tmp_path / "deep" / "er"
-    assert sorted(path.name for path in folder.iterdir()) == sorted(generate.FILES)
+    assert sorted(path.name for path in folder.iterdir()) == sorted((*generate.FILES, MANIFEST))
     table = read_table(folder / "table.csv")
     assert (table.n_variables, table.n_rows) == (9, 200)
     assert table.labels == (("0", "1", "2"),) * 9
@@ -133,7 +134,6 @@ REFUSED = {
     "no rows": (("--rows", 0), "at least 1; got 0"),
     "negative seed": (("--seed", -1), "seed"),
     "spread": (("--edge-sigma", -0.5), "standard deviation of edge weights"),
-    "no number": (("--node-sigma", "nan"), "standard deviation of node weights"),
     "burn-in": (("--burn-in", -1), "burn-in"),
     "thinning": (("--thin", 0), "thinning"),
     "chains": (("--chains", 1), "chains"),
@@ -180,7 +180,7 @@ def test_a_file_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(InputError, match="Nothing can be written"):
-        made_folder(tmp_path)
+        create_folder(tmp_path)
 
 
 def test_help_tells_the_defaults() -> None:

@@ -30,6 +30,7 @@ RANKS: tuple[tuple[str, ...], ...] = (
     ("narrative",),
     ("player",),
     ("formats", "figures"),
+    ("sandbox",),
     ("graftviz", "experiments", "estimator", "commands", "__main__", "ui"),
     ("app", "pages"),
 )

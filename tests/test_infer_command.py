@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from graftviz.__main__ import main
+from graftviz.formats.result_folder import MANIFEST
 from graftviz.formats.uai import write_uai
 from graftviz.formats.uai_results import read_mar, read_pr
 from graftviz.inference import METHODS
@@ -69,6 +70,7 @@ def test_exact_results_are_those_of_counting_all_joint_states(tmp_path, kind, ca
     assert "width" in told
     assert "marginals.MAR, partition.PR in " in told
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        MANIFEST,
         "marginals.MAR",
         "partition.PR",
     ]

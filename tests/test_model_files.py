@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError
-from graftviz.formats.brought import read_brought
 from graftviz.formats.gexf import model_gexf
 from graftviz.formats.graphml import graphml, model_graphml
 from graftviz.formats.graphml_reading import parse_graphml
@@ -30,6 +29,7 @@ from graftviz.formats.node_link import node_link_json, parse_node_link
 from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.svg import graph_svg, viridis
 from graftviz.formats.uai import write_uai
+from graftviz.formats.uploads import read_uploaded_model
 from graftviz.inference import infer
 from graftviz.inspection import compare_models, difference_picture, graph_picture
 from graftviz.model import PairwiseMRF
@@ -141,7 +141,7 @@ def test_every_reader_of_paths_finds_the_same_model(tmp_path_factory, model):
     (folder / "b.json").write_text(node_link_json(model))
     assert_same(read_model(folder / "a.graphml"), model)
     assert_same(read_model(folder / "b.json"), model)
-    assert_same(read_brought({"a.graphml": model_graphml(model)}).model, model)
+    assert_same(read_uploaded_model({"a.graphml": model_graphml(model)}).model, model)
 
 
 # Other people's GraphML
@@ -313,9 +313,9 @@ def test_a_result_folder_is_read_in_whatever_way_it_is_brought(folder):
     inner = {f"learned/{name}": data for name, data in files.items()}
     for found in (
         read_model_file(folder),
-        read_brought(files),
-        read_brought({"learned.zip": zipped(files)}),
-        read_brought({"learned.zip": zipped({**inner, "__MACOSX/._x.json": b"x"})}),
+        read_uploaded_model(files),
+        read_uploaded_model({"learned.zip": zipped(files)}),
+        read_uploaded_model({"learned.zip": zipped({**inner, "__MACOSX/._x.json": b"x"})}),
     ):
         assert found.model.names == ("rain", "wind", "snow")
         assert np.allclose(found.model.weights, small().weights, rtol=0, atol=1e-15)
@@ -329,9 +329,9 @@ def test_names_find_their_model_whatever_both_are_called(folder):
         "a.uai": (folder / "model.uai").read_bytes(),
         "b.names.json": (folder / "model.names.json").read_bytes(),
     }
-    assert read_brought(files).model.labels == small().labels
+    assert read_uploaded_model(files).model.labels == small().labels
     del files["b.names.json"]
-    alone = read_brought(files)
+    alone = read_uploaded_model(files)
     assert alone.model.names == ("x0", "x1", "x2")
     assert "a.names.json" in alone.notes[0]
 
@@ -340,8 +340,8 @@ def test_no_way_leads_out_of_an_archive(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = model_graphml(small())
     for name in ("../../evil.graphml", "/evil.graphml", "..\\evil.graphml"):
-        assert_same(read_brought({"a.zip": zipped({name: content})}).model, small())
-        assert_same(read_brought({name: content}).model, small())
+        assert_same(read_uploaded_model({"a.zip": zipped({name: content})}).model, small())
+        assert_same(read_uploaded_model({name: content}).model, small())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -365,18 +365,18 @@ BAD_BROUGHT = {
 @pytest.mark.parametrize(("files", "sentence"), BAD_BROUGHT.values(), ids=BAD_BROUGHT)
 def test_files_without_a_model_are_refused_in_one_sentence(files, sentence):
     with pytest.raises(InputError, match=sentence) as refused:
-        read_brought(files)
+        read_uploaded_model(files)
     assert "graftviz-" not in str(refused.value)  # the folder in which they were looked through
 
 
 def test_an_archive_that_unpacks_beyond_all_bounds_is_refused(monkeypatch):
-    monkeypatch.setattr("graftviz.formats.brought.MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr("graftviz.formats.uploads.MOST_UNPACKED", 1_000_000)
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("m.uai", b"0" * 2_000_000)
     assert len(bomb.getvalue()) < 10_000
     with pytest.raises(InputError, match="unpacks to more than 1 MB"):
-        read_brought({"bomb.zip": bomb.getvalue()})
+        read_uploaded_model({"bomb.zip": bomb.getvalue()})
 
 
 @pytest.mark.parametrize("name", ["no.uai", "no.graphml", "no.json", "no.txt"])

@@ -87,7 +87,7 @@ def test_jobs_left_out_follow_the_surroundings():
 
 @pytest.mark.parametrize("jobs", [0, 1.5, "two", True])
 def test_a_number_of_jobs_that_is_none_is_refused(jobs):
-    with pytest.raises(InputError, match=r"jobs must be 1, 2, … or −1"):
+    with pytest.raises(InputError, match=r"number of jobs must be from 1 to 10,000, or −1"):
         parallel_map(process, ITEMS, jobs=jobs)
 
 

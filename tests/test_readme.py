@@ -66,4 +66,4 @@ def test_the_command_line_example_runs(tmp_path: Path) -> None:
     assert promised
     assert [name for name in promised if not (tmp_path / "learned" / name).exists()] == []
     inferred = sorted(path.name for path in (tmp_path / "inferred").iterdir())
-    assert inferred == ["marginals.MAR", "partition.PR"]
+    assert inferred == ["graftviz-manifest.json", "marginals.MAR", "partition.PR"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -19,6 +20,7 @@ from containerfile import read_recipe
 
 from graftviz.ui.guard import headers
 from tests.browser.served_app import START, free_port, served_app, strangers
+from tests.load.wire import Wire
 
 HANDSHAKE = {
     "Upgrade": "websocket",
@@ -28,6 +30,7 @@ HANDSHAKE = {
 }
 WANTED = "--server.address 0.0.0.0"
 ELSEWHERE = "http://elsewhere.example"
+SENTENCE = re.compile(rb"[A-Z][^.\n]*\.\n")
 LISTED = "class.example.org"
 
 
@@ -142,18 +145,125 @@ def test_refusing_asks_nobody_else(served: Served) -> None:
     assert strangers(served.log) == []
 
 
-def test_an_upload_needs_the_token_of_a_page_of_its_own(served: Served) -> None:
-    path = "/_stcore/upload_file/session/file"
-    assert served.ask(path, "PUT").status == 403
-    assert served.ask(path, "DELETE").status == 403
+def token_of(served: Served) -> dict[str, str]:
+    """Return the headers that prove that a page of this server is open."""
     cookie = served.ask("/_stcore/health").headers["set-cookie"]
     assert "samesite=strict" in cookie.lower()
     token = cookie.split(";")[0].split("=", 1)[1]
-    both = {"Cookie": f"_streamlit_xsrf={token}", "X_Xsrftoken": token}
-    assert served.ask(path, "PUT", **both, Origin=ELSEWHERE).status == 403
-    # With the token what is missing is a session: that of the page that would have asked.
-    own = served.ask(path, "PUT", **both, Origin=f"http://{served.host}")
-    assert (own.status, b"session_id" in own.body) == (400, True)
+    return {"Cookie": f"_streamlit_xsrf={token}", "X_Xsrftoken": token}
+
+
+def test_an_upload_needs_a_session_and_the_token_of_a_page_of_its_own(served: Served) -> None:
+    path, own, token = "/_stcore/upload_file/session/file", served.host, token_of(served)
+    assert served.ask(path, "DELETE").status == 403
+    assert served.ask(path, "PUT", **token, Origin=ELSEWHERE).status == 403
+    assert served.ask(path, "PUT").status == 404
+    unknown = served.ask(path, "PUT", **token, Origin=f"http://{own}")
+    assert unknown.status == 404
+    assert SENTENCE.fullmatch(unknown.body)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "2|",
+        "2|zz|zz|1",
+        "\xff\xfe",
+        "2|ab|ab|" + "9" * 5000,
+        "x" * 9000,
+        "%00",
+        "2|\x1b[31m|a|1",
+    ],
+)
+def test_a_bad_token_is_refused_without_a_traceback(served: Served, token: str) -> None:
+    async def upload() -> None:
+        wire = Wire(f"http://{served.host}/", {})
+        await wire.open()
+        async with asyncio.timeout(60):
+            while not wire.session:
+                await asyncio.sleep(0.05)
+        path = f"/_stcore/upload_file/{wire.session}/file"
+        for cookie, header in ((token, token), ("", token), (token, "")):
+            named = {"Cookie": f"_streamlit_xsrf={cookie}", "X_Xsrftoken": header}
+            answer = await asyncio.to_thread(served.ask, path, "PUT", **named)
+            assert answer.status in (400, 403)
+            assert len(answer.body) < 200
+        await wire.close()
+
+    asyncio.run(upload())
+    assert "Traceback" not in served.log.read_text(errors="replace")
+
+
+LONG = "a" * 60_000
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "statuses"),
+    [
+        (f"/{LONG}", {}, {200, 404}),
+        (f"/?{LONG}", {}, {200}),
+        (f"/_stcore/upload_file/{LONG}/x", {}, {404}),
+        (f"/media/{LONG}", {}, {404}),
+        (f"/static/{LONG}", {}, {200, 404}),
+        ("/static/%1b[31m%0aforged%e2%80%ae", {}, {404}),
+        ("/", {"Host": LONG}, {400}),
+        ("/_stcore/stream", {**HANDSHAKE, "Origin": f"http://{LONG[:4000]}"}, {403}),
+        ("/", {"Cookie": LONG}, {200}),
+        ("/", {"X-Forwarded-For": LONG, "Host": "elsewhere.example"}, {400}),
+        ("/" + "a" * 200_000, {}, {400}),
+    ],
+)
+def test_long_and_odd_requests_are_answered_in_one_sentence(
+    served: Served, path: str, named: dict[str, str], statuses: set[int]
+) -> None:
+    before = served.log.stat().st_size
+    method = "PUT" if "upload_file" in path else "GET"
+    try:
+        answer = served.ask(path, method, **named)
+    except ConnectionError:  # the server closes it before all has been sent
+        assert len(path) > 100_000
+    else:
+        assert answer.status in statuses
+        assert answer.status == 200 or len(answer.body) < 200
+    written = served.log.read_bytes()[before:].decode(errors="replace")
+    assert len(written) < 600
+    assert "Traceback" not in written
+    assert all(line.isprintable() for line in written.splitlines())
+
+
+def test_a_flood_of_foreign_hosts_is_a_few_short_lines(served: Served) -> None:
+    before = served.log.stat().st_size
+    for k in range(300):
+        assert served.ask("/", Host=f"{k}\x9b31m{LONG}").status == 400
+        named = {**HANDSHAKE, "Origin": f"http://{k}{LONG[:4000]}"}
+        assert served.ask("/_stcore/stream", **named).status == 403
+    written = served.log.read_bytes()[before:].decode(errors="replace")
+    assert len(written) < 10_000
+    assert len(written.splitlines()) <= 30
+    assert all(line.isprintable() for line in written.splitlines())
+
+
+def test_no_session_id_is_logged(served: Served) -> None:
+    """Streamlit logs the id of a session that is opened while its first page is connected."""
+
+    async def visit() -> str:
+        one, other = (Wire(f"http://{served.host}/", {}) for _ in range(2))
+        await one.open()
+        async with asyncio.timeout(60):
+            while not one.session:
+                await asyncio.sleep(0.05)
+        other.session = one.session
+        await other.open(again=True)
+        await other.finished()
+        await other.close()
+        await one.close()
+        return one.session
+
+    session = asyncio.run(visit())
+    written = served.log.read_text(errors="replace")
+    assert "is already connected" in written
+    assert session not in written
 
 
 @pytest.mark.parametrize("path", ["/", "/_stcore/health", "/static/js/", "/_stcore/stream"])

@@ -1,26 +1,36 @@
-"""Closed sessions end when their time is over, though nobody else comes or goes."""
+"""Closed sessions end when their time is over, and uploads that nothing refers to are removed."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from unittest.mock import Mock
 from weakref import ReferenceType, ref
 
 import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import Runtime, RuntimeConfig
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from graftviz.ui import closed_sessions, server
-from graftviz.ui.closed_sessions import end_closed_sessions, end_those_whose_time_is_over
+from graftviz.ui import server, streamlit_runtime
+from graftviz.ui.closed_sessions import end_closed_sessions
 from graftviz.ui.server import announced
+from graftviz.ui.streamlit_runtime import StreamlitFiles, UnusedFiles, end_expired_sessions
+from graftviz.ui.upload_accounting import LEAST_FILE
 
 KEPT = 0.2  # seconds
+
+
+def never(_session: str) -> bool:
+    """Answer that no upload is under way."""
+    return False
 
 
 @pytest.fixture
@@ -51,9 +61,9 @@ def test_the_last_one_ends_though_nobody_else_leaves(
         for session in (one, other):
             uploads.add_file(session, UploadedFileRec("1", "table.csv", "text/csv", b"a,b"))
         runtime.disconnect_session(one)
-        assert end_those_whose_time_is_over() == 0
+        assert end_expired_sessions() == 0
         assert uploads.get_files(one, ["1"]), "a page may come back"
-        ending = asyncio.create_task(end_closed_sessions(0.05))
+        ending = asyncio.create_task(end_closed_sessions(never, 0.05))
         async with asyncio.timeout(20):
             while uploads.get_files(one, ["1"]):
                 await asyncio.sleep(0.05)
@@ -83,7 +93,7 @@ def test_the_last_one_leaves_nothing_behind(runtime: Runtime) -> None:
         del inside
         runtime.disconnect_session(session)
         await asyncio.sleep(2 * KEPT)
-        assert end_those_whose_time_is_over() == 1
+        assert end_expired_sessions() == 1
         return [ref(table), ref(model)]
 
     async def serve() -> None:
@@ -96,15 +106,153 @@ def test_the_last_one_leaves_nothing_behind(runtime: Runtime) -> None:
     asyncio.run(serve())
 
 
-def test_without_the_names_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(closed_sessions, "get_instance", SimpleNamespace)
-    assert end_those_whose_time_is_over() == 0
+def record(name: str, size: int = 3) -> UploadedFileRec:
+    return UploadedFileRec(name, f"{name}.csv", "text/csv", bytes(size))
+
+
+def show(runtime: Runtime, session: str, file: str) -> None:
+    """Let a widget of the session refer to a file, as a message of its page does."""
+    inside = runtime.get_app_session(session)
+    assert inside is not None
+    states = WidgetStates()
+    state = states.widgets.add(id="uploader")
+    state.file_uploader_state_value.uploaded_file_info.add(file_id=file)
+    inside.session_state.set_widgets_from_proto(states)
+
+
+def with_runtime(runtime: Runtime, test: Callable[[], None]) -> None:
+    async def serve() -> None:
+        await runtime.start()
+        test()
+        runtime.stop()
+        await runtime.stopped
+
+    asyncio.run(serve())
+
+
+def test_only_files_that_no_widget_refers_to_are_removed(
+    runtime: Runtime, uploads: MemoryUploadedFileManager
+) -> None:
+    def test() -> None:
+        now = 0.0
+        unused = UnusedFiles(never, lambda: now)
+        session = runtime.connect_session(Mock(), {})
+        for name in ("shown", "sent"):
+            uploads.add_file(session, record(name))
+        show(runtime, session, "shown")
+        removed = {}
+        for now in (0.0, 30.0, 59.0, 60.0, 500.0):
+            removed[now] = unused.release(60.0)
+        assert removed == {0.0: 0, 30.0: 0, 59.0: 0, 60.0: 1, 500.0: 0}
+        assert [file.file_id for file in uploads.get_files(session, ["shown", "sent"])] == ["shown"]
+        show(runtime, session, "another")
+        assert unused.release(0.0) == 0, "the next look may find it shown again"
+        assert unused.release(0.0) == 1
+        assert StreamlitFiles().stored_bytes() == {session: 0}
+
+    with_runtime(runtime, test)
+
+
+def test_a_file_that_is_shown_again_begins_anew(
+    runtime: Runtime, uploads: MemoryUploadedFileManager
+) -> None:
+    def test() -> None:
+        now = 0.0
+        unused = UnusedFiles(never, lambda: now)
+        session = runtime.connect_session(Mock(), {})
+        uploads.add_file(session, record("one"))
+        for now, shown in ((0.0, "other"), (50.0, "one"), (100.0, "other")):  # noqa: B007
+            show(runtime, session, shown)
+            assert unused.release(60.0) == 0
+        assert uploads.get_files(session, ["one"])
+
+    with_runtime(runtime, test)
+
+
+def test_files_wait_for_others_that_are_under_way(
+    runtime: Runtime, uploads: MemoryUploadedFileManager
+) -> None:
+    def test() -> None:
+        under_way: set[str] = set()
+        unused = UnusedFiles(under_way.__contains__, lambda: 0.0)
+        session = runtime.connect_session(Mock(), {})
+        under_way.add(session)
+        uploads.add_file(session, record("first"))
+        assert [unused.release(0.0) for _ in range(3)] == [0, 0, 0]
+        under_way.clear()
+        assert [unused.release(0.0) for _ in range(3)] == [0, 1, 0]
+
+    with_runtime(runtime, test)
+
+
+def test_a_session_that_may_come_back_keeps_what_it_shows(
+    runtime: Runtime, uploads: MemoryUploadedFileManager
+) -> None:
+    def test() -> None:
+        unused = UnusedFiles(never, lambda: 0.0)
+        session = runtime.connect_session(Mock(), {})
+        uploads.add_file(session, record("shown"))
+        show(runtime, session, "shown")
+        runtime.disconnect_session(session)
+        assert [unused.release(0.0) for _ in range(3)] == [0, 0, 0]
+        assert runtime.connect_session(Mock(), {}, session) == session
+        assert [unused.release(0.0) for _ in range(3)] == [0, 0, 0]
+        runtime.close_session(session)
+        assert not uploads.get_files(session, ["shown"])
+
+    with_runtime(runtime, test)
+
+
+def test_files_of_sessions_that_no_longer_exist_are_removed_at_once(
+    runtime: Runtime, uploads: MemoryUploadedFileManager
+) -> None:
+    def test() -> None:
+        uploads.add_file("gone", record("one"))
+        uploads.add_file("gone", record("other"))
+        assert not StreamlitFiles().is_connected("gone")
+        assert StreamlitFiles().stored_bytes() == {"gone": 2 * LEAST_FILE}
+        assert UnusedFiles(never).release(60.0) == 2
+        assert StreamlitFiles().stored_bytes() == {}
+
+    with_runtime(runtime, test)
+
+
+def test_stored_bytes_contain_names(runtime: Runtime, uploads: MemoryUploadedFileManager) -> None:
+    uploads.add_file("one", UploadedFileRec("id", "n" * 10**6, "k" * 10**6, bytes(10**6)))
+    assert 3e6 < StreamlitFiles().stored_bytes()["one"] < 3.01e6
+
+
+def test_a_refusal_lets_the_page_run_once_and_is_shown_once(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[object] = []
+    shown: list[str] = []
+    monkeypatch.setattr(AppSession, "request_rerun", lambda _, state: runs.append(state))
+    place = SimpleNamespace(error=shown.append)
+    monkeypatch.setattr(streamlit_runtime.st, "empty", lambda: place)
+
+    def test() -> None:
+        files = StreamlitFiles()
+        files.show_refusal("gone", "Too late.")
+        session = runtime.connect_session(Mock(), {})
+        context = SimpleNamespace(session_id=session)
+        monkeypatch.setattr(streamlit_runtime, "get_script_run_ctx", lambda: context)
+        for _ in range(5):
+            files.show_refusal(session, "Too *large*.")
+        streamlit_runtime.show_upload_refusal()
+        streamlit_runtime.show_upload_refusal()
+
+    with_runtime(runtime, test)
+    assert len(runs) == 1
+    assert isinstance(runs[0], ClientState), "the page keeps its address"
+    assert len(shown) == 1
+    assert "Too" in shown[0]
 
 
 def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 
-    async def looking() -> None:
+    async def looking(_is_uploading: object) -> None:
         told.append("looking")
         try:
             await asyncio.Event().wait()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from graftviz.formats.uai import uai_text
+from graftviz.formats.model_records import ModelFile
 from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.runs import learn
@@ -21,14 +21,14 @@ from graftviz.ui.dynamics import work as dynamics_work
 from graftviz.ui.dynamics.jobs import plan_of, scalable_of
 from graftviz.ui.dynamics.material import BroughtSeries
 from graftviz.ui.dynamics.options import DynamicsOptions
-from graftviz.ui.dynamics.upload import read_files
+from graftviz.ui.dynamics.upload import read_series_files
 from graftviz.ui.kept import Kept
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.regions import work as region_work
 from graftviz.ui.regions.jobs import Question
-from graftviz.ui.regions.models import ShownModel, brought_model, grid_model, learned_model
+from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
@@ -108,7 +108,7 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
 
 def series() -> BroughtSeries:
     rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
-    return read_files(io.BytesIO(b"a,b\n" + rows), None, None, {})
+    return read_series_files(io.BytesIO(b"a,b\n" + rows), None, None, {})
 
 
 def test_what_is_learned_of_own_series_stays_with_them() -> None:
@@ -138,7 +138,7 @@ def test_what_is_learned_of_own_series_stays_with_them() -> None:
 
 def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     model = ising_grid(2, 2, field=0.3, coupling=0.2, seed=0)
-    files = {"mine.uai": uai_text(model).encode()}
+    found = ModelFile(model)
 
     def work_on(shown: ShownModel) -> list[object]:
         question = Question(0, "greedy", "drop", 0.0, 3, 0)
@@ -148,7 +148,7 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
             region_work.whole(shown),
         ]
 
-    mine, theirs = brought_model(files), brought_model(files)
+    mine, theirs = uploaded_model("m", found), uploaded_model("m", found)
     assert mine.identity == theirs.identity
     first = work_on(mine)
     assert all(one is again for one, again in zip(first, work_on(mine), strict=True))

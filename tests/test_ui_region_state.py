@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from graftviz.errors import InputError
+from graftviz.formats.uploads import read_uploaded_model
 from graftviz.model import PairwiseMRF
 from graftviz.ui.background import Background
 from graftviz.ui.regions.models import (
     ShownModel,
-    brought_model,
     check_size,
     grid_model,
     promising_query,
+    uploaded_model,
 )
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.rules import named_rules, rule_choices
@@ -29,6 +30,10 @@ def load(state: RegionState) -> ShownModel | None:
     if options.data == UPLOAD:
         return state.uploaded
     raise InputError(f"{options.data} cannot be had")
+
+
+def uploaded(files: dict[str, bytes]) -> ShownModel:
+    return uploaded_model(next(iter(files)), read_uploaded_model(files))
 
 
 def opened(**query: str) -> RegionState:
@@ -180,7 +185,7 @@ def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
     state = opened(data=UPLOAD)
     assert state.shown is None
     text = b"MARKOV\n3\n2 3 2\n2\n2 0 1\n2 1 2\n6\n1 2 3 4 5 6\n6\n1 2 3 4 5 6\n"
-    state.accept(brought_model({"small.uai": text}))
+    state.accept(uploaded({"small.uai": text}))
     shown = state.refresh()
     assert shown is not None
     assert shown.model.n_variables == 3
@@ -198,7 +203,7 @@ def test_a_weighted_graph_is_an_ising_model() -> None:
         f'attr.name="weight" attr.type="double"/><graph edgedefault="undirected">{nodes}{edges}'
         "</graph></graphml>"
     )
-    shown = brought_model({"friends.graphml": text.encode()})
+    shown = uploaded({"friends.graphml": text.encode()})
     assert shown.model.names == ("a", "b", "c")
     assert shown.usual_query == 1
     assert "Ising" in shown.note
@@ -219,7 +224,7 @@ def test_a_weighted_graph_is_an_ising_model() -> None:
 )
 def test_bad_files_are_refused_in_one_sentence(files: dict[str, bytes]) -> None:
     with pytest.raises(InputError) as refusal:
-        brought_model(files)
+        uploaded(files)
     assert str(refusal.value)
     assert "\n" not in str(refusal.value)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from graftviz.__main__ import main
-from graftviz.wording import reworded
+from graftviz.errors import MOST_CHARACTERS, InputError
+from graftviz.wording import LONGEST, quoted, reworded, shortened
 
 
 def test_arguments_in_a_sentence_are_reworded_and_nothing_else():
@@ -34,3 +35,42 @@ def test_the_command_line_advises_its_own_flags(tmp_path, capsys, text, flag):
     # What is advised is understood, so that something else is the matter now, if anything is.
     main(["learn", str(path), *flag.split(), "--out", str(tmp_path / "out")])
     assert flag not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "x" * 80, "x" * 81, "a b " * 2000, "\0" * 500, "ä" * 999], ids=len
+)
+def test_text_is_shortened_from_the_middle(text):
+    short = shortened(text)
+    assert len(short) == min(len(text), LONGEST)
+    beginning, _, end = short.partition("…") if len(text) > LONGEST else (text, "", "")
+    assert text.startswith(beginning)
+    assert text.endswith(end)
+
+
+@pytest.mark.parametrize(
+    "value", ["a\nb", "\ud800", "\0\x1b[31m", "\u202e", 10**5000, [1] * 999, None], ids=type
+)
+def test_any_value_is_quoted_on_one_short_line(value):
+    text = quoted(value)
+    assert len(text) < 4 * LONGEST
+    assert text.isprintable()
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 5000, "a b " * 1250, "/" * 5000, "a/b" * 1500, '"' * 5000], ids=lambda v: v[:4]
+)
+def test_messages_do_not_repeat_long_values(value):
+    for sentence in (f"There is no file {value}.", f"The option must be 1, not {value!r}; see it."):
+        assert len(str(InputError(sentence))) <= MOST_CHARACTERS
+        assert str(InputError(sentence)).startswith("The")
+        assert str(InputError(sentence)).endswith(sentence[-1])
+    assert len(str(InputError(f"The option must be 1, not {'a b ' * 1250!r}; see it."))) < 200
+
+
+def test_messages_of_ordinary_length_stay_as_they_are():
+    sentence = (
+        "There is no file 'it is here', which isn't so; the user's own may be \"that\" one. " * 5
+    )
+    assert str(InputError(sentence)) == sentence
+    assert str(InputError("a\nb\ud800\u2028")) == "a\\nb\\ud800\\u2028"

@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.folder import create_folder
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.errors import InputError
 from graftviz.experiments.arena import Arena, Contest, Entry, contest_of
@@ -18,7 +19,7 @@ from graftviz.experiments.arena_table import (
     told,
 )
 from graftviz.experiments.reproduction.data import SOURCES, read_given, read_source
-from graftviz.formats.files import write_whole
+from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 from graftviz.learners.registry import learner_names
 
@@ -47,39 +48,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=path,
         default=Path(NAME),
         metavar="DIR",
         help=f"folder for {', '.join(FILES)} (default: {NAME})",
     )
     parser.add_argument(
         "--max-edges",
-        type=int,
+        type=integer,
         metavar="N",
         help="edge budget of all learners that take one (default: twice the number of variables)",
     )
     parser.add_argument(
         "--test-fraction",
-        type=float,
+        type=number,
         default=0.2,
         metavar="F",
         help="share of the rows held out, where the data bring no test rows (default: 0.2)",
     )
     parser.add_argument(
         "--repeats",
-        type=int,
+        type=integer,
         default=3,
         metavar="N",
         help="times that learning is measured; the median counts (default: 3)",
     )
     parser.add_argument(
         "--limit",
-        type=float,
+        type=number,
         default=120.0,
         metavar="SECONDS",
         help="learning is stopped at the first step after so long (default: 120)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of learners and splits (default: 0)")
+    parser.add_argument(
+        "--seed", type=integer, default=0, help="of learners and splits (default: 0)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         _contest(text, arguments.test_fraction, arguments.seed)
         for text in dict.fromkeys(arguments.data or [DEFAULT_DATA])
     ]
-    folder = made_folder(arguments.out)
+    folder = create_folder(arguments.out)
     entries: list[Entry] = []
     interrupted = _measure(arena, contests, entries)
     command = _command(arguments)
@@ -104,11 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         arena_page(entries, contests, command),
         arena_json(entries, contests, command),
     )
-    try:
-        for name, content in zip(FILES, contents, strict=True):
-            write_whole(folder / name, content)
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    write_results(folder, NAME, dict(zip(FILES, contents, strict=True)))
     print(f"\n{arena_markdown(entries, contests)}")
     print(f"{', '.join(FILES)} are in {folder}.")
     if interrupted:

@@ -6,13 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import path
+from graftviz.commands.folder import create_folder
 from graftviz.datasets.public_twenty import Twenty
 from graftviz.errors import InputError
 from graftviz.experiments.bench import Lab, Measurement, Row
 from graftviz.experiments.bench_rows import NLTCS, measurements
 from graftviz.experiments.bench_table import bench_csv, bench_json, bench_markdown, told_seconds
-from graftviz.formats.files import write_whole
+from graftviz.formats.result_folder import write_results
 from graftviz.table import DiscreteTable
 
 NAME = "bench"
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``bench`` to `parser`."""
     parser.add_argument(
         "--out",
-        type=Path,
+        type=path,
         default=Path("bench"),
         metavar="DIR",
         help="folder for bench.csv, bench.json and bench.md (default: bench)",
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--nltcs",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="folder with the nltcs data, as nltcs.train.data and nltcs.test.data or as nltcs.npz",
     )
@@ -52,18 +53,14 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = tuple(item for item in chosen if arguments.only.lower() in item.name.lower())
         if not chosen:
             raise InputError(f"Nothing that is measured has {arguments.only!r} in its name.")
-    folder = made_folder(arguments.out)
+    folder = create_folder(arguments.out)
     lab = Lab(given)
     interrupted = _measure(lab, chosen)
     if not lab.rows:
         print("Interrupted before the first row; nothing was measured.", file=sys.stderr)
         return INTERRUPTED
     contents = (bench_csv(lab.rows), bench_json(lab.rows), bench_markdown(lab.rows))
-    try:
-        for name, content in zip(FILES, contents, strict=True):
-            write_whole(folder / name, content)
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    write_results(folder, NAME, dict(zip(FILES, contents, strict=True)))
     print(f"\n{contents[-1]}")
     print(f"{', '.join(FILES)} are in {folder}.")
     if interrupted:

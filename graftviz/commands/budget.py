@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from graftviz.commands.arguments import number
 from graftviz.counts import DEFAULT_CACHE_BYTES, counting_plan
 from graftviz.errors import InputError
 from graftviz.forecasting import (
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--max-seconds",
-        type=float,
+        type=number,
         default=_SECONDS,
         metavar="S",
         help=f"ask before a run that will take longer (default: {_SECONDS:g})",

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from graftviz.commands import public
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.folder import create_folder
 from graftviz.commands.option_line import option_line
 from graftviz.commands.progress import progress
 from graftviz.dynamics import (
@@ -29,7 +30,7 @@ from graftviz.dynamics.reading import LONGEST_GAP
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
-from graftviz.formats.files import write_whole
+from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs, parse_options
@@ -46,12 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _options_help()
     parser.add_argument(
         "series",
-        type=Path,
+        type=path,
         metavar="SERIES",
         help="a CSV or parquet file: a row per time and a column per series, or the columns time, "
         "series, value",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument(
         "--learner",
         default="scalable",
@@ -67,24 +68,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--parents",
-        type=Path,
+        type=path,
         metavar="FILE",
         help="for the learner enforcing: a CSV of lines source,target (source drives target), or a "
         "matrix like matrix.csv",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the learner (default: 0)")
+    parser.add_argument("--seed", type=integer, default=0, help="of the learner (default: 0)")
     parser.add_argument(
-        "--jobs", type=int, metavar="N", help="processes that share the rows; -1: one per core"
+        "--jobs", type=integer, metavar="N", help="processes that share the rows; -1: one per core"
     )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
         "--test-fraction",
-        type=float,
+        type=number,
         default=_TEST_FRACTION,
         metavar="F",
         help=f"hold out the last rows, this share; 0: none (default: {_TEST_FRACTION})",
     )
-    held_out.add_argument("--test", type=Path, metavar="FILE", help="held-out rows of their own")
+    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows of their own")
     reading = parser.add_argument_group("reading")
     reading.add_argument("--layout", choices=("auto", "wide", "long"), default="auto")
     reading.add_argument(
@@ -100,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     reading.add_argument(
         "--longest-gap",
-        type=int,
+        type=integer,
         default=LONGEST_GAP,
         metavar="N",
         help=f"how many values in a row may be filled in (default: {LONGEST_GAP})",
@@ -125,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     learner.check(train)
     for note in series.notes:
         print(f"Note: {note}", file=sys.stderr)
-    folder = made_folder(arguments.out)
+    folder = create_folder(arguments.out)
     try:
         _load_engine(learner)
         with progress(train.n_series, "learning rows") as bar:
@@ -206,11 +207,11 @@ def _write(
     result: DynamicsResult, train: TimeSeries, test: TimeSeries | None, folder: Path
 ) -> None:
     rows_test = None if test is None else test.n_rows
-    try:
-        write_whole(folder / MATRIX, matrix_csv(result.system))
-        write_whole(folder / RESULT, dynamics_json(result, rows=train.n_rows, rows_test=rows_test))
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    contents = {
+        MATRIX: matrix_csv(result.system),
+        RESULT: dynamics_json(result, rows=train.n_rows, rows_test=rows_test),
+    }
+    write_results(folder, NAME, contents)
 
 
 def _summary(result: DynamicsResult, train: TimeSeries, test: TimeSeries | None) -> str:

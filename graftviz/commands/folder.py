@@ -1,4 +1,4 @@
-"""The folder for results."""
+"""Folders for results."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from graftviz.errors import InputError
 
 
-def made_folder(folder: Path) -> Path:
-    """Make the folder and make sure that it can be written, before the work begins.
+def create_folder(folder: Path) -> Path:
+    """Create a folder and check that it can be written, before the work begins.
 
     Raises
     ------
     InputError
-        When it cannot be made or written, or is no folder.
+        When it cannot be created or written, or is no folder.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -24,6 +24,7 @@ def made_folder(folder: Path) -> Path:
         raise InputError(
             f"Nothing can be written to {folder}: there is a file of that name; give a folder."
         ) from None
-    except OSError as error:
-        raise InputError(f"Nothing can be written to {folder}: {error.strerror}.") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with NUL or a lone surrogate
+        reason = getattr(error, "strerror", None) or "no folder can have such a name"
+        raise InputError(f"Nothing can be written to {folder}: {reason}.") from None
     return folder

@@ -8,13 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.folder import create_folder
 from graftviz.commands.progress import progress
 from graftviz.datasets import truth_csv
 from graftviz.errors import InputError
-from graftviz.formats.files import write_whole
+from graftviz.formats.result_folder import write_results
 from graftviz.formats.table_csv import table_csv
-from graftviz.formats.uai import write_uai
+from graftviz.formats.uai import uai_files
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import (
     Graph,
@@ -42,58 +43,64 @@ FILES = ("table.csv", "truth_edges.csv", "model.uai", "model.names.json")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``generate`` to `parser`."""
     parser.add_argument("kind", choices=("mrf",), metavar="mrf", help="a pairwise Markov network")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument("--graph", choices=GRAPHS, default="scale-free", help="default: scale-free")
     parser.add_argument(
         "--nodes",
-        type=int,
+        type=integer,
         metavar="N",
         help=f"number of variables (default: {NODES}); for a grid a square number",
     )
     parser.add_argument("--shape", metavar="RxC", help="rows and columns of a grid, e.g. 20x30")
     parser.add_argument(
         "--edges",
-        type=int,
+        type=integer,
         metavar="M",
         help="number of edges of a random graph (default: 2N - 4, as a scale-free graph has)",
     )
     parser.add_argument(
-        "--probability", type=float, metavar="P", help="instead: probability of each edge"
+        "--probability", type=number, metavar="P", help="instead: probability of each edge"
     )
     parser.add_argument(
-        "--states", type=int, default=5, metavar="S", help="states of each variable (default: 5)"
+        "--states",
+        type=integer,
+        default=5,
+        metavar="S",
+        help="states of each variable (default: 5)",
     )
-    parser.add_argument("--rows", type=int, default=20_000, help="rows to draw (default: 20000)")
     parser.add_argument(
-        "--seed", type=int, default=0, help="of graph, potentials and rows (default: 0)"
+        "--rows", type=integer, default=20_000, help="rows to draw (default: 20000)"
+    )
+    parser.add_argument(
+        "--seed", type=integer, default=0, help="of graph, potentials and rows (default: 0)"
     )
     parser.add_argument(
         "--node-sigma",
-        type=float,
+        type=number,
         default=NODE_SIGMA,
         metavar="SD",
         help=f"standard deviation of node weights (default: {NODE_SIGMA:g})",
     )
     parser.add_argument(
         "--edge-sigma",
-        type=float,
+        type=number,
         default=EDGE_SIGMA,
         metavar="SD",
         help=f"standard deviation of edge weights (default: {EDGE_SIGMA:g})",
     )
     sampler = parser.add_argument_group("Gibbs sampler")
     sampler.add_argument(
-        "--chains", type=int, metavar="N", help="parallel chains (default: by the rows)"
+        "--chains", type=integer, metavar="N", help="parallel chains (default: by the rows)"
     )
     sampler.add_argument(
         "--burn-in",
-        type=int,
+        type=integer,
         metavar="N",
         help="sweeps before the first draw, from random states through an annealing "
         "(default: by the strength of the potentials)",
     )
     sampler.add_argument(
-        "--thin", type=int, default=THIN, metavar="N", help=f"sweeps per draw (default: {THIN})"
+        "--thin", type=integer, default=THIN, metavar="N", help=f"sweeps per draw (default: {THIN})"
     )
 
 
@@ -116,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         "chains": arguments.chains,
     }
     check_settings(model, arguments.rows, **settings)
-    folder = made_folder(arguments.out)
+    folder = create_folder(arguments.out)
     _load_sampler()
     started = time.perf_counter()
     with progress(arguments.rows, "sampling rows") as bar:
@@ -149,12 +156,12 @@ def write_sample(folder: Path, model: PairwiseMRF, table: DiscreteTable) -> None
     InputError
         When the folder cannot be written.
     """
-    try:
-        write_whole(folder / "table.csv", table_csv(table))
-        write_whole(folder / "truth_edges.csv", truth_csv(model.edges, model.names))
-        write_uai(model, folder / "model.uai")
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    contents: dict[str, str | bytes] = {
+        "table.csv": table_csv(table),
+        "truth_edges.csv": truth_csv(model.edges, model.names),
+        **uai_files(model),
+    }
+    write_results(folder, NAME, contents)
 
 
 def _graph(arguments: argparse.Namespace) -> Graph:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.folder import create_folder
 from graftviz.commands.model_argument import add_model_argument, read_model_argument
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
-from graftviz.formats.files import write_whole
+from graftviz.formats.result_folder import write_results
 from graftviz.formats.uai_evidence import read_evidence
 from graftviz.formats.uai_results import mar_text, pr_text
 from graftviz.inference import METHODS, Beliefs, infer
@@ -32,7 +33,7 @@ _ITERATIVE = ("damping", "tolerance", "max_sweeps")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``infer`` to `parser`."""
     add_model_argument(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument(
         "--method",
         choices=tuple(METHODS),
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "upper bound; mean-field: its log Z a lower bound (default: bp)",
     )
     parser.add_argument(
-        "--evidence", type=Path, metavar="FILE.evid", help="observed variables, in UAI format"
+        "--evidence", type=path, metavar="FILE.evid", help="observed variables, in UAI format"
     )
     parser.add_argument(
         "--max-memory",
@@ -56,10 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="share of the old message kept in each update, or auto (default: auto)",
     )
     group.add_argument(
-        "--tolerance", type=float, metavar="T", help="change that counts as none (default: 1e-9)"
+        "--tolerance", type=number, metavar="T", help="change that counts as none (default: 1e-9)"
     )
     group.add_argument(
-        "--max-sweeps", type=int, metavar="N", help="give up after so many (default: 500)"
+        "--max-sweeps", type=integer, metavar="N", help="give up after so many (default: 500)"
     )
 
 
@@ -139,7 +140,7 @@ def _memory(arguments: argparse.Namespace) -> int | None:
 def _folder(path: Path) -> Iterator[Path]:
     """Make the folder for results; if there are none, leave none behind."""
     was_there = path.exists()
-    folder = made_folder(path)
+    folder = create_folder(path)
     try:
         yield folder
     except BaseException:
@@ -160,11 +161,7 @@ def _check_possible(log_partition: float, evidence: dict[int, int]) -> None:
 
 
 def _write(folder: Path, beliefs: Beliefs) -> None:
-    try:
-        write_whole(folder / MARGINALS, mar_text(beliefs))
-        write_whole(folder / PARTITION, pr_text(beliefs))
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    write_results(folder, NAME, {MARGINALS: mar_text(beliefs), PARTITION: pr_text(beliefs)})
 
 
 def _summary(

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.commands import budget, public, selection
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import integer, number, path
+from graftviz.commands.folder import create_folder
 from graftviz.commands.option_line import option_line
 from graftviz.commands.progress import progress
 from graftviz.commands.selection import Selection
@@ -27,12 +28,12 @@ from graftviz.datasets import (
     read_truth,
 )
 from graftviz.errors import InputError
-from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import graphml
 from graftviz.formats.replay import replay_page
+from graftviz.formats.result_folder import write_results
 from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
-from graftviz.formats.uai import write_uai
+from graftviz.formats.uai import uai_files
 from graftviz.learners.base import Learner
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.registry import learner_class, learner_names
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"a CSV or parquet file, or one of: {', '.join(dataset_keys())}; or a public data set "
         "you have downloaded, such as plants:PATH, see below",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for results")
+    parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument(
         "--learner",
         default="best-choice",
@@ -87,18 +88,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="edge budget; short for --set max_edges=N (of forced-pruning: how many edges it has)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of learner and split (default: 0)")
+    parser.add_argument("--seed", type=integer, default=0, help="of learner and split (default: 0)")
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
-        "--test-fraction", type=float, metavar="F", help="hold out this share of the rows"
+        "--test-fraction", type=number, metavar="F", help="hold out this share of the rows"
     )
-    held_out.add_argument("--test", type=Path, metavar="FILE", help="held-out rows")
+    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows")
     parser.add_argument(
-        "--truth", type=Path, metavar="EDGES.csv", help="the true edges: columns source, target"
+        "--truth", type=path, metavar="EDGES.csv", help="the true edges: columns source, target"
     )
     parser.add_argument(
         "--positions",
-        type=Path,
+        type=path,
         metavar="FILE.csv",
         help="places of the variables for the pictures: columns name and x,y or lon,lat",
     )
@@ -118,11 +119,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="continuous columns: refuse, or divide into quantiles (default: reject)",
     )
     reading.add_argument(
-        "--bins", type=int, default=BINS, metavar="N", help=f"quantiles (default: {BINS})"
+        "--bins", type=integer, default=BINS, metavar="N", help=f"quantiles (default: {BINS})"
     )
     reading.add_argument(
         "--max-states",
-        type=int,
+        type=integer,
         default=MAX_STATES,
         metavar="N",
         help=f"a column of more different values is continuous (default: {MAX_STATES})",
@@ -147,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     learning = Run(data.train, learner, **measures)
     selection.check(arguments, learning)
     cache = budget.agree(arguments, learning, runs=selection.runs(arguments))
-    folder = made_folder(arguments.out)
+    folder = create_folder(arguments.out)
     if arguments.choose_lam is not None:
         _load_engine(learning)
     path = selection.choose_lam(arguments, learning)
@@ -299,13 +300,9 @@ def _write(learning: Run, result: Result, data: Data, folder: Path, known: Selec
         "replay.html": replay_page(*told),
         **selection.contents(known, result, learning),
     }
-    try:
-        for name, content in contents.items():
-            write_whole(folder / name, content)
-        write_uai(result.model, folder / "model.uai")
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
-    return [*contents, "model.uai", "model.names.json"]
+    contents |= uai_files(result.model)
+    write_results(folder, NAME, contents)
+    return list(contents)
 
 
 def _summary(result: Result) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 
+from graftviz.commands.arguments import integer, number, path
 from graftviz.commands.model_argument import add_model_argument, read_model_argument
 from graftviz.formats.local_json import local_json
 from graftviz.formats.uai_evidence import read_evidence
@@ -41,26 +41,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the one with the largest norm of its edges into the region (default: greedy)",
     )
     parser.add_argument(
-        "--max-size", type=int, default=16, metavar="N", help="variables at most (default: 16)"
+        "--max-size", type=integer, default=16, metavar="N", help="variables at most (default: 16)"
     )
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=number,
         default=1e-3,
         metavar="E",
         help="stop when no probability can be wrong by more than this (default: 0.001)",
     )
     parser.add_argument(
         "--threshold",
-        type=float,
+        type=number,
         default=0.0,
         metavar="E",
         help="stop when no variable improves the bound by this much (default: 0, never)",
     )
     parser.add_argument(
-        "--evidence", type=Path, metavar="FILE.evid", help="observed variables and their states"
+        "--evidence", type=path, metavar="FILE.evid", help="observed variables and their states"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the random expansion (default: 0)")
+    parser.add_argument(
+        "--seed", type=integer, default=0, help="of the random expansion (default: 0)"
+    )
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",

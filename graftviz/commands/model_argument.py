@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
+from graftviz.commands.arguments import path
 from graftviz.formats.models import read_model_file
 from graftviz.model import PairwiseMRF
 
@@ -17,7 +17,7 @@ HELP = (
 
 def add_model_argument(parser: argparse.ArgumentParser) -> None:
     """Add the argument ``model`` to `parser`."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help=HELP)
+    parser.add_argument("model", type=path, metavar="MODEL", help=HELP)
 
 
 def read_model_argument(arguments: argparse.Namespace) -> PairwiseMRF:

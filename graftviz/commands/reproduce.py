@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graftviz.commands.folder import made_folder
+from graftviz.commands.arguments import integer, path
+from graftviz.commands.folder import create_folder
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
@@ -23,7 +24,7 @@ from graftviz.experiments.reproduction.experiment import (
 )
 from graftviz.experiments.reproduction.page import report_page
 from graftviz.experiments.reproduction.report import data_csv, held_in_words, measured_json
-from graftviz.formats.files import write_whole
+from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 
 NAME = "reproduce"
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=path,
         metavar="DIR",
         help=f"folder for the figure, its data and {MEASURED} (default: {DEFAULT_FOLDER}/NAME); "
         "finished parts are kept in its folder cache and not measured again",
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "or a folder with one; NAME=PATH says which data set it is",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of generated data and learners (default: 0)"
+        "--seed", type=integer, default=0, help="of generated data and learners (default: 0)"
     )
     parser.add_argument(
         "--fresh", action="store_true", help="measure all parts again, also those that are kept"
@@ -118,9 +119,9 @@ def listed() -> str:
 def _folders(arguments: argparse.Namespace) -> tuple[Path, Path]:
     """Return the folder of the results, and that of the parts that are kept."""
     if arguments.out is not None:
-        return made_folder(arguments.out), arguments.out / CACHE
+        return create_folder(arguments.out), arguments.out / CACHE
     # Without a folder of their own, experiments share their parts.
-    return made_folder(Path(DEFAULT_FOLDER) / arguments.name), Path(DEFAULT_FOLDER) / CACHE
+    return create_folder(Path(DEFAULT_FOLDER) / arguments.name), Path(DEFAULT_FOLDER) / CACHE
 
 
 def _measure(reproduction: Reproduction, data: Data, kept: KeptParts) -> bool:
@@ -154,11 +155,7 @@ def _write(
         interrupted=interrupted,
         files=[*contents, MEASURED],
     )
-    try:
-        for name, content in contents.items():
-            write_whole(folder / name, content)
-    except OSError as error:
-        raise InputError(f"The results cannot be written to {folder}: {error.strerror}.") from None
+    write_results(folder, NAME, contents)
 
 
 def _command(arguments: argparse.Namespace) -> str:

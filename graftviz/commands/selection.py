@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from graftviz.commands.arguments import integer
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.figures import figure_html, path_figure, stability_figure
@@ -47,20 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--lam-values",
-        type=int,
+        type=integer,
         metavar="N",
         help=f"how many λ at most (default: {VALUES})",
     )
     group.add_argument(
         "--folds",
-        type=int,
+        type=integer,
         metavar="K",
         help="hold out each of K parts of the training rows once, instead of a share of "
         f"{HELD_OUT:g}, when λ is chosen",
     )
     group.add_argument(
         "--stability",
-        type=int,
+        type=integer,
         metavar="N",
         help="learn from N subsamples too, and say how often each edge is found: a column of "
         "edges.csv, stability.csv and stability.html",
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--jobs",
-        type=int,
+        type=integer,
         metavar="N",
         help="how many of these runs at a time, -1 for one a core (default: 1)",
     )

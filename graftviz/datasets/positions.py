@@ -18,6 +18,7 @@ MAX_BYTES = 50_000_000
 _ACROSS = ("x", "lon", "longitude")
 _DOWN = ("y", "lat", "latitude")
 _UPWARDS = ("lat", "latitude")
+_LARGEST = 1e100  # of a coordinate; beyond it distances are infinite
 _FRAME = 10_000.0
 _MARGIN = 0.04
 
@@ -94,7 +95,7 @@ def _number(title: str, row: int, column_name: str, cells: list[str], column: in
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not abs(value) <= _LARGEST:  # nor is it NaN
         raise InputError(f"Row {row} of {title} has no number in column {column_name!r}: {text!r}.")
     return value
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from graftviz.errors import InputError
+from graftviz.wording import shortened
 
 
 def read_text(
@@ -37,10 +38,13 @@ def read_text(
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
     except FileNotFoundError:
         raise InputError(f"There is no file {source}.") from None
-    except OSError as problem:
-        raise InputError(f"{source} cannot be read: {problem.strerror}.") from None
+    except InputError:  # which is a ValueError too
+        raise
     except UnicodeDecodeError:
         raise InputError(f"{title} is not UTF-8 text; save it as CSV in UTF-8.") from None
+    except (OSError, ValueError) as problem:  # ValueError: a name with NUL or a lone surrogate
+        reason = getattr(problem, "strerror", None) or "no file can have such a name"
+        raise InputError(f"{shortened(str(source))} cannot be read: {reason}.") from None
     if "\0" in text:
         raise InputError(f"{title} contains NUL characters, so it is no CSV file.")
     return title, text.removeprefix("\ufeff")

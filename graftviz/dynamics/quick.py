@@ -10,18 +10,20 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from graftviz.errors import InputError
+from graftviz.table.arrow import Gathering
+from graftviz.table.files import memory_limit
 from graftviz.table.labels import MISSING_TOKENS, is_number
-from graftviz.table.raw import RawTable, check_names, from_frame
+from graftviz.table.raw import RawTable, check_names, row_place
 
 LEAST_BYTES = 5_000_000  # smaller files are read quickly in any case
 
 
 def read_quickly(source: object, max_bytes: int) -> RawTable | None:
-    """Read a large CSV file of names and numbers; None for whatever is not as simple as that.
+    """Read a large CSV file of names and numbers; return None for anything less simple.
 
     The first column may hold anything, as it may hold times; long tables, which have a column
-    "series", are not for here. Rows are told of by their number, so
-    a caller that has to complain should read the file again the usual way.
+    "series", are left out. Messages name rows and not lines, so a caller that has to complain
+    should read the file again the usual way.
     """
     if not isinstance(source, (str, os.PathLike)) or Path(source).suffix.lower() != ".csv":
         return None
@@ -44,6 +46,10 @@ def read_quickly(source: object, max_bytes: int) -> RawTable | None:
                 strings_can_be_null=True,
             ),
         )
-        return from_frame(table.to_pandas(), path.name)
+        gathering = Gathering(path.name, tuple(names), memory_limit(max_bytes))
+        for batch in table.to_batches():
+            gathering.add(batch.columns)
+        columns = gathering.columns()
+        return RawTable(path.name, tuple(names), columns, table.num_rows, row_place, named=True)
     except (OSError, ValueError, csv.Error, InputError, pa.ArrowException):
         return None

@@ -14,13 +14,17 @@ from graftviz.dynamics.series import TimeSeries, series_of
 from graftviz.dynamics.system import frozen
 from graftviz.dynamics.times import looks_like_times, positions, read_times
 from graftviz.errors import InputError
+from graftviz.table.arrow import numeric_column
 from graftviz.table.files import read_file
-from graftviz.table.raw import RawColumn, RawTable, check_names, from_frame
+from graftviz.table.raw import RawColumn, RawTable, check_names, from_frame, look_up
+from graftviz.wording import quoted, shortened
 
 MAX_BYTES = 500_000_000
 LONGEST_GAP = 3
 _LONG = {"time", "series", "value"}
 _MOST_CELLS = 50_000_000  # of the grid of times and series
+_CELL_BYTES = 10  # of the largest file, for each cell of the grid, which takes some 25 in memory
+_SLICE = 2**20  # rows laid out at a time
 _SMALL = 1_000_000  # cells that may be laid out to say exactly what is missing
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
@@ -65,7 +69,8 @@ def read_series(
     constant : {"reject", "drop", "keep"}
         Refuse series that never change, leave them out, or take them as they are.
     max_bytes : int
-        Larger files are refused.
+        Larger files are refused, and tables of more values than a tenth of this. Reading takes
+        about three times this in memory at most.
     name : str, optional
         What messages call the source.
 
@@ -77,24 +82,33 @@ def read_series(
     """
     if longest_gap < 1:
         raise InputError(f"The longest gap to fill in is at least 1; got {longest_gap}.")
+    longest_gap = min(longest_gap, _MOST_CELLS)  # a number that arrays of steps can hold
     if isinstance(source, np.ndarray):
         return _finished(series_of_gaps(source), missing, longest_gap, constant)
+    most = _MOST_CELLS
     if isinstance(source, pd.DataFrame):
         raw = from_frame(source, name or "The data frame")
     else:
+        most = min(_MOST_CELLS, max(max_bytes // _CELL_BYTES, _SMALL))
         quick = read_quickly(source, max_bytes) if time in (None, "none") else None
         if quick is not None:
             try:
                 quick = quick._replace(title=name or quick.title)
-                return _series(quick, layout, time, missing, longest_gap, constant)
+                return _series(quick, layout, time, missing, longest_gap, constant, most)
             except InputError:
                 pass  # said again below, with the line
         raw = read_file(source, name, max_bytes, None, None)
-    return _series(raw, layout, time, missing, longest_gap, constant)
+    return _series(raw, layout, time, missing, longest_gap, constant, most)
 
 
 def _series(
-    raw: RawTable, layout: Layout, time: str | None, missing: str, longest_gap: int, constant: str
+    raw: RawTable,
+    layout: Layout,
+    time: str | None,
+    missing: str,
+    longest_gap: int,
+    constant: str,
+    most: int,
 ) -> TimeSeries:
     check_names(raw.title, raw.names)
     if raw.n_rows < 2:
@@ -103,10 +117,10 @@ def _series(
     if layout == "long" and not is_long:
         raise InputError(
             f"{raw.title}: a long table has the columns time, series and value; these are "
-            f"{', '.join(raw.names[:5])}."
+            f"{', '.join(map(quoted, raw.names[:5]))}."
         )
     read = _long if layout == "long" or (layout == "auto" and is_long) else _wide
-    return _finished(read(raw, time, longest_gap), missing, longest_gap, constant)
+    return _finished(read(raw, time, longest_gap, most), missing, longest_gap, constant)
 
 
 def series_of_gaps(values: np.ndarray) -> TimeSeries:
@@ -116,63 +130,96 @@ def series_of_gaps(values: np.ndarray) -> TimeSeries:
     return TimeSeries(frozen(array), whole.names, title="The array")
 
 
-def _wide(raw: RawTable, time: str | None, longest_gap: int) -> TimeSeries:
+def _wide(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeSeries:
     at = _time_column(raw, time)
-    kept = [i for i in range(len(raw.names)) if i != at]
-    if not kept:
+    chosen = [i for i in range(len(raw.names)) if i != at]
+    if not chosen:
         raise InputError(f"{raw.title}: there are times but no series beside them.")
-    names = tuple(raw.names[i] for i in kept)
-    values = np.column_stack([_numbers(raw, i) for i in kept])
+    _check_cells(raw.title, raw.n_rows * len(chosen), most)
+    names = tuple(raw.names[i] for i in chosen)
+    values = np.empty((raw.n_rows, len(chosen)))
+    for k, i in enumerate(chosen):
+        column = _numbers(raw, i)
+        values[:, k] = look_up(column.values, column.codes)
     if at is None:
         return TimeSeries(values, names, title=raw.title, notes=raw.notes)
-    texts = _texts(raw, at)
+    texts = _times(raw, at)
     places = positions(read_times(texts, raw.title, raw.place), texts, raw.title, raw.place)
-    grid = _on_grid(raw.title, values, places, texts, longest_gap)
+    grid = _on_grid(raw.title, values, places, texts, longest_gap, most)
     return TimeSeries(grid.values, names, grid.times, raw.title, raw.notes)
 
 
-def _long(raw: RawTable, time: str | None, longest_gap: int) -> TimeSeries:
+def _long(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeSeries:
     if time is not None:
         raise InputError(f"{raw.title}: the times of a long table are in its column time.")
     columns = {name.lower(): i for i, name in enumerate(raw.names)}
-    moments, series = _texts(raw, columns["time"]), _texts(raw, columns["series"])
+    moments, series = _distinct(raw, columns["time"]), _distinct(raw, columns["series"])
     numbers = _numbers(raw, columns["value"])
-    names = tuple(dict.fromkeys(series))
-    distinct = list(dict.fromkeys(moments))
-    first: dict[str, int] = {}
-    for row, text in enumerate(moments):
-        first.setdefault(text, row)
-
-    def place(k: int) -> str:
-        return raw.place(first[distinct[k]])
-
-    ticks = read_times(distinct, raw.title, place)
+    ticks = read_times(moments.texts, raw.title, lambda k: raw.place(int(moments.first[k])))
     order = np.argsort(ticks.ticks, kind="stable")
-    sorted_texts = [distinct[k] for k in order]
+    sorted_texts = [moments.texts[k] for k in order]
     places = positions(
         ticks._replace(ticks=ticks.ticks[order]),
         sorted_texts,
         raw.title,
-        lambda k: raw.place(first[sorted_texts[k]]),
+        lambda k: raw.place(int(moments.first[order[k]])),
     )
-    _check_grid(raw, len(order), len(names), longest_gap)
-    row_of = dict(zip(sorted_texts, range(len(order)), strict=True))
-    column_of = {name: i for i, name in enumerate(names)}
-    values = np.full((len(order), len(names)), np.nan)
-    seen = np.zeros(values.shape, dtype=np.bool_)
-    for row, (moment, one) in enumerate(zip(moments, series, strict=True)):
-        cell = row_of[moment], column_of[one]
-        if seen[cell]:
+    shape = len(order), len(series.texts)
+    _check_grid(raw, *shape, longest_gap, most)
+    row_of = np.empty(len(order), dtype=np.int64)
+    row_of[order] = np.arange(len(order))
+    values = np.full(shape[0] * shape[1], np.nan)
+    filled = np.zeros(len(values), dtype=np.bool_)
+    n_filled = 0
+    for start in range(0, raw.n_rows, _SLICE):
+        part = slice(start, start + _SLICE)
+        cells = row_of[moments.codes[part]] * shape[1] + series.codes[part]
+        before = filled[cells]
+        filled[cells] = True
+        n_filled += len(cells)
+        if np.count_nonzero(filled) < n_filled:
+            first = np.zeros(len(cells), dtype=np.bool_)
+            first[np.unique(cells, return_index=True)[1]] = True
+            row = start + int(np.argmax(before | ~first))
+            one, moment = series.texts[series.codes[row]], moments.texts[moments.codes[row]]
             raise InputError(
-                f"{raw.title}: {raw.place(row)} gives series {one!r} a second value at {moment!r}."
+                f"{raw.title}: {raw.place(row)} gives series {quoted(one)} a second value at "
+                f"{quoted(moment)}."
             )
-        seen[cell] = True
-        values[cell] = numbers[row]
-    grid = _on_grid(raw.title, values, places, sorted_texts, longest_gap)
-    return TimeSeries(grid.values, names, grid.times, raw.title, raw.notes)
+        values[cells] = numbers.values[numbers.codes[part]]
+    grid = _on_grid(raw.title, values.reshape(shape), places, sorted_texts, longest_gap, most)
+    return TimeSeries(grid.values, tuple(series.texts), grid.times, raw.title, raw.notes)
 
 
-def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int) -> None:
+class _Distinct(NamedTuple):
+    """A column of texts: for each row the number of its text, the texts in order of appearance."""
+
+    codes: np.ndarray
+    texts: list[str]
+    first: np.ndarray  # row in which each text appears first
+
+
+def _distinct(raw: RawTable, at: int) -> _Distinct:
+    """Return the texts of a column.
+
+    Raises
+    ------
+    InputError
+        When a value is missing.
+    """
+    codes, values = _whole_column(raw, at)
+    first = np.full(len(values), len(codes), dtype=np.int64)
+    for start in reversed(range(0, len(codes), _SLICE)):
+        part = codes[start : start + _SLICE]
+        # The last assignment stays.
+        first[part[::-1]] = np.arange(start, start + len(part))[::-1]
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+    number = np.empty(len(values), dtype=np.int32)
+    number[order] = np.arange(len(order))
+    return _Distinct(look_up(number, codes), [str(values[k]) for k in order], first[order])
+
+
+def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: int) -> None:
     """Refuse a long table whose grid is nearly empty before it takes memory.
 
     A series of which at most `longest_gap` values in a row are missing has a value at every
@@ -184,14 +231,14 @@ def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int) -> Non
             f"{raw.title}: {raw.n_rows:,} values are few for {times:,} times of {series:,} series; "
             "leave series or times with gaps out."
         )
-    _check_cells(raw.title, cells)
+    _check_cells(raw.title, cells, most)
 
 
-def _check_cells(title: str, cells: int) -> None:
-    if cells > _MOST_CELLS:
+def _check_cells(title: str, cells: int, most: int) -> None:
+    if cells > most:
         raise InputError(
             f"{title}: laid out in equal time steps there are {cells:,} values, more than "
-            f"{_MOST_CELLS:,}; take a part of it."
+            f"{most:,}; take a part of it."
         )
 
 
@@ -205,48 +252,65 @@ def _time_column(raw: RawTable, time: str | None) -> int | None:
         return raw.names.index(time)
     if time == "none":
         return None
-    raise InputError(f"{raw.title}: there is no column {time!r} to take the times from.")
+    raise InputError(f"{raw.title}: there is no column {quoted(time)} to take the times from.")
 
 
-def _texts(raw: RawTable, at: int) -> list[str]:
-    """Return a column as text.
+def _whole_column(raw: RawTable, at: int) -> RawColumn:
+    """Return a column that lacks no value.
 
     Raises
     ------
     InputError
         When a value is missing.
     """
-    column = raw.columns[at]
+    column: RawColumn = raw.columns[at]
     if (column.codes < 0).any():
         row = int(np.argmax(column.codes < 0))
-        raise InputError(f"{raw.title}: {raw.place(row)} has no {raw.names[at]}.")
-    known = [str(value) for value in column.values]
-    return [known[code] for code in column.codes.tolist()]
+        raise InputError(f"{raw.title}: {raw.place(row)} has no {shortened(raw.names[at])}.")
+    return column
 
 
-def _numbers(raw: RawTable, at: int) -> np.ndarray:
-    """Return a column as floats, NaN where a value is missing.
+def _times(raw: RawTable, at: int) -> list[str]:
+    """Return a column of times as text, at most up to the first that repeats.
+
+    Times that repeat are refused anyway, so the rows that follow do not matter.
+
+    Raises
+    ------
+    InputError
+        When a value is missing.
+    """
+    codes, values = _whole_column(raw, at)
+    texts = [str(value) for value in values]
+    return [texts[code] for code in codes[: len(texts) + 1].tolist()]
+
+
+def _numbers(raw: RawTable, at: int) -> RawColumn:
+    """Return a column whose values are floats, the last of them NaN for code −1.
 
     Raises
     ------
     InputError
         For the first value that is no finite number.
     """
-    column: RawColumn = raw.columns[at]
-    if (column.codes < 0).all():
-        raise InputError(f"{raw.title}: series {raw.names[at]!r} has no values at all.")
-    known = np.array([_number(value) for value in column.values.tolist()])
-    numbers = np.append(known, np.nan)[column.codes]
-    wrong = (column.codes >= 0) & ~np.isfinite(numbers)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        value = column.values[column.codes[row]]
-        comma = "; write decimals with a point" if _DECIMAL_COMMA.fullmatch(str(value)) else ""
+    codes, values = numeric_column(raw, at)
+    name = quoted(raw.names[at])
+    if (codes < 0).all():
+        raise InputError(f"{raw.title}: series {name} has no values at all.")
+    if values.dtype.kind in "iuf":
+        numbers = values.astype(np.float64)
+    else:
+        numbers = np.array([_number(value) for value in values.tolist()])
+    wrong = ~np.isfinite(numbers)
+    if wrong.any() and (found := look_up(np.append(wrong, False), codes)).any():
+        row = int(np.argmax(found))
+        value = str(values[codes[row]])
+        comma = "; write decimals with a point" if _DECIMAL_COMMA.fullmatch(value) else ""
         raise InputError(
-            f"{raw.title}: {raw.place(row)} has the value {str(value)[:40]!r} in series "
-            f"{raw.names[at]!r}, which is no finite number{comma}."
+            f"{raw.title}: {raw.place(row)} has the value {value[:40]!r} in series {name}, which "
+            f"is no finite number{comma}."
         )
-    return numbers
+    return RawColumn(codes, np.append(numbers, np.nan))
 
 
 def _number(value: object) -> float:
@@ -257,7 +321,12 @@ def _number(value: object) -> float:
 
 
 def _on_grid(
-    title: str, values: np.ndarray, places: np.ndarray, texts: list[str], longest_gap: int
+    title: str,
+    values: np.ndarray,
+    places: np.ndarray,
+    texts: list[str],
+    longest_gap: int,
+    most: int,
 ) -> _Grid:
     """Put rows at their places; time steps that are absent become rows without values."""
     if int(places[-1]) + 1 == len(places):
@@ -265,7 +334,7 @@ def _on_grid(
     # A gap that is too long to be filled in is refused, and need not be kept at its full length.
     steps = np.minimum(np.diff(places), longest_gap + 2)
     rows = np.concatenate([[0], np.cumsum(steps)])
-    _check_cells(title, (int(rows[-1]) + 1) * values.shape[1])
+    _check_cells(title, (int(rows[-1]) + 1) * values.shape[1], most)
     spread = np.full((int(rows[-1]) + 1, values.shape[1]), np.nan)
     spread[rows] = values
     times = [""] * len(spread)
@@ -287,7 +356,8 @@ def _finished(series: TimeSeries, missing: str, longest_gap: int, constant: str)
         which = int(np.argmax(still))
         if constant != "drop":
             raise InputError(
-                f"{series.title}: series {names[which]!r} is {values[0, which]:g} at all times "
+                f"{series.title}: series {quoted(names[which])} is {values[0, which]:g} at all "
+                f"times "
                 f"({int(still.sum())} of {len(names)} series never change), so nothing can be "
                 'learned about it; leave such series out (constant="drop").'
             )
@@ -311,7 +381,8 @@ def _filled(series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: in
     if missing != "interpolate":
         row, column = np.argwhere(holes)[0]
         raise InputError(
-            f"{series.title}: series {series.names[column]!r} has no value {_moment(series, row)} "
+            f"{series.title}: series {quoted(series.names[column])} has no value "
+            f"{_moment(series, row)} "
             f"({int(holes.sum()):,} missing in all); fill them in, or fill short gaps "
             'along straight lines (missing="interpolate").'
         )
@@ -328,7 +399,7 @@ def _filled(series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: in
                     else "lacks values at an end, where there is nothing to draw a line to,"
                 )
                 raise InputError(
-                    f"{series.title}: series {series.names[column]!r} {what} from "
+                    f"{series.title}: series {quoted(series.names[column])} {what} from "
                     f"{_moment(series, start)[3:]} on; leave out the series or these times."
                 )
         values[hole, column] = np.interp(rows[hole], rows[~hole], values[~hole, column])
@@ -340,6 +411,6 @@ def _moment(series: TimeSeries, row: int) -> str:
     if not series.times:
         return f"in row {row + 1}"
     if series.times[row]:
-        return f"at {series.times[row]!r}"
+        return f"at {quoted(series.times[row])}"
     before = next(text for text in reversed(series.times[:row]) if text)
-    return f"in the time steps after {before!r}, which are absent,"
+    return f"in the time steps after {quoted(before)}, which are absent,"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
+from graftviz.wording import quoted
 
 _MOST_STEPS = 2.0**53  # a float counts no further
 _ROUNDING = 1e-6  # of a step: what times written with few digits may be off
@@ -45,7 +46,8 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
         if not np.isfinite(numbers).all():
             row = int(np.argmax(~np.isfinite(numbers)))
             raise InputError(
-                f"{title}: {place(row)} has the time {texts[row]!r}, which is not finite; correct "
+                f"{title}: {place(row)} has the time {quoted(texts[row])}, which is not finite; "
+                f"correct "
                 "it, or leave it out."
             )
         return Clock(numbers, "")
@@ -53,7 +55,8 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
     if dates.isna().any():
         row = int(np.argmax(dates.isna().to_numpy()))
         raise InputError(
-            f"{title}: {place(row)} has the time {texts[row]!r}, which is neither a number nor a "
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, which is neither a number "
+            f"nor a "
             "date such as 2015-01-31 or 2015-01-31 17:30."
         )
     if len(dates) > 2 and dates.dt.day.nunique() == 1:
@@ -96,8 +99,8 @@ def positions(
     if (gaps <= 0.0).any():
         row = int(np.argmax(gaps <= 0.0)) + 1
         raise InputError(
-            f"{title}: {place(row)} has the time {texts[row]!r}, which does not come after "
-            f"{texts[row - 1]!r}; sort the rows by time, with each time once."
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, which does not come after "
+            f"{quoted(texts[row - 1])}; sort the rows by time, with each time once."
         )
     step = float(gaps.min())
     with np.errstate(over="ignore", invalid="ignore"):
@@ -106,7 +109,8 @@ def positions(
     if not total <= _MOST_STEPS:  # also if that is no number
         row = int(np.argmax(gaps)) + 1
         raise InputError(
-            f"{title}: {place(row)} has the time {texts[row]!r}, too far behind {texts[row - 1]!r} "
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, too far behind "
+            f"{quoted(texts[row - 1])} "
             f"for time steps of {_length(step, clock)}, the smallest; look for a wrong time."
         )
     whole = np.rint(counts)
@@ -115,7 +119,8 @@ def positions(
         row = int(np.argmax(off)) + 1
         raise InputError(
             f"{title}: the time step is not regular: {place(row)} comes "
-            f"{_length(gaps[row - 1], clock)} after {texts[row - 1]!r}, which is no multiple of "
+            f"{_length(gaps[row - 1], clock)} after {quoted(texts[row - 1])}, which is no "
+            f"multiple of "
             f"{_length(step, clock)}, the smallest step; resample the series to equal steps."
         )
     return np.concatenate([[0], np.cumsum(whole.astype(np.int64))])

@@ -30,6 +30,8 @@ MOST_OPERATIONS = 3_000_000_000  # of all marginals by exact inference: about a 
 _MOST_ENTRIES = 1_000_000_000  # of the cliques, for log Z alone
 _MOST_BYTES = 2_000_000_000
 _INSTEAD = "bp"
+_MOST_EDGES = 10**12
+_MOST_REPEATS = 1000
 _ENOUGH_SECONDS = 10.0  # of learning, after which a run is not repeated
 _REHEARSAL = (8, 120)  # variables and rows on which everything is compiled first
 # What may go wrong with one learner without being the end of all.
@@ -134,9 +136,12 @@ class Arena:
         limit: float = 120.0,
         learners: Sequence[str] | None = None,
     ) -> None:
-        for what, value in (("max-edges", max_edges), ("repeats", repeats)):
-            if value is not None and value < 1:
-                raise InputError(f"The arena needs {what} of at least 1; got {value}.")
+        for what, value, most in (
+            ("max-edges", max_edges, _MOST_EDGES),
+            ("repeats", repeats, _MOST_REPEATS),
+        ):
+            if value is not None and not 1 <= value <= most:
+                raise InputError(f"The arena needs {what} from 1 to {most:,}; got {value:,}.")
         if not limit > 0.0:
             raise InputError(f"The limit must be more than 0 seconds; got {limit:g}.")
         self.max_edges, self.seed = max_edges, seed

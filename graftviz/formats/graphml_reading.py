@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from graftviz.errors import InputError
 from graftviz.formats.files import read_bytes
-from graftviz.formats.model_records import ModelFile, model_of_records, shown
+from graftviz.formats.model_records import ModelFile, model_of_records
+from graftviz.wording import quoted
 
 
 def read_graphml(path: Path | str) -> ModelFile:
@@ -119,7 +120,7 @@ def _data(title: str, element: ElementTree.Element, keys: dict[str, _Key]) -> di
     }
     for key, text in _given(element):
         if key not in keys:
-            raise InputError(f"{title} uses the key {shown(key)} without declaring it.")
+            raise InputError(f"{title} uses the key {quoted(key)} without declaring it.")
         values[keys[key].name] = text
     return values
 
@@ -138,5 +139,5 @@ def _take_exact_name(title: str, node: dict[str, str]) -> None:
     except (ValueError, RecursionError):
         name = None
     if not isinstance(name, str):
-        raise InputError(f"In {title}, the exact name of node {shown(node.get('id'))} is no text.")
+        raise InputError(f"In {title}, the exact name of node {quoted(node.get('id'))} is no text.")
     node["name"] = name

@@ -21,9 +21,9 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
+from graftviz.wording import quoted
 
 ISING_LABELS = ("-1", "+1")
-_SHOWN = 40  # characters of somebody's text in a sentence
 Record = Mapping[str, Any]
 
 
@@ -114,7 +114,7 @@ def _places(title: str, nodes: Sequence[Record]) -> dict[Any, int]:
         if not isinstance(identity, str | int) or isinstance(identity, bool):
             raise InputError(f"In {title}, node number {k + 1} has no id.")
         if identity in place:
-            raise InputError(f"In {title}, two nodes have the id {shown(identity)}.")
+            raise InputError(f"In {title}, two nodes have the id {quoted(identity)}.")
         place[identity] = k
     return place
 
@@ -135,10 +135,10 @@ def _ends(
     for key in ("source", "target"):
         end = edge.get(key)
         if not isinstance(end, str | int) or end not in place:
-            raise InputError(f"In {title}, an edge has the {key} {shown(end)}, which is no node.")
+            raise InputError(f"In {title}, an edge has the {key} {quoted(end)}, which is no node.")
         found.append(place[end])
     if found[0] == found[1]:
-        raise InputError(f"In {title}, an edge joins {shown(names[found[0]])} to itself.")
+        raise InputError(f"In {title}, an edge joins {quoted(names[found[0]])} to itself.")
     return found[0], found[1]
 
 
@@ -148,7 +148,7 @@ def _refuse_doubles(title: str, ends: Iterable[tuple[int, int]], names: Sequence
         pair = (min(i, j), max(i, j))
         if pair in seen:
             raise InputError(
-                f"In {title}, two edges join {shown(names[i])} and {shown(names[j])}; "
+                f"In {title}, two edges join {quoted(names[i])} and {quoted(names[j])}; "
                 "a model has one at most."
             )
         seen.add(pair)
@@ -167,7 +167,7 @@ def _exact(
     node_weights = []
     labels = []
     for node, name in zip(nodes, names, strict=True):
-        where = f"the weights of {shown(name)}"
+        where = f"the weights of {quoted(name)}"
         weights = _numbers(title, node["weights"], where)
         if len(weights) == 0:
             raise InputError(f"In {title}, {where} are empty; a variable has a state at least.")
@@ -175,7 +175,7 @@ def _exact(
         labels.append(_labels(title, node, name, len(weights)))
     edge_weights = {}
     for edge, (i, j) in zip(edges, ends, strict=True):
-        where = f"the weights of the edge {shown(names[i])} – {shown(names[j])}"
+        where = f"the weights of the edge {quoted(names[i])} – {quoted(names[j])}"
         if "weights" not in edge:
             raise InputError(f"In {title}, {where} are missing.")
         weights = _numbers(title, edge["weights"], where)
@@ -199,10 +199,10 @@ def _labels(title: str, node: Record, name: str, states: int) -> tuple[str, ...]
         except (ValueError, RecursionError):
             value = None
     if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
-        raise InputError(f"In {title}, the labels of {shown(name)} are no list of texts.")
+        raise InputError(f"In {title}, the labels of {quoted(name)} are no list of texts.")
     if len(value) != states:
         raise InputError(
-            f"In {title}, {shown(name)} has {len(value)} labels but weights for {states} states."
+            f"In {title}, {quoted(name)} has {len(value)} labels but weights for {states} states."
         )
     return tuple(value)
 
@@ -217,7 +217,7 @@ def _numbers(title: str, value: Any, where: str) -> np.ndarray:
     for k, item in enumerate(items):
         number = -math.inf if item is None else as_number(item)
         if number is None or math.isnan(number) or number == math.inf:
-            raise InputError(f"In {title}, {where} hold {shown(item)}, which is not a number.")
+            raise InputError(f"In {title}, {where} hold {quoted(item)}, which is not a number.")
         numbers[k] = number
     return numbers
 
@@ -246,13 +246,13 @@ def _ising(
         )
     edge_weights = {}
     for edge, (i, j) in zip(edges, ends, strict=True):
-        where = f"the edge {shown(names[i])} – {shown(names[j])}"
+        where = f"the edge {quoted(names[i])} – {quoted(names[j])}"
         if "weight" not in edge:
             raise InputError(f"In {title}, {where} has no weight, but others have one.")
         weight = _finite(title, edge["weight"], f"the weight of {where}")
         edge_weights[i, j] = np.array([[weight, -weight], [-weight, weight]])
     fields = [
-        _finite(title, node.get("field", 0.0), f"the field of {shown(name)}")
+        _finite(title, node.get("field", 0.0), f"the field of {quoted(name)}")
         for node, name in zip(nodes, names, strict=True)
     ]
     model = PairwiseMRF.from_tables(
@@ -273,7 +273,7 @@ def _ising(
 def _finite(title: str, value: Any, where: str) -> float:
     number = as_number(value)
     if number is None or not math.isfinite(number):
-        raise InputError(f"In {title}, {where} is {shown(value)}, which is not a finite number.")
+        raise InputError(f"In {title}, {where} is {quoted(value)}, which is not a finite number.")
     return number
 
 
@@ -285,9 +285,3 @@ def as_number(value: Any) -> float | None:
         return float(value)
     except (ValueError, OverflowError):
         return None
-
-
-def shown(value: Any) -> str:
-    """Return somebody's text quoted, and cut to a length that fits a sentence."""
-    text = str(value)
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")

@@ -1,25 +1,30 @@
-"""Reading a model from whatever holds one: UAI, GraphML, node-link JSON, or a folder of results."""
+"""Models from files: UAI, GraphML, node-link JSON, and folders that hold one of these."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
 from graftviz.errors import InputError
-from graftviz.formats.files import read_bytes
-from graftviz.formats.graphml_reading import read_graphml
+from graftviz.formats.files import lock_folder, read_bytes
+from graftviz.formats.graphml_reading import parse_graphml
 from graftviz.formats.model_records import ModelFile
-from graftviz.formats.node_link import read_node_link
-from graftviz.formats.uai import read_uai
+from graftviz.formats.node_link import parse_node_link
+from graftviz.formats.result_folder import MANIFEST, check_results
+from graftviz.formats.uai import NamesFile, names_path, parse_uai, read_names_beside
 from graftviz.model import PairwiseMRF
+from graftviz.wording import escaped, shortened
 
 NAMES_SUFFIX = ".names.json"
-# What of a folder is read, best first, and the file `learn` writes of each kind.
+_UAI_BEGINNINGS = (b"MARKOV", b"BAYES")
+# Kinds of models in the order of preference, and the file `learn` writes of each kind.
 _KINDS = (
     (".uai", "model.uai"),
     (".graphml", "graph.graphml"),
     (".json", "graph.json"),
 )
-_NOT_MODELS = (NAMES_SUFFIX, "result.json", "about.json", "measured.json")
+_NOT_MODELS = (NAMES_SUFFIX, "result.json", "about.json", "measured.json", MANIFEST)
 
 
 def read_model(path: Path | str) -> PairwiseMRF:
@@ -34,7 +39,8 @@ def read_model(path: Path | str) -> PairwiseMRF:
     Raises
     ------
     InputError
-        When it holds no model, more than one, or one that is malformed.
+        When it holds no model, more than one, or one that is malformed; and for a folder that
+        mixes files of different runs (:func:`graftviz.formats.result_folder.check_results`).
     """
     return read_model_file(path).model
 
@@ -42,39 +48,100 @@ def read_model(path: Path | str) -> PairwiseMRF:
 def read_model_file(path: Path | str) -> ModelFile:
     """Read a model like :func:`read_model`, with notes on how the file was understood."""
     path = Path(path)
-    if path.is_dir():
-        return read_model_file(_model_in(path))
-    match path.suffix.lower():
-        case ".uai":
-            return ModelFile(read_uai(path))
+    is_folder = os.path.isdir(path)  # False for names that no file can have; Path.is_dir raises
+    folder = path if is_folder else path.parent
+    with lock_folder(folder, shared=True):
+        if is_folder:
+            check_results(folder)
+            names = [item.name for item in folder.iterdir() if item.is_file()]
+            path = folder / choose_model(names, folder)
+        content = read_bytes(path)
+        names_file = None
+        if is_uai(path.name, content):
+            if not is_folder:
+                check_results(folder, (path.name, names_path(path).name))
+            names_file = read_names_beside(path)
+    return parse_model(path.name, content, names_file)
+
+
+def parse_model(name: str, content: bytes, names: NamesFile | None = None) -> ModelFile:
+    """Read a model from memory.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file; its ending tells the format.
+    content : bytes
+    names : NamesFile, optional
+        Names and labels of a UAI file.
+
+    Raises
+    ------
+    InputError
+        When the content is no model or malformed.
+    """
+    title = title_of(name)
+    if is_uai(name, content):
+        return ModelFile(parse_uai(title, content, names))
+    match _suffix(name):
         case ".graphml" | ".xml":
-            return read_graphml(path)
+            return parse_graphml(title, content)
         case ".json":
-            return read_node_link(path)
-    if read_bytes(path).lstrip().startswith((b"MARKOV", b"BAYES")):
-        return ModelFile(read_uai(path))
+            return parse_node_link(title, content)
     raise InputError(
-        f"{path.name} is no file of a model by its ending; there are .uai, .graphml and .json "
+        f"{title} is no file of a model by its ending; there are .uai, .graphml and .json "
         "(node-link), and folders that hold one of them."
     )
 
 
-def _model_in(folder: Path) -> Path:
-    """Return the file of a folder that holds its model."""
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+def is_uai(name: str, content: bytes) -> bool:
+    """Return whether a file is in UAI format, by its ending or, without a usual one, its start."""
+    suffix = _suffix(name)
+    if suffix in (".graphml", ".xml", ".json"):
+        return False
+    return suffix == ".uai" or content.lstrip().startswith(_UAI_BEGINNINGS)
+
+
+def title_of(name: str) -> str:
+    """Return the name of a file as messages show it: escaped and shortened."""
+    return shortened(escaped(name))
+
+
+def choose_model(names: Sequence[str], folder: Path | str = "The folder") -> str:
+    """Return the name of the file that holds the model of a folder.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of all files in the folder.
+    folder : path
+        The folder in messages.
+
+    Raises
+    ------
+    InputError
+        When there is no model among them, or more than one.
+    """
+    names = sorted(names)
     for suffix, usual in _KINDS:
-        found = [path for path in files if path.suffix.lower() == suffix]
-        found = [path for path in found if not path.name.lower().endswith(_NOT_MODELS)]
-        if named := [path for path in found if path.name == usual]:
-            return named[0]
+        found = [name for name in names if _suffix(name) == suffix]
+        found = [name for name in found if not name.lower().endswith(_NOT_MODELS)]
+        if usual in found:
+            return usual
         if len(found) > 1:
-            names = ", ".join(path.name for path in found[:4])
             raise InputError(
-                f"There are {len(found)} models, {names}{', …' if len(found) > 4 else ''}; bring "
-                "one of them, and take the others away."
+                f"There are {len(found)} models, {_listed(found)}{', …' if len(found) > 4 else ''};"
+                " bring one of them, and take the others away."
             )
         if found:
             return found[0]
-    held = ", ".join(path.name for path in files[:4])
-    problem = f"There is no model among {held}" if held else f"{folder.name} holds no files"
+    problem = f"There is no model among {_listed(names)}" if names else f"{folder} holds no files"
     raise InputError(f"{problem}: it needs model.uai, graph.graphml or node-link JSON.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(title_of, names[:4]))
+
+
+def _suffix(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()

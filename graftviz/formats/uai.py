@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.formats.files import write_whole
+from graftviz.formats.files import read_bytes, write_whole
 from graftviz.formats.uai_tokens import Tokens
 from graftviz.model import PairwiseMRF
 
@@ -24,6 +26,13 @@ from graftviz.model import PairwiseMRF
 _SAFE_WEIGHT = 600.0
 _MOST_STATES = 1_000_000
 _MOST_STATES_TOGETHER = 100_000_000
+
+
+class NamesFile(NamedTuple):
+    """Content of a file of names and labels, and its name in messages."""
+
+    title: str
+    content: bytes
 
 
 def uai_text(model: PairwiseMRF) -> str:
@@ -52,6 +61,11 @@ def names_text(model: PairwiseMRF) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
+def uai_files(model: PairwiseMRF, stem: str = "model") -> dict[str, str]:
+    """Return the UAI file of `model` and the file of its names, by file name."""
+    return {f"{stem}.uai": uai_text(model), f"{stem}.names.json": names_text(model)}
+
+
 def names_path(path: Path | str) -> Path:
     """Return where the names of the UAI file `path` stand: model.uai → model.names.json."""
     return Path(path).with_suffix(".names.json")
@@ -78,10 +92,31 @@ def read_uai(path: Path | str) -> PairwiseMRF:
         more variables, and for names that do not fit the model.
     """
     path = Path(path)
-    tokens = Tokens(path)
+    return parse_uai(path.name, read_bytes(path), read_names_beside(path))
+
+
+def read_names_beside(path: Path | str) -> NamesFile | None:
+    """Return the file of names that belongs to the UAI file `path`; None if there is none."""
+    path = names_path(path)
+    # os.path.exists is False for names that are too long, where Path.exists raises.
+    return NamesFile(path.name, read_bytes(path)) if os.path.exists(path) else None
+
+
+def parse_uai(title: str, content: bytes, names: NamesFile | None = None) -> PairwiseMRF:
+    """Read a UAI file from memory; see :func:`read_uai`.
+
+    Parameters
+    ----------
+    title : str
+        Name of the file in messages.
+    content : bytes
+    names : NamesFile, optional
+        Names and labels; without them variables and states are numbered.
+    """
+    tokens = Tokens(title, content)
     if (kind := tokens.word("the word MARKOV")) not in ("MARKOV", "BAYES"):
         raise InputError(
-            f"{path.name} starts with {kind[:20]!r}, but a UAI file starts with MARKOV or BAYES."
+            f"{title} starts with {kind[:20]!r}, but a UAI file starts with MARKOV or BAYES."
         )
     cardinalities = _read_cardinalities(tokens)
     scopes = _read_scopes(tokens, len(cardinalities))
@@ -98,8 +133,8 @@ def read_uai(path: Path | str) -> PairwiseMRF:
             turned = weights if (i, j) == tuple(scope) else weights.T
             edge_weights[i, j] = edge_weights.get((i, j), 0.0) + turned
     tokens.expect_end()
-    names, labels = _read_names(names_path(path), cardinalities)
-    return PairwiseMRF.from_tables(node_weights, edge_weights, names=names, labels=labels)
+    texts, labels = ((), ()) if names is None else _parse_names(names, cardinalities)
+    return PairwiseMRF.from_tables(node_weights, edge_weights, names=texts, labels=labels)
 
 
 def _potentials(weights: np.ndarray) -> np.ndarray:
@@ -157,19 +192,15 @@ def _read_table(tokens: Tokens, number: int, shape: list[int]) -> np.ndarray:
         return np.log(potentials).reshape(shape)
 
 
-def _read_names(
-    path: Path, cardinalities: list[int]
+def _parse_names(
+    file: NamesFile, cardinalities: list[int]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return (), ()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+        content = json.loads(file.content.decode("utf-8"))
     except (ValueError, RecursionError):  # malformed JSON, no UTF-8, brackets without end
-        raise InputError(f"{path.name} is not valid JSON.") from None
+        raise InputError(f"{file.title} is not valid JSON.") from None
     problem = InputError(
-        f'{path.name} must hold {{"names": …, "labels": …}} with one name per variable '
+        f'{file.title} must hold {{"names": …, "labels": …}} with one name per variable '
         "and one label per state, all of them text, and no name twice."
     )
     if not isinstance(content, dict) or set(content) != {"names", "labels"}:

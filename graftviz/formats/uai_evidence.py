@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graftviz.errors import InputError
+from graftviz.formats.files import read_bytes
 from graftviz.formats.uai_tokens import Tokens
 from graftviz.model import PairwiseMRF
 
@@ -28,7 +29,8 @@ def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
         For a file that cannot be read or is malformed, variables or states that the model does not
         have, a variable with two states, and more than one sample.
     """
-    tokens = Tokens(Path(path))
+    path = Path(path)
+    tokens = Tokens(path.name, read_bytes(path))
     words = len(tokens)
     first = tokens.count("the number of observed variables", 10**9)
     if words == 1 + 2 * first:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.formats.files import read_bytes
 from graftviz.formats.uai_tokens import Tokens
 from graftviz.inference import Beliefs
 
@@ -41,7 +42,8 @@ def read_mar(path: Path | str) -> tuple[np.ndarray, ...]:
         For a file that cannot be read, is malformed or truncated, or holds numbers that are no
         probabilities.
     """
-    tokens = Tokens(Path(path))
+    path = Path(path)
+    tokens = Tokens(path.name, read_bytes(path))
     _expect_kind(tokens, "MAR")
     marginals = []
     for i in range(tokens.count("the number of variables", 10**9)):
@@ -62,7 +64,8 @@ def read_pr(path: Path | str) -> float:
     InputError
         For a file that cannot be read or is malformed.
     """
-    tokens = Tokens(Path(path))
+    path = Path(path)
+    tokens = Tokens(path.name, read_bytes(path))
     _expect_kind(tokens, "PR")
     value = float(tokens.numbers(1, "log10 of the partition function")[0])
     if math.isnan(value):

@@ -1,30 +1,39 @@
-"""The words of a UAI file, whatever its kind."""
+"""Words of UAI files of all kinds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.formats.files import read_bytes
 
 _WORD = re.compile(rb"[^\s\x1c-\x1f]+")
 
 
 class Tokens:
-    """The words of a UAI file, handed out one by one with an error that says what was expected.
+    """Iterator over the words of a UAI file, with errors that name what is missing.
 
-    They are cut off the text as they are asked for: all at once they would take twenty times the
-    memory of the file.
+    Words are split off one at a time: all at once they would take twenty times the memory of the
+    file.
+
+    Parameters
+    ----------
+    title : str
+        Name of the file in messages.
+    content : bytes
+
+    Raises
+    ------
+    InputError
+        When the content is not plain text.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.name = path.name
-        self._text = read_bytes(path)
+    def __init__(self, title: str, content: bytes) -> None:
+        self.name = title
+        self._text = content
         if not self._text.isascii():
             raise InputError(f"{self.name} is not a UAI file: it is not plain text.")
         self._words = self._all_words()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.memory import free_bytes, size_text
 from graftviz.model import PairwiseMRF
 from graftviz.sampling.annealing import anneal, new_population, usual_sweeps
 from graftviz.sampling.mixing import MixingDiagnostic, diagnose
@@ -18,6 +19,7 @@ from graftviz.table import DiscreteTable
 THIN = 25
 MAX_STATES = 256  # a state is recorded in one byte
 
+_MOST = 1_000_000_000  # rows, chains or sweeps; more would take months
 _LEAST_CHAINS = 2  # the diagnostic compares chains
 _LEAST_DRAWS = 4  # and halves of chains, of at least two draws each
 _DRAWS_WANTED = 8
@@ -126,6 +128,16 @@ def check_settings(
     ):
         if value is not None and value < least:
             raise InputError(f"The number of {name} must be at least {least}; got {value}.")
+        if value is not None and value > _MOST:
+            raise InputError(f"The number of {name} must be at most {_MOST:,}; got {value:,}.")
+    # Drawn and returned: two arrays of one byte a cell.
+    drawn = max(rows, _LEAST_DRAWS * (chains or 0))
+    needed, free = 2 * drawn * model.n_variables, free_bytes()
+    if free is not None and needed > free:
+        raise InputError(
+            f"{drawn:,} draws of {model.n_variables:,} variables take {size_text(needed)}, "
+            f"and {size_text(free)} are free; draw fewer rows or take fewer chains."
+        )
     if not np.isfinite(model.weights).all():
         raise InputError(
             "Gibbs sampling needs positive potentials: with a zero (weight −infinity) its chains "

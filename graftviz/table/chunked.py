@@ -16,12 +16,13 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.memory import free_bytes
-from graftviz.table.batches import Source, arrow_array, chosen_columns, file_extent
+from graftviz.table.arrow import arrow_array
+from graftviz.table.batches import Source, chosen_columns, file_extent
 from graftviz.table.coding import Rules, code_like
 from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows
 from graftviz.table.lookup import Lookup
 from graftviz.table.raw import RawTable
-from graftviz.table.reading import MAX_STATES
+from graftviz.table.reading import BINS, MAX_STATES, checked_header, checked_rules
 from graftviz.table.survey import Survey, complete_rows
 
 # Chunks start at multiples of this, so that a chunk's words and blocks are those of the whole.
@@ -311,9 +312,8 @@ def open_table(
     """
     place = Path(path)
     expected = None if like is None else like.names
-    rules = Rules(missing, max_states, "reject", 2)
-    told = None if header == "auto" else bool(header)
-    source = Source(place, file_extent(place), told, expected)
+    rules = checked_rules(missing, max_states, "reject", BINS)
+    source = Source(place, file_extent(place), checked_header(header), expected)
     if max_memory is None:
         free = free_bytes()
         max_memory = _UNKNOWN_MEMORY if free is None else int(_SHARE * free)

@@ -21,7 +21,8 @@ from graftviz.table.labels import (
     sort_labels,
 )
 from graftviz.table.quantiles import quantile_edges
-from graftviz.table.raw import RawTable
+from graftviz.table.raw import RawTable, count_codes, look_up
+from graftviz.wording import quoted
 
 _LISTED = 5  # names written out in a message
 
@@ -77,7 +78,8 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
             texts = _bin_values(column, rules.bins)
             if (found := len(set(texts))) < rules.bins:
                 notes.append(
-                    f"{raw.title}: column {column.name!r} repeats few values so often that it got "
+                    f"{raw.title}: column {quoted(column.name)} repeats few values so often that "
+                    f"it got "
                     f"{found} bins instead of {rules.bins}."
                 )
         else:
@@ -118,9 +120,9 @@ def code_like(raw: RawTable, like: DiscreteTable, rules: Rules) -> DiscreteTable
             found = "a missing value"
             if column.codes[row] >= 0:
                 value = column.values[column.codes[row] : column.codes[row] + 1]
-                found = f"the label {plain_labels(value, as_numbers(value))[0]!r}"
+                found = f"the label {quoted(plain_labels(value, as_numbers(value))[0])}"
             raise InputError(
-                f"{_place(raw, kept, row)}, column {column.name!r} holds {found}, which the "
+                f"{_place(raw, kept, row)}, column {quoted(column.name)} holds {found}, which the "
                 f"training table does not know there; it knows {_listed(states)}."
             )
         lookups.append([*lookup, *own[-1:]])
@@ -148,16 +150,16 @@ def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
 
 def _without_missing(raw: RawTable, rules: Rules, least_rows: int) -> _Kept:
     """Find the rows to keep, or refuse the table for its missing values."""
-    gaps = [np.flatnonzero(column.codes < 0) for column in raw.columns]
-    total = sum(len(rows) for rows in gaps)
-    if total == 0 or rules.missing == "state":
+    gaps = [int(np.count_nonzero(column.codes < 0)) for column in raw.columns]
+    if not any(gaps) or rules.missing == "state":
         return _Kept(None, ())
     if rules.missing == "reject":
-        row, i = min((int(rows[0]), i) for i, rows in enumerate(gaps) if len(rows))
-        raise missing_refused(raw.title, total, raw.place(row), raw.names[i])
+        columns = [(i, raw.columns[i].codes) for i, count in enumerate(gaps) if count]
+        row, i = min((int(np.argmax(codes < 0)), i) for i, codes in columns)
+        raise missing_refused(raw.title, sum(gaps), raw.place(row), raw.names[i])
     complete = np.ones(raw.n_rows, dtype=bool)
-    for rows in gaps:
-        complete[rows] = False
+    for column in raw.columns:
+        complete &= column.codes >= 0
     note = dropped_note(raw.title, int(complete.sum()), raw.n_rows, least_rows)
     return _Kept(np.flatnonzero(complete), (note,))
 
@@ -166,7 +168,7 @@ def missing_refused(title: str, total: int, place: str, name: str) -> InputError
     """Return the refusal of `total` missing values, the first in `place`, column `name`."""
     are = "values are missing, the first" if total > 1 else "value is missing,"
     return InputError(
-        f"{title}: {total} {are} in {place}, column {name!r}; fill it in, "
+        f"{title}: {total} {are} in {place}, column {quoted(name)}; fill it in, "
         'or drop such rows (missing="drop"), or make missing a state of its own '
         '(missing="state").'
     )
@@ -187,15 +189,15 @@ def _reduce(raw: RawTable, kept: _Kept) -> list[_Column]:
     columns = []
     for name, (codes, values) in zip(raw.names, raw.columns, strict=True):
         codes = codes if kept.rows is None else codes[kept.rows]
-        used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
+        used = count_codes(codes, len(values))[1:] > 0
         if not used.all():
-            renumbered = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
-            codes, values = renumbered[codes], values[used]
+            renumbered = np.append(np.cumsum(used) - 1, -1).astype(codes.dtype)
+            codes, values = look_up(renumbered, codes), values[used]
         try:
             numbers = as_numbers(values)
         except UnicodeEncodeError:
             raise InputError(
-                f"{raw.title}: column {name!r} holds text that is no valid Unicode; clean it."
+                f"{raw.title}: column {quoted(name)} holds text that is no valid Unicode; clean it."
             ) from None
         columns.append(_Column(name, codes, values, numbers))
     return columns
@@ -211,7 +213,7 @@ def _refuse_infinite(raw: RawTable, kept: _Kept, columns: Sequence[_Column]) -> 
 def infinite_refused(place: str, name: str) -> InputError:
     """Return the refusal of an infinite number in `place` (source and row), column `name`."""
     return InputError(
-        f"{place}, column {name!r} holds an infinite number; replace it or leave it empty."
+        f"{place}, column {quoted(name)} holds an infinite number; replace it or leave it empty."
     )
 
 
@@ -240,14 +242,16 @@ def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
             if has_decimal_comma(column.values):
                 advice = "write its numbers with a decimal point, 1.5 and not 1,5"
             raise InputError(
-                f"{title}: column {column.name!r} has {count} texts, {limit}, and text cannot be "
+                f"{title}: column {quoted(column.name)} has {count} texts, {limit}, and text "
+                f"cannot be "
                 f"binned; {advice}."
             )
         if rules.continuous == "reject":
             others = [other.name for other in wide if other is not column]
             also = f" (so have: {_listed(others)})" if others else ""
             raise InputError(
-                f"{title}: column {column.name!r} has {count} numbers, {limit}{also}; ask for bins "
+                f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; ask "
+                f"for bins "
                 '(continuous="bin"), or raise max_states if each number is a state of its own.'
             )
 
@@ -267,7 +271,8 @@ def _own_state(title: str, column: _Column, texts: Sequence[str]) -> list[str]:
     free = [label for label in MISSING_STATES if label not in set(texts)]
     if not free:
         raise InputError(
-            f"{title}: column {column.name!r} lacks values and uses {' and '.join(MISSING_STATES)} "
+            f"{title}: column {quoted(column.name)} lacks values and uses "
+            f"{' and '.join(MISSING_STATES)} "
             "as labels already; rename these."
         )
     return free[:1]
@@ -296,12 +301,12 @@ def _assemble(
     dtype = np.uint8 if widest <= 2**8 else np.uint16
     codes = np.empty((len(columns), len(columns[0].codes)), dtype=dtype)
     for i, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
-        codes[i] = np.array(lookup, dtype=dtype)[column.codes]
+        codes[i] = look_up(np.array(lookup, dtype=dtype), column.codes)
     codes.flags.writeable = False
     return DiscreteTable(codes, tuple(column.name for column in columns), tuple(labels), notes)
 
 
 def _listed(names: Sequence[str]) -> str:
-    texts = [repr(name) for name in names]
-    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    return ", ".join(texts[:_LISTED]) + more
+    texts = [quoted(name) for name in names[:_LISTED]]
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(texts) + more

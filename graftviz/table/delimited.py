@@ -6,28 +6,34 @@ again, record by record, to say in which line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from graftviz.errors import InputError
+from graftviz.table.arrow import NO_LIMIT, ArrowColumns, Gathering
 from graftviz.table.discrete import default_names
 from graftviz.table.header import first_line_has_names
-from graftviz.table.raw import RawColumn, RawTable, check_names, text_column
+from graftviz.table.raw import RawTable, check_names
 
-MAX_COLUMNS = 50_000
+MAX_COLUMNS = 20_000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}  # in order of preference
 _FIRST_LINE = re.compile(rb"[^\r\n]+")
 _SAMPLE = 20  # records that must agree on a delimiter
-_BLOCK = 2**26  # bytes parsed at a time; a record must fit
+_BLOCK = 2**26  # bytes of a record at most
+_PIECE, _SMALL_PIECE = 2**24, 2**18  # bytes parsed at a time; where an error is looked for
+_WIDE, _WIDE_PIECE = 2000, 3 * 2**23  # so many columns take some time for each piece
+_DECODED = 2**20  # bytes decoded at a time
+_CONTENT = re.compile(rb"\S")
+_STRAY_QUOTE = re.compile(rb'[^\t;,\r\n"]"[^\t;,\r\n"]')
 
 
 class Record(NamedTuple):
@@ -77,7 +83,11 @@ class Shape(NamedTuple):
 
 
 def read_delimited(
-    data: bytes, title: str, header: bool | None, expected: tuple[str, ...] | None
+    data: bytes,
+    title: str,
+    header: bool | None,
+    expected: tuple[str, ...] | None,
+    limit: int = NO_LIMIT,
 ) -> RawTable:
     """Read delimited text.
 
@@ -90,18 +100,25 @@ def read_delimited(
         Whether the first line holds names; None: see :func:`first_line_has_names`.
     expected : tuple of str or None
         Names the columns should have, if known.
+    limit : int
+        Bytes of memory that the columns may take.
+
+    Returns
+    -------
+    RawTable
+        Its columns are :class:`graftviz.table.arrow.ArrowColumns`.
 
     Raises
     ------
     InputError
         For an empty file, a wrong encoding, NUL bytes, ragged rows (each with its line), or a
-        first line that could be names as well as values.
+        first line that could be names as well as values; for columns beyond the limit.
     """
-    return read_start(Text(data, title), header, expected)[0]
+    return read_start(Text(data, title), header, expected, limit)[0]
 
 
 def read_start(
-    text: Text, header: bool | None, expected: tuple[str, ...] | None
+    text: Text, header: bool | None, expected: tuple[str, ...] | None, limit: int = NO_LIMIT
 ) -> tuple[RawTable, Shape]:
     """Read the first piece of a file, or all of it; :func:`read_more` reads what follows.
 
@@ -112,14 +129,15 @@ def read_start(
     delimiter = _find_delimiter(text, expected)
     title = text.title
     first = next(_records(text, delimiter))
-    columns = _parse(text, delimiter, len(first.fields), first.line)
     fields = tuple(field.strip() for field in first.fields)
+    columns = _parse(text, delimiter, first.line, fields, limit)
     if header is None:
         below = (bool((column.codes[1:] == column.codes[0]).any()) for column in columns)
         header = first_line_has_names(fields, below, expected, title, first.line)
     if header:
         advice = f", or choose header=False if line {first.line} holds values"
         check_names(title, fields, advice)
+        columns = columns.without_first_row()
     skip = int(header)
     note = (
         f"{title}: line {first.line} was read as values, not as names; the columns are called "
@@ -129,8 +147,8 @@ def read_start(
     raw = RawTable(
         title,
         names,
-        tuple(RawColumn(column.codes[skip:], column.values) for column in columns),
-        len(columns[0].codes) - skip,
+        columns,
+        columns.n_rows,
         lambda row: f"line {_line_of(text, delimiter, row + skip)}",
         named=header,
         notes=() if header else (note,),
@@ -140,16 +158,14 @@ def read_start(
 
 def read_more(text: Text, shape: Shape) -> RawTable:
     """Read a further piece of the file whose start had `shape`; the piece may hold no record."""
-    if not text.data.strip():
-        columns = tuple(RawColumn(np.zeros(0, np.int32), np.array([])) for _ in shape.names)
-    else:
+    if _CONTENT.search(text.data) is not None:
         _check_text(text)
-        columns = _parse(text, shape.delimiter, shape.width, shape.line)
+    columns = _parse(text, shape.delimiter, shape.line, shape.names, NO_LIMIT)
     return RawTable(
         text.title,
         shape.names,
         columns,
-        len(columns[0].codes),
+        columns.n_rows,
         lambda row: f"line {_line_of(text, shape.delimiter, row)}",
         named=shape.named,
     )
@@ -157,7 +173,7 @@ def read_more(text: Text, shape: Shape) -> RawTable:
 
 def _check_text(text: Text) -> None:
     data, title = text.data, text.title
-    if not data.strip():
+    if _CONTENT.search(data) is None:
         raise InputError(f"{title}: the file is empty.")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{title}: the text is in UTF-16; save it as UTF-8.")
@@ -169,18 +185,36 @@ def _check_text(text: Text) -> None:
         )
     if data.isascii():
         return
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        start = max(data.rfind(b"\n", 0, problem.start), data.rfind(b"\r", 0, problem.start)) + 1
+    wrong = _first_wrong_byte(data)
+    if wrong is not None:
+        start = _line_start(data, wrong)
         raise InputError(
-            f"{title}: byte {problem.start - start + 1} of line {_line_at(text, problem.start)} "
-            f"(0x{data[problem.start]:02x}) is no UTF-8; save the file with the encoding UTF-8."
-        ) from None
+            f"{title}: byte {wrong - start + 1} of line {_line_at(text, wrong)} "
+            f"(0x{data[wrong]:02x}) is no UTF-8; save the file with the encoding UTF-8."
+        )
+
+
+def _first_wrong_byte(data: bytes) -> int | None:
+    """Return where a text stops being UTF-8, decoding a piece at a time."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _DECODED):
+        unfinished = len(decoder.getstate()[0])
+        last = start + _DECODED >= len(data)
+        try:
+            decoder.decode(data[start : start + _DECODED], last)
+        except UnicodeDecodeError as problem:
+            return start - unfinished + problem.start
+    return None
+
+
+def count_line_ends(data: bytes, end: int | None = None) -> int:
+    r"""Return the number of ``\n``, ``\r`` and ``\r\n`` in the first `end` bytes."""
+    counts = [data.count(mark, 0, end) for mark in (b"\n", b"\r", b"\r\n")]
+    return counts[0] + counts[1] - counts[2]
 
 
 def _line_at(text: Text, position: int) -> int:
-    return len(text.data[: position + 1].splitlines()) + text.first_line - 1
+    return count_line_ends(text.data, position) + text.first_line
 
 
 def _records(text: Text, delimiter: str, strict: bool = False) -> Iterator[Record]:
@@ -201,6 +235,13 @@ def _records(text: Text, delimiter: str, strict: bool = False) -> Iterator[Recor
 
 
 def _line_of(text: Text, delimiter: str, row: int) -> int:
+    data = text.data
+    end = b"\r\n" if b"\r" in data else b"\n"
+    blank = data.startswith(end) or b"\n" + end in data
+    if b'"' not in data and not blank and data.count(b"\r") in (0, data.count(b"\r\n")):
+        mixed = end == b"\r\n" and data.count(b"\n") != data.count(end)
+        if not mixed:
+            return text.first_line + row  # every line is a record
     return next(islice(_records(text, delimiter), row, None)).line
 
 
@@ -233,32 +274,131 @@ def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
     return max(reversed(widths), key=lambda delimiter: widths[delimiter])
 
 
-def _parse(text: Text, delimiter: str, width: int, wanted: int) -> tuple[RawColumn, ...]:
+def _parse(
+    text: Text, delimiter: str, wanted: int, names: tuple[str, ...], limit: int
+) -> ArrowColumns:
     """Parse all records, the first included, into columns of text.
 
-    `width` is the number of fields of the record in line `wanted`, and should be that of all.
+    The record in line `wanted` has as many fields as there are `names`, and so should all.
     """
-    data = text.data
-    quoted = b'"' in data
-    if quoted and data.count(b'"') % 2:
-        _explain(text, delimiter, width, wanted, strict=True)
+    marks = text.data.count(b'"')
+    if marks % 2:
+        # Before the first quotation mark nothing can be wrong with them.
+        start = _line_start(text.data, text.data.index(b'"'))
+        _explain(_from(text, start), delimiter, len(names), wanted, strict=True)
+    # A quotation mark inside a field that is not quoted says nothing about where records end.
+    whole = marks > 0 and _STRAY_QUOTE.search(text.data) is not None
+    gathering = Gathering(text.title, names, limit)
+    at = 0
+    size = _PIECE if len(names) < _WIDE else _WIDE_PIECE
+    pieces = iter([text.data]) if whole else cut(io.BytesIO(text.data), text.title, size)
+    for piece in pieces:
+        try:
+            for arrays in _arrays(piece, delimiter, len(names)):
+                gathering.add(arrays)
+        except pa.ArrowInvalid as problem:
+            _explain_piece(_from(text, at, piece), delimiter, len(names), wanted, whole)
+            reason = str(problem).splitlines()[0][:200]
+            raise InputError(f"{text.title}: the file cannot be read as CSV ({reason}).") from None
+        at += len(piece)
+    return gathering.columns()
+
+
+def _arrays(data: bytes, delimiter: str, width: int) -> Iterator[list[pa.Array]]:
+    """Yield batches of columns of text, one at least."""
     names = [str(i) for i in range(width)]
     # Dictionaries keep each different text once, so all that follows works on few values.
     kind = pa.dictionary(pa.int32(), pa.string())
-    try:
-        table = arrow_csv.read_csv(
-            _reader_of(data),
-            read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, kind), null_values=[], check_utf8=False
-            ),
-        ).unify_dictionaries()
-    except pa.ArrowInvalid as problem:
-        _explain(text, delimiter, width, wanted)
-        reason = str(problem).splitlines()[0]
-        raise InputError(f"{text.title}: the file cannot be read as CSV ({reason}).") from None
-    return tuple(_text_column(column) for column in table.columns)
+    if not data.strip(b"\r\n"):
+        yield [pa.nulls(0, kind)] * width
+        return
+    table = arrow_csv.read_csv(
+        _reader_of(data),
+        read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
+        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in data),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, kind), null_values=[], check_utf8=False
+        ),
+    )
+    for batch in table.to_batches():
+        yield batch.columns
+
+
+def _explain_piece(text: Text, delimiter: str, width: int, wanted: int, whole: bool) -> None:
+    """Look for the first wrong record only where pyarrow finds something wrong."""
+    if not whole:
+        at = 0
+        for piece in cut(io.BytesIO(text.data), text.title, _SMALL_PIECE):
+            try:
+                for _ in _arrays(piece, delimiter, width):
+                    pass
+            except pa.ArrowInvalid:
+                _explain(_from(text, at, piece), delimiter, width, wanted)
+            at += len(piece)
+    _explain(text, delimiter, width, wanted)
+
+
+def _from(text: Text, start: int, data: bytes | None = None) -> Text:
+    """Return the part of a text from `start` on, or `data`, which starts there."""
+    line = text.first_line + count_line_ends(text.data, start)
+    return Text(text.data[start:] if data is None else data, text.title, line)
+
+
+def _line_start(data: bytes, position: int) -> int:
+    return max(data.rfind(b"\n", 0, position), data.rfind(b"\r", 0, position)) + 1
+
+
+def cut(file: BinaryIO, title: str, size: int) -> Iterator[bytes]:
+    """Cut a text into pieces of about `size` bytes, each the end of a record.
+
+    The first piece holds two records at least, if there are so many: whether the first line
+    holds names is decided by what stands below it.
+
+    Raises
+    ------
+    InputError
+        For a record that is too long.
+    """
+    left = b""
+    first = True
+    while True:
+        read = file.read(size)
+        left += read
+        if not read:
+            if left:
+                yield left
+            return
+        end = _last_record_end(left)
+        if first and end and _last_record_end(left[: end - 1]) == 0:
+            end = 0
+        if end == 0:
+            if len(left) > max(_BLOCK, 2 * size):
+                raise InputError(
+                    f"{title}: a record of more than {_BLOCK // 2**20} MB; look for a "
+                    "quotation mark that is never closed."
+                )
+            continue
+        first = False
+        yield left[:end]
+        left = left[end:]
+
+
+def _last_record_end(data: bytes) -> int:
+    """Return where the last whole record of `data` ends; 0 if there is none.
+
+    Line ends inside quotation marks end no record: marks before a record's end are even in number.
+    The very last byte is no safe end, as it may be the first half of a line end.
+    """
+    mark = b"\n" if b"\n" in data else b"\r"
+    end = data.rfind(mark, 0, len(data) - (mark == b"\r"))
+    quotes = data.count(b'"', 0, end + 1)
+    while end >= 0:
+        if quotes % 2 == 0:
+            return end + 1
+        before = data.rfind(mark, 0, end)
+        quotes -= data.count(b'"', before + 1, end)
+        end = before
+    return 0
 
 
 def _reader_of(data: bytes) -> pa.BufferReader:
@@ -270,11 +410,6 @@ def _reader_of(data: bytes) -> pa.BufferReader:
     own = pa.allocate_buffer(len(data))
     memoryview(own).cast("B")[:] = data
     return pa.BufferReader(own)
-
-
-def _text_column(column: pa.ChunkedArray) -> RawColumn:
-    codes = [chunk.indices.to_numpy() for chunk in column.chunks]
-    return text_column(np.concatenate(codes), column.chunk(0).dictionary.to_pylist())
 
 
 def _explain(text: Text, delimiter: str, width: int, wanted: int, strict: bool = False) -> None:

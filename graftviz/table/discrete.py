@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
+from graftviz.wording import quoted
 
 MAX_CARDINALITY = 2**16  # a code must fit an unsigned 16-bit integer
 _WIDE = 2**8  # from here on one byte a code is not enough
@@ -64,7 +65,7 @@ class DiscreteTable:
         if outside.any():
             i = int(np.argmax(outside))
             raise InputError(
-                f"Variable {names[i]!r} has {sizes[i]} labels, but codes from "
+                f"Variable {quoted(names[i])} has {sizes[i]} labels, but codes from "
                 f"{codes[i].min()} to {codes[i].max()}."
             )
         dtype = np.uint8 if sizes.max() <= _WIDE else np.uint16
@@ -134,7 +135,8 @@ class DiscreteTable:
             i = int(np.argmax(bad))
             row = int(np.argmax((array[:, i] < 0) | (array[:, i] >= limits[i])))
             raise InputError(
-                f"Row {row + 1}, column {names[i]!r} holds {array[row, i]}, but a code must be at "
+                f"Row {row + 1}, column {quoted(names[i])} holds {array[row, i]}, but a code "
+                f"must be at "
                 f"least 0 and below {limits[i] if cardinalities is not None else MAX_CARDINALITY}; "
                 "read_table takes any integers as labels."
             )
@@ -274,13 +276,14 @@ def _check_naming(names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -
         raise InputError("A table needs at least one variable.")
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"The column name {twice!r} stands twice in the table.")
+        raise InputError(f"The column name {quoted(twice)} stands twice in the table.")
     if len(labels) != len(names):
         raise InputError(f"{len(names)} variables need as many lists of labels; got {len(labels)}.")
     for name, states in zip(names, labels, strict=True):
         if not 1 <= len(states) <= MAX_CARDINALITY:
             raise InputError(
-                f"Variable {name!r} has {len(states)} states; possible are 1 to {MAX_CARDINALITY}."
+                f"Variable {quoted(name)} has {len(states)} states; possible are 1 to "
+                f"{MAX_CARDINALITY}."
             )
         if len(set(states)) != len(states):
-            raise InputError(f"Variable {name!r} has a label that stands twice.")
+            raise InputError(f"Variable {quoted(name)} has a label that stands twice.")

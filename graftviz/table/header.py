@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from graftviz.errors import InputError
 from graftviz.table.labels import is_number, is_whole_number
+from graftviz.wording import shortened
 
 
 def first_line_has_names(
@@ -62,6 +63,7 @@ def first_line_has_names(
     elif counted or not whole:
         return True
     raise InputError(
-        f"{title}: line {line} ({', '.join(fields[:4])}{', …' * (len(fields) > 4)}) could be names "
+        f"{title}: line {line} "
+        f"({', '.join(map(shortened, fields[:4]))}{', …' * (len(fields) > 4)}) could be names "
         "or values; choose header=True if it holds names, header=False if it holds values."
     )

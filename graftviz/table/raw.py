@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,10 @@ import pandas as pd
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
 from graftviz.table.labels import MISSING_TOKENS, text_of
+from graftviz.wording import quoted
+
+_NO_NAME = re.compile("[\0\ud800-\udfff]")
+_SLICE = 2**20  # codes that are turned into eight-byte indices at a time
 
 
 class RawColumn(NamedTuple):
@@ -18,8 +23,8 @@ class RawColumn(NamedTuple):
 
     Attributes
     ----------
-    codes : int32 array, shape (rows,)
-        Index into `values`; −1 where the value is missing.
+    codes : signed integer array, shape (rows,)
+        Index into `values`; −1 where the value is missing. One more than any index fits its type.
     values : array
         The different values, in any order; some may occur in no row. Integers, floats, or an
         object array of stripped text.
@@ -64,9 +69,44 @@ def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
         plain = text.strip()
         missing = plain in MISSING_TOKENS
         lookup.append(-1 if missing else positions.setdefault(plain, len(positions)))
-    lookup.append(-1)  # where code −1 looks
+    lookup.append(-1)  # for code −1
     values = np.array(list(positions), dtype=object)
-    return RawColumn(np.array(lookup, dtype=np.int32)[codes], values)
+    return RawColumn(look_up(np.array(lookup, dtype=smallest_codes(len(values))), codes), values)
+
+
+def smallest_codes(n_values: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest signed integer type for the codes of so many values."""
+    if n_values < 2**7:
+        return np.int8
+    if n_values < 2**15:
+        return np.int16
+    return np.int32 if n_values < 2**31 else np.int64
+
+
+def look_up(lookup: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return ``lookup[codes]`` without indices of eight bytes for all codes at once."""
+    if len(codes) <= _SLICE:
+        return lookup[codes]
+    found = np.empty(len(codes), dtype=lookup.dtype)
+    for start in range(0, len(codes), _SLICE):
+        found[start : start + _SLICE] = lookup[codes[start : start + _SLICE]]
+    return found
+
+
+def count_codes(codes: np.ndarray, n_values: int) -> np.ndarray:
+    """Return how often −1, 0, 1, … occur, int64, shape (n_values + 1,)."""
+    counts = np.zeros(n_values + 1, dtype=np.int64)
+    for start in range(0, len(codes), _SLICE):
+        counts += np.bincount(codes[start : start + _SLICE] + 1, minlength=n_values + 1)
+    return counts
+
+
+def no_unicode(title: str, name: str) -> InputError:
+    """Return the refusal of a column of text or bytes that cannot be decoded."""
+    return InputError(
+        f"{title}: column {quoted(name)} holds text that is no valid Unicode, or bytes that are "
+        "no UTF-8; clean it."
+    )
 
 
 def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
@@ -83,10 +123,7 @@ def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
         try:
             columns.append(series_column(frame.iloc[:, i]))
         except UnicodeError:
-            raise InputError(
-                f"{title}: column {name!r} holds text that is no valid Unicode, or bytes that are "
-                "no UTF-8; clean it."
-            ) from None
+            raise no_unicode(title, name) from None
     return RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
 
 
@@ -102,7 +139,7 @@ def from_array(array: np.ndarray) -> RawTable:
         raise InputError(f"An array must be two-dimensional (rows, variables), not {array.ndim}-D.")
     names = default_names(array.shape[1])
     if array.dtype.kind in "iufb":
-        columns = tuple(_factorized(column) for column in np.ascontiguousarray(array.T))
+        columns = tuple(factorized(column) for column in np.ascontiguousarray(array.T))
         return RawTable("The array", names, columns, len(array), row_place, named=False)
     if array.dtype.kind in "OUT":
         # As objects, so that text is checked column by column.
@@ -120,7 +157,7 @@ def check_shape(table: RawTable, least_rows: int) -> None:
     """Refuse unusable names, and tables too small to hold a network, with an InputError."""
     check_names(table.title, table.names)
     if len(table.names) < 2:
-        had = f"only one column ({table.names[0]!r})" if table.names else "no columns"
+        had = f"only one column ({quoted(table.names[0])})" if table.names else "no columns"
         raise InputError(f"{table.title}: there is {had}; a network needs at least two.")
     if table.n_rows < least_rows:
         had = "are no rows" if table.n_rows == 0 else f"is only {table.n_rows} row"
@@ -128,17 +165,28 @@ def check_shape(table: RawTable, least_rows: int) -> None:
 
 
 def check_names(title: str, names: Sequence[str], advice: str = "") -> None:
-    """Refuse names that are empty or not unique, with an InputError; `advice` ends its sentence."""
+    """Refuse names that are empty, not unique, or hold NUL or lone surrogates.
+
+    Raises
+    ------
+    InputError
+        For such a name; `advice` ends the sentence.
+    """
     first: dict[str, int] = {}
     for i, name in enumerate(names):
+        if _NO_NAME.search(name):
+            raise InputError(
+                f"{title}: the name of column {i + 1}, {quoted(name)}, holds a NUL character or "
+                f"text that is no valid Unicode; rename it{advice}."
+            )
         if not name:
             raise InputError(
                 f"{title}: column {i + 1} has an empty name; give every column one{advice}."
             )
         if name in first:
             raise InputError(
-                f"{title}: the name {name!r} is given to columns {first[name] + 1} and {i + 1}; "
-                f"rename one of them{advice}."
+                f"{title}: the name {quoted(name)} is given to columns {first[name] + 1} and "
+                f"{i + 1}; rename one of them{advice}."
             )
         first[name] = i
 
@@ -150,12 +198,13 @@ def series_column(series: Any) -> RawColumn:
     if series.dtype == object:
         # Text first: as keys of a hash table, True and 1 would be the same.
         series = series.map(text_of, na_action="ignore")
-    return _factorized(series)
+    return factorized(series)
 
 
-def _factorized(column: Any) -> RawColumn:
+def factorized(column: Any) -> RawColumn:
+    """Return the codes and different values of a series or an array of one dimension."""
     codes, uniques = pd.factorize(column, use_na_sentinel=True)
     values = np.asarray(uniques)
     if values.dtype.kind in "iuf":
-        return RawColumn(codes.astype(np.int32), values)
+        return RawColumn(codes.astype(smallest_codes(len(values))), values)
     return text_column(codes, (text_of(value) for value in uniques))

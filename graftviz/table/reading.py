@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 
 from graftviz.errors import InputError
+from graftviz.table.arrow import numeric_column
 from graftviz.table.coding import Rules, code_like, code_table
 from graftviz.table.discrete import MAX_CARDINALITY, DiscreteTable
 from graftviz.table.files import read_file
 from graftviz.table.raw import RawTable, check_shape, from_array, from_frame
+from graftviz.wording import quoted
 
 MAX_STATES = 32
 MAX_BYTES = 100_000_000
@@ -58,7 +60,8 @@ def read_table(
         bins. Columns without names are taken in the order they stand.
     max_bytes : int
         Larger files are refused before they are read; parquet files also when they unpack to more,
-        or have more cells than a quarter of this.
+        or have more cells than a quarter of this. Tables that would take more than three times as
+        much memory are refused while they are read.
     header : bool or "auto"
         Whether the first line of a delimited file holds names; "auto" decides as told in
         :func:`graftviz.table.header.first_line_has_names`.
@@ -76,17 +79,46 @@ def read_table(
     InputError
         For anything that cannot be used: what, where and what to do.
     """
-    _check_choice("missing", missing, ("reject", "drop", "state"))
-    _check_choice("continuous", continuous, ("reject", "bin"))
-    _check_choice("header", header, (True, False, "auto"))
-    _check_count("max_states", max_states, 2, MAX_CARDINALITY - 1)
-    _check_count("bins", bins, 2, 256)
+    rules = checked_rules(missing, max_states, continuous, bins)
+    has_header = checked_header(header)
     _check_count("max_bytes", max_bytes, 1, 2**62)
     expected = None if like is None else like.names
-    raw = _read_raw(source, name, max_bytes, None if header == "auto" else bool(header), expected)
+    raw = _read_raw(source, name, max_bytes, has_header, expected)
     check_shape(raw, least_rows=2 if like is None else 1)
-    rules = Rules(missing, max_states, continuous, bins)
+    raw = raw._replace(columns=tuple(numeric_column(raw, i) for i in range(len(raw.names))))
     return code_table(raw, rules) if like is None else code_like(raw, like, rules)
+
+
+def checked_rules(
+    missing: Literal["reject", "drop", "state"],
+    max_states: int,
+    continuous: Literal["reject", "bin"],
+    bins: int,
+) -> Rules:
+    """Return the rules of coding for some options of :func:`read_table`.
+
+    Raises
+    ------
+    InputError
+        For an option that is out of range.
+    """
+    _check_choice("missing", missing, ("reject", "drop", "state"))
+    _check_choice("continuous", continuous, ("reject", "bin"))
+    _check_count("max_states", max_states, 2, MAX_CARDINALITY - 1)
+    _check_count("bins", bins, 2, 256)
+    return Rules(missing, max_states, continuous, bins)
+
+
+def checked_header(header: bool | str) -> bool | None:
+    """Return whether a first line holds names; None for "auto".
+
+    Raises
+    ------
+    InputError
+        For any other option.
+    """
+    _check_choice("header", header, (True, False, "auto"))
+    return None if header == "auto" else bool(header)
 
 
 def _read_raw(
@@ -111,12 +143,12 @@ def _read_raw(
 def _check_choice(option: str, value: object, choices: tuple[object, ...]) -> None:
     if value not in choices:
         listed = ", ".join(map(repr, choices))
-        raise InputError(f"Option {option} must be one of {listed}, not {value!r}.")
+        raise InputError(f"Option {option} must be one of {listed}, not {quoted(value)}.")
 
 
 def _check_count(option: str, value: object, least: int, most: int) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or not least <= int(str(value)) <= most:
         raise InputError(
-            f"Option {option} must be a whole number from {least} to {most}, not {value!r}."
+            f"Option {option} must be a whole number from {least} to {most}, not {quoted(value)}."
         )

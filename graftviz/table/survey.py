@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.table.batches import arrow_array, chosen_columns
+from graftviz.table.arrow import arrow_array
+from graftviz.table.batches import chosen_columns
 from graftviz.table.coding import (
     Rules,
     code_like,
@@ -21,7 +22,15 @@ from graftviz.table.coding import (
 from graftviz.table.discrete import DiscreteTable
 from graftviz.table.labels import as_numbers, is_infinite, text_of
 from graftviz.table.lookup import Lookup
-from graftviz.table.raw import RawColumn, RawTable, check_names, check_shape, row_place
+from graftviz.table.raw import (
+    RawColumn,
+    RawTable,
+    check_names,
+    check_shape,
+    count_codes,
+    row_place,
+)
+from graftviz.wording import quoted
 
 
 class Survey:
@@ -126,7 +135,7 @@ class Survey:
 
     def _too_wide(self, column: _Values, count: str) -> InputError:
         return InputError(
-            f"{self.title}: column {column.name!r} has {count} different values, more than "
+            f"{self.title}: column {quoted(column.name)} has {count} different values, more than "
             f"max_states = {self._rules.max_states}, and a table read in chunks cannot be divided "
             "into quantiles; bin the column beforehand, leave it out, or raise max_states."
         )
@@ -152,7 +161,7 @@ class _Values:
         self, codes: np.ndarray, values: np.ndarray, raw: RawTable, rows: np.ndarray | None
     ) -> None:
         """Add the values that occur; `rows` are the rows of `raw` that `codes` stands for."""
-        counts = np.bincount(codes + 1, minlength=len(values) + 1)
+        counts = count_codes(codes, len(values))
         self._missing = self._missing or bool(counts[0])
         if not counts[1:].any():
             return

@@ -1,9 +1,9 @@
-"""What stands before the app and answers first: who may speak to it, and what browsers are told.
+"""Middleware before the app: it refuses foreign hosts and origins, and adds security headers.
 
-Streamlit checks where a connection comes from too, but before it refuses one, it asks a server on
-the internet for this machine's address, and holds up everybody meanwhile. Here nobody is asked.
+Streamlit checks origins, too, but before it refuses a connection it requests this machine's
+address from a server on the internet, and blocks all sessions meanwhile.
 
-It knows the ASGI protocol and nothing of Streamlit.
+This module knows the ASGI protocol and nothing of Streamlit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
+
+from graftviz.ui.foreign_log import client_of, warn
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -71,11 +73,11 @@ def headers(page: str) -> dict[str, str]:
 
 
 class Guard:
-    """ASGI middleware: refuses strangers, and adds headers to every answer.
+    """ASGI middleware that refuses foreign hosts and origins, and adds headers to every answer.
 
-    Refused are requests under a name that is not this server's (a page elsewhere whose name is
-    suddenly said to be this machine's address could read everything), and websockets and uploads
-    that pages of other origins open.
+    It refuses requests for a host that is not this server's (a page of another host whose name
+    resolves to this machine's address could read everything), and websockets and uploads of pages
+    of other origins.
 
     Parameters
     ----------
@@ -126,13 +128,14 @@ class Guard:
             await self._app(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Message, host: str, origin: str | None) -> tuple[int, str] | None:
-        """Return status and sentence for who must not go on."""
+        """Return status and sentence for a request that is refused."""
+        client = client_of(scope)
         if not self._is_known(host):
-            log.warning("Refused a request for %r; --server.allowedHosts lists names.", host)
+            warn(log, client, "Refused the host '%s'; --server.allowedHosts lists names.", host)
             return 400, "This server does not go by that name; see --server.allowedHosts."
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
         if not reads and origin is not None and not _is_of(origin, host):
-            log.warning("Refused %r, a page of another origin than %r.", origin, host)
+            warn(log, client, "Refused the origin '%s', which is not '%s'.", origin, host)
             return 403, "Only pages of this server may do that."
         if scope["path"].endswith(PRIVATE) and not _is_loopback(scope.get("client")):
             return 404, "Not Found"

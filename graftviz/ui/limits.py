@@ -77,11 +77,29 @@ class Limits:
         0.0,
         1e6,
     )
-    upload_memory: int = _limit(100, "MB", "largest file a client may bring", 1, 100)
+    upload_memory: int = _limit(100, "MB", "largest file a client may upload", 1, 100)
+    session_uploads: int = _limit(
+        200, "MB", "uploaded files of one session, stored and under way", 1, 1_000_000
+    )
+    server_uploads: int = _limit(
+        1000, "MB", "uploaded files of all sessions, stored and under way", 1, 1_000_000
+    )
+    readers: int = _limit(2, "processes", "uploads that are read at the same time", 1, 16)
+    read_memory: int = _limit(
+        1000, "MB", "memory for reading one upload; a file that needs more is refused", 50, 100_000
+    )
+    read_seconds: float = _limit(
+        30.0,
+        "s",
+        "processor time for reading one upload; a file that needs more is refused",
+        1,
+        3600,
+    )
     gone_seconds: float = _limit(
         60.0,
         "s",
-        "how long the runs of a client who has gone are kept; back later, they are computed again",
+        "how long runs of a client who has gone, and uploaded files that no page refers to, are "
+        "kept; runs are computed again for a client who is back later",
         0.0,
         1e6,
     )

@@ -8,7 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,21 @@ from starlette.middleware import Middleware
 from streamlit import config
 from streamlit.file_util import get_static_dir
 
+from graftviz.errors import InputError
 from graftviz.memory import return_what_is_freed
 from graftviz.ui.closed_sessions import end_closed_sessions
+from graftviz.ui.foreign_log import filter_foreign_text
 from graftviz.ui.guard import Guard
+from graftviz.ui.limits import limits
+from graftviz.ui.reading import worker_pool
 from graftviz.ui.services import warm_up
+from graftviz.ui.session_values import look_up_single_keys
+from graftviz.ui.streamlit_runtime import StreamlitFiles
+from graftviz.ui.upload_accounting import UploadAccounting, UploadAccounts
 
 _HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+_accounts = UploadAccounts(StreamlitFiles(), limits)
 
 
 def middleware() -> list[Middleware]:
@@ -36,7 +44,7 @@ def middleware() -> list[Middleware]:
     _leave_names_to_the_guard()
     # A change of config.toml lets Streamlit read all its options again.
     config.on_config_parsed(_leave_names_to_the_guard, force_connect=True)
-    return [Middleware(Guard, page, hosts)]
+    return [Middleware(Guard, page, hosts), Middleware(UploadAccounting, _accounts)]
 
 
 def _leave_names_to_the_guard() -> None:
@@ -47,8 +55,8 @@ def _leave_names_to_the_guard() -> None:
 async def announced(_app: Any) -> AsyncIterator[None]:
     """Say where the app is, and open it where there is a screen, as Streamlit would.
 
-    The engine begins to be compiled now, so that the first visitor waits for less of it; and from
-    now on, sessions end when their time is over.
+    The engine begins to be compiled now, so that the first visitor waits for less of it; a process
+    that reads uploads is started; and from now on, sessions end when their time is over.
 
     Streamlit's own words are switched off in ``config.toml``: for a server that listens under all
     addresses it would ask a server on the internet for the one that is seen from there.
@@ -57,15 +65,21 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     url = where(address, port)
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
+    look_up_single_keys()
     return_what_is_freed()  # before threads are there that take memory from places of their own
+    with suppress(InputError):  # limits that cannot be used are reported on every page
+        worker_pool().start()
+    filter_foreign_text()
     warm_up()
-    ending = asyncio.create_task(end_closed_sessions())
+    ending = asyncio.create_task(end_closed_sessions(_accounts.is_uploading))
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
     try:
         yield
     finally:
         ending.cancel()
+        with suppress(InputError):
+            worker_pool().close()
 
 
 def where(address: str | None, port: int) -> str:

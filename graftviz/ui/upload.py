@@ -8,22 +8,17 @@ from typing import Any, BinaryIO, Protocol
 
 import streamlit as st
 
-from graftviz.datasets import (
-    DataSet,
-    positions_from_names,
-    read_positions,
-    read_truth,
-    suggest_lam,
-)
+from graftviz.datasets import DataSet, suggest_lam
 from graftviz.errors import InputError
 from graftviz.options import option_specs
-from graftviz.table import DiscreteTable, read_table
+from graftviz.sandbox.readers import TableUpload
+from graftviz.table import DiscreteTable
 from graftviz.ui.controls import show_options
 from graftviz.ui.kept import Kept
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
-from graftviz.ui.remembered import read_once
+from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 from graftviz.wording import reworded
 
@@ -69,7 +64,12 @@ def read_upload(
         For anything that cannot be used, or another table than the link was made with.
     """
     header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
-    table = read_table(file, **{**options, "header": header})
+    upload: TableUpload = read_files(
+        "table",
+        (("table", file), ("truth", truth), ("places", places)),
+        {**options, "header": header},
+    )
+    table = upload.table
     _check_lengths(table)
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     if expected and not table.fingerprint.startswith(expected[:FINGERPRINT_DIGITS]):
@@ -77,21 +77,13 @@ def read_upload(
             f"{_name(file)} is not the table this link was made with (fingerprint {fingerprint} "
             f"instead of {expected[:FINGERPRINT_DIGITS]}); bring that one, read the same way."
         )
-    edges = None
-    if truth is not None:
-        truth.seek(0)
-        edges = read_truth(truth, table.names)
-    positions = positions_from_names(table.names)
-    if places is not None:
-        places.seek(0)
-        positions = read_positions(places, table.names)
     holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
     data = DataSet(
         key=UPLOAD,
         title=f"{_name(file)} · {table.n_variables} variables, {table.n_rows:,} rows",
         table=table,
-        truth=edges,
-        positions=positions,
+        truth=upload.truth,
+        positions=upload.positions,
         description="",
         suggested={"lam": suggest_lam(table)},
         test_fraction=TEST_FRACTION if holds_out else 0.0,

@@ -15,6 +15,7 @@ from typing import Any
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, format_value, option, option_specs, parse_options
 from graftviz.table.reading import BINS, MAX_STATES
+from graftviz.wording import quoted
 
 UPLOAD = "upload"
 BEST = "best"
@@ -185,9 +186,9 @@ def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> P
     )
     known_elsewhere = _option_names(vocabulary.learners.values())
     complaints += [
-        f"{_shown(name)} does not apply to {learner} on {data}; it was left out."
+        f"{quoted(name)} does not apply to {learner} on {data}; it was left out."
         if name in known_elsewhere
-        else f"This page knows no setting {_shown(name)}; it was left out."
+        else f"This page knows no setting {quoted(name)}; it was left out."
         for name in left
     ]
     return Parsed(settings, tuple(complaints))
@@ -208,7 +209,7 @@ def parse_options_of(
     complaints: list[str] = []
     left = _single_texts(query, complaints)
     values = _options(cls, left, complaints)
-    complaints += [f"This page knows no setting {_shown(name)}; it was left out." for name in left]
+    complaints += [f"This page knows no setting {quoted(name)}; it was left out." for name in left]
     return values, tuple(complaints)
 
 
@@ -229,9 +230,9 @@ def _single_texts(
     for name, value in query.items():
         values = [value] if isinstance(value, str) else list(value)
         if len(values) > 1:
-            complaints.append(f"{_shown(name)} stands in the link twice; the last value is used.")
+            complaints.append(f"{quoted(name)} stands in the link twice; the last value is used.")
         if values and len(values[-1]) > (10 * _MAX_TEXT if name == "branch" else _MAX_TEXT):
-            complaints.append(f"The value of {_shown(name)} is too long; it was left out.")
+            complaints.append(f"The value of {quoted(name)} is too long; it was left out.")
         elif values:
             single[name] = values[-1]
     return single
@@ -245,7 +246,7 @@ def _one_of(
         return text
     what = "data set" if name == "data" else name
     complaints.append(
-        f"There is no {what} {_shown(text)}; there are {', '.join(known)}. "
+        f"There is no {what} {quoted(text)}; there are {', '.join(known)}. "
         f"{default} is shown instead."
     )
     return default
@@ -256,7 +257,7 @@ def _whole_number(name: str, left: dict[str, str], maximum: int, complaints: lis
     if re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) <= maximum:
         return int(text)
     complaints.append(
-        f"The {name} must be a whole number from 0 to {maximum}, not {_shown(text)}; it was left "
+        f"The {name} must be a whole number from 0 to {maximum}, not {quoted(text)}; it was left "
         "out."
     )
     return 0
@@ -272,7 +273,7 @@ def _compare(left: dict[str, str], cls: type, complaints: list[str]) -> bool:
     if not text:
         return False
     if text != BEST:
-        complaints.append(f"A run can be compared with {BEST}, not {_shown(text)}.")
+        complaints.append(f"A run can be compared with {BEST}, not {quoted(text)}.")
     elif "branch" in left:
         complaints.append(f"A branch cannot be compared with {BEST}; the branch is shown.")
     elif not has_presets(cls):
@@ -290,7 +291,7 @@ def _fingerprint(left: dict[str, str], data: str, complaints: list[str]) -> str:
         complaints.append("A fingerprint belongs to uploaded data only; it was left out.")
         return ""
     if not _FINGERPRINT.fullmatch(text):
-        complaints.append(f"{_shown(text)} is no fingerprint of data; it was left out.")
+        complaints.append(f"{quoted(text)} is no fingerprint of data; it was left out.")
         return ""
     return text
 
@@ -324,7 +325,7 @@ def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoi
     if not re.fullmatch(r"\d{1,9}", at.strip(), re.ASCII):
         complaints.append(
             f"A branch is written as step:option=value, for example 7:alpha=0.2, "
-            f"not {_shown(text)}; it was left out."
+            f"not {quoted(text)}; it was left out."
         )
         return None
     specs = {spec.name: spec for spec in option_specs(cls)}
@@ -334,14 +335,9 @@ def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoi
         if name in specs:
             _take_option(cls, specs[name], value, values, complaints)
         else:
-            complaints.append(f"A branch cannot change {_shown(name)}; it was left out.")
+            complaints.append(f"A branch cannot change {quoted(name)}; it was left out.")
     return BranchPoint(int(at), values)
 
 
 def _option_names(classes: Any) -> set[str]:
     return {spec.name for cls in (*classes, UploadOptions) for spec in option_specs(cls)}
-
-
-def _shown(text: str) -> str:
-    """Return text from a link, quoted and cut to a length that fits a sentence."""
-    return repr(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…")

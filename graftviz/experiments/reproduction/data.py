@@ -16,6 +16,7 @@ from graftviz.dynamics import TimeSeries
 from graftviz.errors import InputError
 from graftviz.experiments.bench import GivenProblem, Problem, Size
 from graftviz.experiments.reproduction.given_series import read_given_series
+from graftviz.formats.result_folder import check_results
 from graftviz.table import DiscreteTable, read_table
 
 GENERATED = "generated"
@@ -240,6 +241,7 @@ def read_given(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
     the one with "dense" in its name).
     """
     if path.is_dir():
+        check_results(path)
         path = _file_in(path)
     if path.suffix.lower() != ".npz":
         return read_table(path), None

@@ -10,6 +10,7 @@ import numpy as np
 
 from graftviz.dynamics import TimeSeries, read_series, series_of
 from graftviz.errors import InputError
+from graftviz.formats.result_folder import check_results
 
 _WANTED = ("hourly", "values", "X")  # names of the array, best first
 
@@ -26,6 +27,8 @@ def read_given_series(path: Path) -> TimeSeries:
     InputError
         When there is nothing of the kind.
     """
+    if path.is_dir():
+        check_results(path)
     file = _file_in(path) if path.is_dir() else path
     if file.suffix.lower() != ".npz":
         return read_series(file, constant="drop")

@@ -6,16 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.datasets import read_positions
-from graftviz.dynamics import read_parents, read_series
 from graftviz.errors import InputError
+from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.controls import show_options
 from graftviz.ui.dynamics.material import BroughtSeries, fingerprint
 from graftviz.ui.dynamics.options import OF_READING, SPECS
 from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
-from graftviz.ui.remembered import read_once
+from graftviz.ui.reading import read_files, read_once
 from graftviz.wording import reworded
 
 MOST_BYTES = 100_000_000
@@ -70,7 +69,7 @@ def show_upload(state: DynamicsState) -> None:
             "dynamics.read",
             (file, places, parents),
             tuple(options.items()),
-            lambda: read_files(file, places, parents, options),
+            lambda: read_series_files(file, places, parents, options),
         )
         if expected and files.fingerprint != expected and not anyway:
             raise InputError(
@@ -86,7 +85,7 @@ def show_upload(state: DynamicsState) -> None:
     state.accept(files)
 
 
-def read_files(
+def read_series_files(
     file: Any, places: Any | None, parents: Any | None, options: dict[str, Any]
 ) -> BroughtSeries:
     """Read series, and perhaps their places and parents.
@@ -96,13 +95,12 @@ def read_files(
     InputError
         For anything that cannot be used.
     """
-    for part in (file, places, parents):
-        if part is not None:
-            part.seek(0)
-    series = read_series(file, max_bytes=MOST_BYTES, **options)
-    where = None if places is None else read_positions(places, series.names)
-    known = None if parents is None else read_parents(parents, series.names)
-    return BroughtSeries(series, where, known, fingerprint(series, where, known))
+    upload: SeriesUpload = read_files(
+        "series",
+        (("series", file), ("places", places), ("parents", parents)),
+        {**options, "max_bytes": MOST_BYTES},
+    )
+    return BroughtSeries(*upload, fingerprint(*upload))
 
 
 def _control(name: str, value: str) -> str:

@@ -10,7 +10,6 @@ import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.errors import InputError
-from graftviz.formats.brought import read_brought
 from graftviz.formats.model_records import ModelFile
 from graftviz.options import format_value, option_specs
 from graftviz.ui import url_state
@@ -20,7 +19,7 @@ from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
 from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
-from graftviz.ui.remembered import read_once
+from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UPLOAD
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
@@ -178,12 +177,9 @@ def _show_file(source: ModelSource, prefix: str) -> None:
 
 
 def _read(files: list[Any]) -> tuple[str, ModelFile]:
-    contents = {file.name: file.getvalue() for file in files}
-    if len(contents) < len(files):
-        raise InputError("Two of these files have the same name; bring one model at a time.")
-    models = [name for name in contents if not name.lower().endswith(".names.json")]
+    models = [file.name for file in files if not file.name.lower().endswith(".names.json")]
     title = models[0] if len(models) == 1 else "Result folder"
-    return title, read_brought(contents)
+    return title, read_files("model", (("model", file) for file in files))
 
 
 def _choose(

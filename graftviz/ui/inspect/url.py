@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from graftviz.ui import url_state
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
 from graftviz.ui.url_state import UPLOAD, Settings, Vocabulary
+from graftviz.wording import quoted
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 OWN_KEYS = ("model", "node", "edge", "evidence", "method", "with")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _LONGEST = 2_000
-_LONGEST_SHOWN = 60
 _NUMBER = r"\d{1,7}"
 
 
@@ -141,7 +141,7 @@ def _source(
         return SourceSettings(FILE, learned, text)
     complaints.append(
         f"A model is {TRUE}, for the one a sample was drawn from, or the fingerprint of a file, "
-        f"not {_shown(model)}; one that was learned is shown."
+        f"not {quoted(model)}; one that was learned is shown."
     )
     return SourceSettings(LEARNED, learned)
 
@@ -162,7 +162,7 @@ def _node(text: str, complaints: list[str]) -> int | None:
         return None
     if re.fullmatch(_NUMBER, text, re.ASCII):
         return int(text)
-    complaints.append(f"A node is given by its number, not by {_shown(text)}; it was left out.")
+    complaints.append(f"A node is given by its number, not by {quoted(text)}; it was left out.")
     return None
 
 
@@ -170,10 +170,10 @@ def _edge(text: str, complaints: list[str]) -> tuple[int, int] | None:
     if not text:
         return None
     found = re.fullmatch(rf"({_NUMBER})-({_NUMBER})", text, re.ASCII)
-    if found and found[1] != found[2]:
-        i, j = int(found[1]), int(found[2])
+    i, j = (int(found[1]), int(found[2])) if found else (0, 0)
+    if i != j:
         return min(i, j), max(i, j)
-    complaints.append(f"An edge is written as 3-7, not {_shown(text)}; it was left out.")
+    complaints.append(f"An edge is written as 3-7, not {quoted(text)}; it was left out.")
     return None
 
 
@@ -187,7 +187,7 @@ def _evidence(text: str, complaints: list[str]) -> dict[int, int]:
             )
         elif not found:
             complaints.append(
-                f"Evidence is written as variable:state, both as numbers, not {_shown(part)}; "
+                f"Evidence is written as variable:state, both as numbers, not {quoted(part)}; "
                 "it was left out."
             )
     return evidence
@@ -197,7 +197,7 @@ def _method(text: str, complaints: list[str]) -> str:
     if not text or text in METHODS:
         return text or AUTOMATIC
     complaints.append(
-        f"Marginals are computed by {', '.join(METHODS)}, not by {_shown(text)}; "
+        f"Marginals are computed by {', '.join(METHODS)}, not by {quoted(text)}; "
         f"{AUTOMATIC} is used."
     )
     return AUTOMATIC
@@ -206,14 +206,9 @@ def _method(text: str, complaints: list[str]) -> str:
 def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
     values = [value] if isinstance(value, str) else list(value)
     if len(values) > 1:
-        complaints.append(f"{_shown(name)} stands in the link twice; the last value is used.")
+        complaints.append(f"{quoted(name)} stands in the link twice; the last value is used.")
     text = values[-1].strip() if values else ""
     if len(text) > _LONGEST:
-        complaints.append(f"The value of {_shown(name)} is too long; it was left out.")
+        complaints.append(f"The value of {quoted(name)} is too long; it was left out.")
         return ""
     return text
-
-
-def _shown(text: str) -> str:
-    """Return text from a link, quoted and cut to a length that fits a sentence."""
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")

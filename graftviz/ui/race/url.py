@@ -16,6 +16,7 @@ from graftviz.options import option_specs
 from graftviz.racing import AXES
 from graftviz.ui import url_state
 from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
+from graftviz.wording import quoted
 
 MOST_RACERS = 6
 MOST_EDGES = 10**9
@@ -23,6 +24,8 @@ DEFAULT_AXIS = "seconds"
 END = "end"  # a position: where all racers have arrived
 _LONGEST_RACER = 600
 _LONGEST_SHOWN = 60
+_LONG_POSITION = 1e11  # from here on written with an exponent
+_LARGEST_POSITION = 1e90
 _NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?(e-?\d{1,2})?", re.ASCII)
 _SHARED = ("data", "seed", "fingerprint", *(spec.name for spec in option_specs(UploadOptions)))
 
@@ -120,7 +123,7 @@ def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary)
         at=_position(left.pop("at", ""), complaints),
         racers=_racers(left, vocabulary, complaints),
     )
-    complaints += [f"A race knows no setting {_shown(name)}; it was left out." for name in left]
+    complaints += [f"A race knows no setting {quoted(name)}; it was left out." for name in left]
     return ParsedRace(settings, tuple(complaints))
 
 
@@ -129,7 +132,9 @@ def _position_text(at: float) -> str:
     if math.isinf(at):
         return END
     text = f"{at:.6g}"
-    return f"{float(text):.0f}" if "e+" in text else text
+    if "e+" not in text:
+        return text
+    return f"{float(text):.0f}" if at < _LONG_POSITION else text.replace("e+", "e")
 
 
 def _racer_text(racer: Racer, vocabulary: Vocabulary) -> str:
@@ -143,7 +148,7 @@ def _racer_text(racer: Racer, vocabulary: Vocabulary) -> str:
 def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
     values = [value] if isinstance(value, str) else list(value)
     if len(values) > 1:
-        complaints.append(f"{_shown(name)} stands in the link twice; the last value is used.")
+        complaints.append(f"{quoted(name)} stands in the link twice; the last value is used.")
     return values[-1].strip() if values else ""
 
 
@@ -153,7 +158,7 @@ def _edges(text: str, complaints: list[str]) -> int | None:
     if re.fullmatch(r"\d{1,10}", text, re.ASCII) and 1 <= int(text) <= MOST_EDGES:
         return int(text)
     complaints.append(
-        f"The edges each racer may take must be a whole number from 1 on, not {_shown(text)}; "
+        f"The edges each racer may take must be a whole number from 1 on, not {quoted(text)}; "
         "two a variable are used."
     )
     return None
@@ -163,7 +168,7 @@ def _axis(text: str, complaints: list[str]) -> str:
     if not text or text in AXES:
         return text or DEFAULT_AXIS
     complaints.append(
-        f"A race can be run along {', '.join(AXES)}, not {_shown(text)}; {DEFAULT_AXIS} is used."
+        f"A race can be run along {', '.join(AXES)}, not {quoted(text)}; {DEFAULT_AXIS} is used."
     )
     return DEFAULT_AXIS
 
@@ -173,10 +178,10 @@ def _position(text: str, complaints: list[str]) -> float:
         return 0.0
     if text == END:
         return math.inf
-    if len(text) <= _LONGEST_SHOWN and _NUMBER.fullmatch(text):
+    if _NUMBER.fullmatch(text) and float(text) <= _LARGEST_POSITION:
         return float(text)
     complaints.append(
-        f"The position must be a number from 0 on, or {END}, not {_shown(text)}; the race is "
+        f"The position must be a number from 0 on, or {END}, not {quoted(text)}; the race is "
         "shown at its start."
     )
     return 0.0
@@ -206,7 +211,7 @@ def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) 
         complaints.append(
             f"{name}: a racer is written as learner:option=value, for example "
             f"{vocabulary.default_learner}:alpha=0.5, where the learner is one of "
-            f"{', '.join(vocabulary.learners)}, not {_shown(text)}; it was left out."
+            f"{', '.join(vocabulary.learners)}, not {quoted(text)}; it was left out."
         )
         return None
     known = {spec.name for spec in option_specs(vocabulary.learners[learner])}
@@ -216,13 +221,8 @@ def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) 
         if option in known:
             wanted[option] = value
         else:
-            complaints.append(f"{name}: {learner} has no option {_shown(option)}; it was left out.")
+            complaints.append(f"{name}: {learner} has no option {quoted(option)}; it was left out.")
     # The default learner is left out of its own links, so it is named here.
     parsed = url_state.parse({"learner": learner, **wanted}, vocabulary)
     complaints += [f"{name}: {sentence}" for sentence in parsed.complaints]
     return Racer(learner, parsed.settings.options)
-
-
-def _shown(text: str) -> str:
-    """Return text from a link, quoted and cut to a length that fits a sentence."""
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.formats.brought import read_brought
+from graftviz.formats.model_records import ModelFile
 from graftviz.layout import static_layout
 from graftviz.learners.base import Learner
 from graftviz.model import PairwiseMRF
@@ -107,15 +107,14 @@ def learned_model(
     )
 
 
-def brought_model(files: dict[str, bytes]) -> ShownModel:
-    """Return the model that uploaded files hold.
+def uploaded_model(title: str, found: ModelFile) -> ShownModel:
+    """Return an uploaded model, laid out.
 
     Raises
     ------
     InputError
-        When they hold none, or one that is malformed or too large to be drawn.
+        When it is too large to be drawn.
     """
-    found = read_brought(files)
     check_size(found.model)
     fingerprint = fingerprint_of(found.model)
     return ShownModel(
@@ -125,7 +124,7 @@ def brought_model(files: dict[str, bytes]) -> ShownModel:
         positions=static_layout(found.model.n_variables, found.model.edges),
         given=False,
         usual_query=promising_query(found.model),
-        title=next(iter(files)),
+        title=title,
         note=" ".join(found.notes),
         own=Kept(_WORKS),
     )

@@ -14,11 +14,11 @@ from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.limits import limits
 from graftviz.ui.messages import show_problem, show_warnings
 from graftviz.ui.plain import plain
-from graftviz.ui.regions.models import ShownModel, brought_model
+from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.regions.models import ShownModel, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.regions.work import link_of_grow_page, load_model
-from graftviz.ui.remembered import read_once
 from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
 
@@ -125,9 +125,7 @@ def show_model_upload(state: RegionState) -> None:
 
 
 def _read(files: list[Any]) -> ShownModel:
-    content = {file.name: file.getvalue() for file in files}
-    with st.spinner("Reading the model, and laying out its graph…"):
-        return brought_model(content)
+    return uploaded_model(files[0].name, read_files("model", (("model", file) for file in files)))
 
 
 def _title(key: str) -> str:

@@ -1,0 +1,88 @@
+"""Types of command-line arguments: numbers and paths, refused with a short sentence."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from pathlib import Path
+
+from graftviz.errors import InputError
+from graftviz.wording import quoted
+
+_MOST_DIGITS = 40
+# What Linux takes; other systems take less, and say so when the file is opened.
+_LONGEST_NAME = 255  # bytes
+_LONGEST_PATH = 4095
+
+
+def integer(text: str) -> int:
+    """Return a whole number of at most 40 digits.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        For any other text.
+    """
+    try:
+        # Python takes seconds for integers of many digits, and refuses those of more than 4,300.
+        if len(text.strip()) <= _MOST_DIGITS:
+            return int(text)
+    except ValueError:
+        pass
+    else:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is too long for a whole number")
+    raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
+
+
+def number(text: str) -> float:
+    """Return a number; infinity is one.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        For any other text, and "nan".
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number")
+    return value
+
+
+def path(text: str) -> Path:
+    """Return a path.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        For text that no path can be.
+    """
+    try:
+        return checked_path(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
+
+
+def checked_path(text: str) -> Path:
+    """Return a path within a longer argument, such as ``NAME=PATH``.
+
+    Raises
+    ------
+    InputError
+        For text that no path can be.
+    """
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:  # a lone surrogate
+        encoded = b"\0"
+    if b"\0" in encoded:
+        raise InputError(f"No file can be called {quoted(text)}.")
+    if not encoded:
+        raise InputError("A file or folder needs a name.")
+    names = encoded.split(os.sep.encode())
+    if len(encoded) > _LONGEST_PATH or max(map(len, names)) > _LONGEST_NAME:
+        raise InputError(f"{quoted(text)} is longer than the name of a file can be.")
+    return Path(text)

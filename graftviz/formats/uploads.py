@@ -1,0 +1,192 @@
+"""Models uploaded as files: one file, several that belong together, or a ZIP archive.
+
+Everything is read in memory. Names of files and of archive entries are used in messages and to
+find the files that belong together, never as paths.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import IO
+
+from graftviz.errors import InputError
+from graftviz.formats.model_records import ModelFile
+from graftviz.formats.models import NAMES_SUFFIX, choose_model, parse_model, title_of
+from graftviz.formats.result_folder import MANIFEST, check_sets, checksum, parse_manifest
+from graftviz.formats.uai import NamesFile
+from graftviz.model import PairwiseMRF
+from graftviz.wording import quoted
+
+_SUFFIXES = (".uai", ".graphml", ".xml", ".json")
+_MOST_FILES = 10_000
+# Text of models is compressed to a tenth, or a fiftieth; what is compressed further is no model,
+# and only little of it is unpacked.
+MOST_UNPACKED = 100_000_000
+_ALWAYS_UNPACKED = 20_000_000
+_BEST_COMPRESSION = 100
+_BLOCK = 1_000_000
+MOST_CHARACTERS = 1000  # of a name or label, as in uploaded tables
+
+
+def read_uploaded_model(files: Mapping[str, bytes]) -> ModelFile:
+    """Read the model in uploaded files.
+
+    Parameters
+    ----------
+    files : mapping
+        Name → content: a model file, a UAI file with its names, all files of a result folder, or
+        one ZIP archive of these. Files of other kinds are ignored.
+
+    Raises
+    ------
+    InputError
+        As :func:`graftviz.formats.models.read_model`; for archives that cannot be read; for files
+        that do not match the manifest beside them; and for names and labels of more than 1,000
+        characters or with lone surrogates.
+    """
+    unpacked: dict[str, bytes] = {}
+    loose: dict[str, bytes] = {}
+    for name, content in files.items():
+        title = title_of(_base(name))
+        if name.lower().endswith(".zip"):
+            for folder in _unpack(title, content).values():
+                _add(unpacked, _checked(title, folder))
+        else:
+            _add(loose, {_base(name): content})
+    _add(unpacked, _checked("this upload", loose))
+    usable = {name: data for name, data in unpacked.items() if name.lower().endswith(_SUFFIXES)}
+    if not usable:
+        named = ", ".join(title_of(name) for name in list(unpacked)[:4]) or "nothing"
+        raise InputError(
+            f"There is no model in {named}; bring .uai, .graphml, node-link .json, or the files "
+            "of a result folder."
+        )
+    found = _parse(usable)
+    _check_texts(found.model)
+    return found
+
+
+def _parse(files: Mapping[str, bytes]) -> ModelFile:
+    """Return the model in files of model formats, with the names of its variables."""
+    models = [name for name in files if not name.lower().endswith(NAMES_SUFFIX)]
+    chosen = models[0] if len(models) == 1 else choose_model(list(files))
+    found = parse_model(chosen, files[chosen], _names_of(chosen, files))
+    if len(files) == 1 and chosen.lower().endswith(".uai"):
+        note = (
+            f"{title_of(chosen)} has no names; bring {title_of(_names_name(chosen))} along to see "
+            "them instead of numbers."
+        )
+        return ModelFile(found.model, (*found.notes, note))
+    return found
+
+
+def _names_of(model: str, files: Mapping[str, bytes]) -> NamesFile | None:
+    """Return the names of a UAI file: the only file of names, or the one of the same stem."""
+    found = [name for name in files if name.lower().endswith(NAMES_SUFFIX)]
+    if len(found) != 1 or sum(name.lower().endswith(".uai") for name in files) != 1:
+        found = [name for name in found if name == _names_name(model)]
+    return NamesFile(title_of(found[0]), files[found[0]]) if found else None
+
+
+def _names_name(model: str) -> str:
+    return f"{PurePosixPath(model).stem}{NAMES_SUFFIX}"
+
+
+def _base(name: str) -> str:
+    """Return the last part of a path."""
+    return PurePosixPath(name.replace("\\", "/")).name or "file"
+
+
+def _folder(name: str) -> str:
+    """Return all of a path but its last part."""
+    return str(PurePosixPath(name.replace("\\", "/")).parent)
+
+
+def _add(found: dict[str, bytes], files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        if found.setdefault(name, data) != data:
+            raise InputError(
+                f"There are two different files {title_of(name)}; bring one model at a time."
+            )
+
+
+def _checked(title: str, files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of one folder without its manifest, after a check against it."""
+    others = {name: data for name, data in files.items() if name != MANIFEST}
+    if len(others) < len(files):
+        found = {name: checksum(data) for name, data in others.items()}
+        check_sets(title, parse_manifest(title, files[MANIFEST]), found)
+    return others
+
+
+def _check_texts(model: PairwiseMRF) -> None:
+    """Refuse names and labels that no page can show."""
+    for what, texts in (("name", (model.names,)), ("label", model.labels)):
+        for text in (text for group in texts for text in group):
+            if len(text) > MOST_CHARACTERS:
+                raise InputError(
+                    f"The {what} {quoted(text)} has {len(text):,} characters, and pages have room "
+                    f"for {MOST_CHARACTERS:,}; shorten it."
+                )
+            if any("\ud800" <= character <= "\udfff" for character in text):
+                raise InputError(
+                    f"The {what} {quoted(text)} holds a lone surrogate, which is no character; "
+                    "correct it."
+                )
+
+
+def _may_hold_model(entry: zipfile.ZipInfo) -> bool:
+    name = _base(entry.filename)
+    is_file = not entry.filename.endswith("/")  # `is_dir` raises for an entry without a name
+    return is_file and not name.startswith(".") and name.lower().endswith(_SUFFIXES)
+
+
+def _read_block_by_block(file: IO[bytes], room: int) -> bytes:
+    """Return the content of a file, or a little more than `room` of it.
+
+    The sizes that an archive states may be wrong, and `read` without a size unpacks everything
+    before the content can be measured.
+    """
+    data = bytearray()
+    while len(data) <= room and (block := file.read(_BLOCK)):
+        data += block
+    return bytes(data)
+
+
+def _unpack(title: str, content: bytes) -> dict[str, dict[str, bytes]]:
+    """Return the files of an archive that may belong to a model, by folder and name."""
+    found: dict[str, dict[str, bytes]] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if len(entries) > _MOST_FILES:
+                raise InputError(f"{title} holds {len(entries):,} files; that is no result folder.")
+            room = min(MOST_UNPACKED, max(_ALWAYS_UNPACKED, _BEST_COMPRESSION * len(content)))
+            usable = [entry for entry in entries if _may_hold_model(entry)]
+            too_large = InputError(
+                f"{title} unpacks to more than {room // 1_000_000} MB; bring the file of the "
+                "model alone."
+            )
+            if sum(entry.file_size for entry in usable) > room:
+                raise too_large
+            for entry in usable:
+                with archive.open(entry) as file:
+                    data = _read_block_by_block(file, room)
+                room -= len(data)
+                if room < 0:
+                    raise too_large
+                _add(found.setdefault(_folder(entry.filename), {}), {_base(entry.filename): data})
+    except InputError:  # which is a ValueError too
+        raise
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError):
+        raise InputError(f"{title} is no ZIP archive that can be read.") from None
+    except (RuntimeError, NotImplementedError):  # encrypted, or of an unusual compression
+        raise InputError(f"{title} is encrypted or packed in an unusual way.") from None
+    if not found:
+        raise InputError(f"{title} holds no model: no .uai, .graphml or .json file.")
+    return found

@@ -1,0 +1,1 @@
+"""Reading of uploaded files in worker processes with limits on memory and processor time."""

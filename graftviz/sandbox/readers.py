@@ -1,0 +1,245 @@
+"""Readers of uploads: one per kind of upload, each with a packed form of what it returns.
+
+`read` runs in the worker process and returns a value or raises InputError; `pack` divides the value
+into plain data and arrays; `unpack` runs in the server and checks everything while it rebuilds the
+value.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftviz.datasets import positions_from_names, read_positions, read_truth
+from graftviz.dynamics import TimeSeries, read_parents, read_series
+from graftviz.errors import InputError
+from graftviz.formats.model_records import ModelFile
+from graftviz.formats.uploads import read_uploaded_model
+from graftviz.model import PairwiseMRF
+from graftviz.sandbox.frames import Packed
+from graftviz.table import DiscreteTable, read_table
+from graftviz.table.raw import check_names
+
+_FRAME = 10_000.0  # positions lie in a square of this width
+
+
+class UploadedFile(NamedTuple):
+    """A file as it was uploaded.
+
+    Attributes
+    ----------
+    role : str
+        The purpose of the file, such as "table" or "truth".
+    name : str
+    data : bytes
+    """
+
+    role: str
+    name: str
+    data: bytes
+
+    def stream(self) -> io.BytesIO:
+        """Return the content as a binary file, which has a name if the upload has one."""
+        file = io.BytesIO(self.data)
+        if self.name:
+            file.name = self.name
+        return file
+
+
+class TableUpload(NamedTuple):
+    """A table with, where they were uploaded, its true edges and the places of its variables."""
+
+    table: DiscreteTable
+    truth: np.ndarray | None
+    positions: np.ndarray | None
+
+
+class SeriesUpload(NamedTuple):
+    """Time series with, where they were uploaded, the places and the parents of the series."""
+
+    series: TimeSeries
+    positions: np.ndarray | None
+    parents: tuple[tuple[int, ...], ...] | None
+
+
+class UploadKind(NamedTuple):
+    """One kind of upload: how it is read, packed and unpacked."""
+
+    read: Callable[[Sequence[UploadedFile], Mapping[str, Any]], Any]
+    pack: Callable[[Any], Packed]
+    unpack: Callable[[Packed], Any]
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def read_table_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]) -> TableUpload:
+    """Read a table and, where there are such files, its true edges and places.
+
+    Parameters
+    ----------
+    files : sequence of UploadedFile
+        Of the roles "table", "truth" and "places".
+    options : mapping
+        Arguments of :func:`graftviz.table.read_table`.
+    """
+    streams = {file.role: file.stream() for file in files}
+    table = read_table(streams["table"], **options)
+    truth = read_truth(streams["truth"], table.names) if "truth" in streams else None
+    if "places" in streams:
+        positions: np.ndarray | None = read_positions(streams["places"], table.names)
+    else:
+        positions = positions_from_names(table.names)
+    return TableUpload(table, truth, positions)
+
+
+def _pack_table(upload: TableUpload) -> Packed:
+    table = upload.table
+    plain = {"names": table.names, "labels": table.labels, "warnings": table.warnings}
+    return Packed(
+        plain, _present(codes=table.codes, truth=upload.truth, positions=upload.positions)
+    )
+
+
+def _unpack_table(packed: Packed) -> TableUpload:
+    plain, arrays = packed
+    names = _texts(plain["names"])
+    labels = tuple(_texts(states) for states in plain["labels"])
+    table = DiscreteTable(arrays["codes"], names, labels, _texts(plain["warnings"]))
+    check_names("The table", table.names)
+    truth = arrays.get("truth")
+    if truth is not None:
+        _check_pairs(truth, table.n_variables)
+    return TableUpload(table, truth, _places(arrays, table.n_variables))
+
+
+# ------------------------------------------------------------------------------------------ series
+
+
+def read_series_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]) -> SeriesUpload:
+    """Read time series and, where there are such files, their places and parents.
+
+    Parameters
+    ----------
+    files : sequence of UploadedFile
+        Of the roles "series", "places" and "parents".
+    options : mapping
+        Arguments of :func:`graftviz.dynamics.read_series`.
+    """
+    streams = {file.role: file.stream() for file in files}
+    series = read_series(streams["series"], **options)
+    names = series.names
+    positions = read_positions(streams["places"], names) if "places" in streams else None
+    parents = read_parents(streams["parents"], names) if "parents" in streams else None
+    return SeriesUpload(series, positions, parents)
+
+
+def _pack_series(upload: SeriesUpload) -> Packed:
+    series = upload.series
+    plain = {
+        "names": series.names,
+        "times": series.times,
+        "title": series.title,
+        "notes": series.notes,
+        "parents": upload.parents,
+    }
+    return Packed(plain, _present(values=series.values, positions=upload.positions))
+
+
+def _unpack_series(packed: Packed) -> SeriesUpload:
+    plain, arrays = packed
+    values, names, times = arrays["values"], _texts(plain["names"]), _texts(plain["times"])
+    title = "The series"
+    check_names(title, names)
+    _require(values.dtype == np.float64 and values.ndim == 2 and np.isfinite(values).all())
+    _require(values.shape[1] == len(names) and values.shape[0] >= 2)
+    _require(len(times) in (0, values.shape[0]) and isinstance(plain["title"], str))
+    parents = plain["parents"]
+    if parents is not None:
+        _require(len(parents) == len(names))
+        _require(all(type(i) is int and 0 <= i < len(names) for row in parents for i in row))
+        parents = tuple(tuple(row) for row in parents)
+    series = TimeSeries(values, names, times, plain["title"], _texts(plain["notes"]))
+    return SeriesUpload(series, _places(arrays, len(names)), parents)
+
+
+# ------------------------------------------------------------------------------------------ models
+
+
+def read_model_upload(files: Sequence[UploadedFile], _options: Mapping[str, Any]) -> ModelFile:
+    """Read the model that one or several files hold together.
+
+    Raises
+    ------
+    InputError
+        When two files have the same name, or hold no model that can be used.
+    """
+    contents = {file.name: file.data for file in files}
+    if len(contents) < len(files):
+        raise InputError("Two of these files have the same name; upload one model at a time.")
+    return read_uploaded_model(contents)
+
+
+def _pack_model(file: ModelFile) -> Packed:
+    model = file.model
+    plain = {"names": model.names, "labels": model.labels, "notes": file.notes}
+    return Packed(
+        plain,
+        {"cardinalities": model.cardinalities, "edges": model.edges, "weights": model.weights},
+    )
+
+
+def _unpack_model(packed: Packed) -> ModelFile:
+    plain, arrays = packed
+    _require(bool(plain["names"]) and len(plain["labels"]) == len(plain["names"]))
+    dimensions = {name: array.ndim for name, array in arrays.items()}
+    _require(dimensions == {"cardinalities": 1, "edges": 2, "weights": 1})
+    model = PairwiseMRF(
+        arrays["cardinalities"],
+        arrays["edges"],
+        arrays["weights"],
+        _texts(plain["names"]),
+        tuple(_texts(states) for states in plain["labels"]),
+    )
+    return ModelFile(model, _texts(plain["notes"]))
+
+
+KINDS: Mapping[str, UploadKind] = {
+    "table": UploadKind(read_table_upload, _pack_table, _unpack_table),
+    "series": UploadKind(read_series_upload, _pack_series, _unpack_series),
+    "model": UploadKind(read_model_upload, _pack_model, _unpack_model),
+}
+
+
+# ------------------------------------------------------------------------------------------ checks
+
+
+def _present(**arrays: np.ndarray | None) -> dict[str, np.ndarray]:
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _require(holds: bool | np.bool_) -> None:
+    if not holds:
+        raise ValueError("a packed value contradicts itself")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    _require(isinstance(value, list) and all(isinstance(text, str) for text in value))
+    return tuple(value)
+
+
+def _check_pairs(pairs: np.ndarray, n: int) -> None:
+    _require(pairs.dtype == np.int64 and pairs.ndim == 2 and pairs.shape[1] == 2)
+    _require((pairs[:, 0] >= 0).all() and (pairs[:, 0] < pairs[:, 1]).all())
+    _require((pairs[:, 1] < n).all())
+
+
+def _places(arrays: Mapping[str, np.ndarray], n: int) -> np.ndarray | None:
+    places = arrays.get("positions")
+    if places is not None:
+        _require(places.dtype == np.float64 and places.shape == (n, 2))
+        _require(bool(((places >= 0.0) & (places <= _FRAME)).all()))
+    return places

@@ -1,0 +1,369 @@
+"""Arrow arrays as codes and different values, gathered batch by batch within a memory limit.
+
+Only different values become Python objects, never cells: a column of a million dates that holds two
+different ones makes two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graftviz.errors import InputError
+from graftviz.table.labels import EXACT, MISSING_TOKENS
+from graftviz.table.raw import (
+    RawColumn,
+    RawTable,
+    factorized,
+    look_up,
+    no_unicode,
+    series_column,
+    smallest_codes,
+    text_column,
+)
+from graftviz.wording import quoted
+
+# Bytes that a different value takes once it is a Python object, and while numbers are sorted.
+OBJECT_BYTES = 640
+NUMBER_BYTES = 48
+NO_LIMIT = 2**62
+# Years 1000 to 9999, which all write alike.
+_FIRST_SECOND, _LAST_SECOND = -30_610_224_000, 253_402_300_799
+_MANY = 2**16  # texts that are parsed as numbers at once, without an object each
+_LONGEST_NUMBER = 20  # characters; whole numbers of more digits are keys
+# All that str.strip removes.
+_SPACE = "".join(chr(k) for k in range(0x3001) if chr(k).isspace())
+_TOKENS = pa.array(sorted(MISSING_TOKENS))
+
+
+class Encoded(NamedTuple):
+    """A column as codes.
+
+    Attributes
+    ----------
+    codes : signed integer array, shape (rows,)
+        Index into `values`; −1 where a value is missing. The smallest type that holds them.
+    values : pyarrow.Array
+        The different values; texts that differ in white space only are different here.
+    """
+
+    codes: np.ndarray
+    values: pa.Array
+
+
+def encode(array: pa.Array) -> Encoded:
+    """Return the codes and different values of an array that is not nested."""
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return encode(array.storage)
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        array = array.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_null(kind):
+        return Encoded(np.full(len(array), -1, dtype=np.int8), array[:0])
+    if not isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_encode()
+    indices, values = array.indices, array.dictionary
+    if indices.null_count:
+        indices = indices.fill_null(-1)
+    codes = indices.to_numpy(zero_copy_only=False)
+    if len(values) > len(codes):  # a batch has the whole dictionary of its row group
+        used = np.zeros(len(values) + 1, dtype=np.bool_)
+        used[codes] = True
+        codes = np.append(np.cumsum(used[:-1]) - 1, -1)[codes]
+        values = values.filter(pa.array(used[:-1]))
+    return Encoded(codes.astype(smallest_codes(len(values))), values)
+
+
+def raw_column(column: Encoded, kind: pa.DataType) -> RawColumn:
+    """Return a raw column, with the values that pandas would make of an array of type `kind`.
+
+    Raises
+    ------
+    UnicodeError
+        For bytes that are no UTF-8.
+    OverflowError, ValueError, NotImplementedError, pyarrow.ArrowException
+        For dates and times that Python cannot represent.
+    """
+    codes, values = column
+    if isinstance(kind, pa.BaseExtensionType):
+        values = pa.ExtensionArray.from_storage(kind, values)
+    elif pa.types.is_integer(kind):
+        numbers = values.to_numpy(zero_copy_only=False)
+        if not (codes < 0).any():
+            return RawColumn(codes, numbers)
+        few = factorized(numbers.astype(np.float64))  # as pandas does beside missing values
+        return _composed(few, codes)
+    elif pa.types.is_floating(kind):
+        return _composed(factorized(values.to_numpy(zero_copy_only=False)), codes)
+    elif pa.types.is_string(values.type):
+        return text_column(codes, values.to_pylist())
+    elif (texts := _timestamp_texts(values)) is not None:
+        return text_column(codes, texts)
+    return _composed(series_column(values.to_pandas()), codes)
+
+
+def _timestamp_texts(values: pa.Array) -> list[str] | None:
+    """Return what pandas would write for times of whole seconds in UTC; None for any others."""
+    kind = values.type
+    if not pa.types.is_timestamp(kind) or kind.tz not in (None, "UTC") or len(values) == 0:
+        return None
+    bounds = pc.min_max(values.cast(pa.int64()))
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    low, high = (bounds[end].as_py() // per_second for end in ("min", "max"))
+    if low < _FIRST_SECOND or high > _LAST_SECOND:
+        return None
+    try:
+        seconds = values.cast(pa.timestamp("s", kind.tz)).cast(pa.timestamp("s"))
+    except pa.ArrowInvalid:  # fractions of seconds
+        return None
+    zone = "" if kind.tz is None else "+00:00"
+    return [text + zone for text in seconds.cast(pa.string()).to_pylist()]
+
+
+def text_numbers(column: Encoded) -> RawColumn | None:
+    """Return many texts as numbers, if all of them are; None otherwise.
+
+    The labels of such a column are the same either way. What is rare, such as a sign before a
+    positive number, is left to the usual way.
+    """
+    codes, values = column
+    if len(values) <= _MANY or not pa.types.is_string(values.type):
+        return None
+    texts = pc.utf8_trim(values, _SPACE)
+    lengths = pc.binary_length(texts)
+    missing = pc.is_in(texts, _TOKENS)
+    texts = pc.if_else(missing, None, texts)
+    keys = pc.match_substring_regex(texts, "^-?0[0-9]|[nN]")
+    if pc.max(lengths).as_py() > _LONGEST_NUMBER or pc.any(keys).as_py():
+        return None
+    try:
+        numbers = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    if np.nanmax(np.abs(numbers), initial=0.0) >= EXACT:
+        return None
+    return _composed(factorized(numbers), codes)
+
+
+def _composed(few: RawColumn, codes: np.ndarray) -> RawColumn:
+    """Return the column of `codes` that index into the rows of `few`."""
+    if np.array_equal(few.codes, np.arange(len(few.codes))):
+        return RawColumn(codes, few.values)
+    lookup = np.append(few.codes, -1).astype(smallest_codes(len(few.values)))
+    return RawColumn(look_up(lookup, codes), few.values)
+
+
+class Gathering:
+    """Columns that come in batches, as codes and different values.
+
+    Parameters
+    ----------
+    title : str
+        Source name for messages.
+    names : tuple of str
+    limit : int
+        Bytes that the columns may take.
+    """
+
+    def __init__(self, title: str, names: tuple[str, ...], limit: int) -> None:
+        self._title = title
+        self._names = names
+        self._limit = limit
+        self._columns: list[_Column] = []
+
+    def add(self, arrays: Sequence[pa.Array]) -> None:
+        """Add a batch of rows.
+
+        Raises
+        ------
+        InputError
+            When the columns take more memory than the limit.
+        """
+        if not self._columns:
+            self._columns = [_Column(array.type) for array in arrays]
+        held = 0
+        for column, array in zip(self._columns, arrays, strict=True):
+            column.add(array)
+            held += column.bytes
+            if held > self._limit:
+                raise self._too_large()
+
+    def columns(self) -> ArrowColumns:
+        """Return the columns, each made when it is accessed."""
+        arrays = [column.whole() for column in self._columns]
+        kinds = [column.kind for column in self._columns]
+        self._columns = []
+        return ArrowColumns(self._title, self._names, arrays, kinds, self._limit)
+
+    def _too_large(self) -> InputError:
+        sizes = [column.bytes for column in self._columns]
+        i = int(np.argmax(sizes))
+        return too_large(self._title, self._limit, self._names[i], self._columns[i].n_values)
+
+
+def too_large(title: str, limit: int, name: str, values: int) -> InputError:
+    """Return the refusal of a table that takes more than `limit` bytes once it is read."""
+    return InputError(
+        f"{title} would take more than {limit / 1e6:.0f} MB of memory (column {quoted(name)} has "
+        f"{values:,} different values or more); use fewer rows or columns, or raise max_bytes."
+    )
+
+
+class _Column:
+    """One column of a :class:`Gathering`."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = kind
+        self.bytes = 0
+        self._each = 8 if _is_text(kind) else NUMBER_BYTES if _is_number(kind) else OBJECT_BYTES
+        self._codes: list[np.ndarray] = []
+        self._values: pa.Array | None = None
+        self._waiting: list[Encoded] = []
+        self._n_waiting = 0
+
+    @property
+    def n_values(self) -> int:
+        return 0 if self._values is None else len(self._values)
+
+    def add(self, array: pa.Array) -> None:
+        part = encode(array)
+        self.bytes += part.codes.nbytes + part.values.nbytes + self._each * len(part.values)
+        if self._values is None or (not self._waiting and self._values.equals(part.values)):
+            self._codes.append(part.codes)
+            self._values = part.values
+            return
+        self._waiting.append(part)
+        self._n_waiting += len(part.values)
+        # So rarely that all values are merged a few times only, however many there are.
+        if self._n_waiting >= len(self._values):
+            self._merge()
+
+    def whole(self) -> Encoded:
+        if self._values is None:
+            return Encoded(np.zeros(0, dtype=np.int8), pa.nulls(0, self.kind))
+        if self._waiting:
+            self._merge()
+        kind = smallest_codes(len(self._values))
+        if len(self._codes) == 1:
+            return Encoded(self._codes[0].astype(kind, copy=False), self._values)
+        return Encoded(np.concatenate(self._codes, dtype=kind), self._values)
+
+    def _merge(self) -> None:
+        assert self._values is not None
+        first = len(self._values)
+        merged = pa.concat_arrays([self._values, *(part.values for part in self._waiting)])
+        if _is_number(self.kind):  # with a smaller table of hashes than that of Arrow
+            places, numbers = pd.factorize(merged.to_numpy(zero_copy_only=False))
+            self._values = pa.array(numbers, type=merged.type)
+        else:
+            merged = merged.dictionary_encode()
+            places, self._values = merged.indices.to_numpy(), merged.dictionary
+        kind = smallest_codes(len(self._values))
+        if not np.array_equal(places[:first], np.arange(first)):  # values that repeat, or NaN
+            lookup = np.append(places[:first], -1).astype(kind)
+            self._codes = [look_up(lookup, codes) for codes in self._codes]
+        at = first
+        for codes, values in self._waiting:
+            lookup = np.append(places[at : at + len(values)], -1).astype(kind)
+            self._codes.append(look_up(lookup, codes))
+            at += len(values)
+        self._waiting, self._n_waiting = [], 0
+        held = self._values.nbytes + self._each * len(self._values)
+        self.bytes = sum(codes.nbytes for codes in self._codes) + held
+
+
+class ArrowColumns(Sequence[RawColumn]):
+    """Columns made of Arrow arrays, each when it is accessed.
+
+    Attributes
+    ----------
+    arrays : list of pyarrow.Array or Encoded
+    """
+
+    def __init__(
+        self,
+        title: str,
+        names: tuple[str, ...],
+        arrays: Sequence[pa.Array | Encoded],
+        kinds: Sequence[pa.DataType],
+        limit: int,
+    ) -> None:
+        self.arrays = arrays
+        self._title = title
+        self._names = names
+        self._kinds = kinds
+        self._limit = limit
+        self._many: dict[int, int] = {}  # objects made of columns of many different values
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        first = self.arrays[0] if self.arrays else ()
+        return len(first.codes if isinstance(first, Encoded) else first)
+
+    def without_first_row(self) -> ArrowColumns:
+        """Return columns of codes without their first row, nor values that occur only there."""
+        arrays = []
+        for codes, values in self.arrays:
+            if len(values) > _MANY and not (codes[1:] == codes[0]).any():
+                arrays.append(Encoded(codes[1:] - 1, values[1:]))
+            else:
+                arrays.append(Encoded(codes[1:], values))
+        return ArrowColumns(self._title, self._names, arrays, self._kinds, self._limit)
+
+    def numeric(self, i: int) -> RawColumn:
+        """Return column i, texts as numbers where there are many and all are numbers."""
+        if _is_text(self._kinds[i]):
+            array = self.arrays[i]
+            found = text_numbers(array if isinstance(array, Encoded) else encode(array))
+            if found is not None:
+                return found
+        made: RawColumn = self[i]
+        return made
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        column = self.arrays[i]
+        column = column if isinstance(column, Encoded) else encode(column)
+        if len(column.values) > _MANY and not _is_number(self._kinds[i]):
+            self._many[i] = len(column.values)
+            if OBJECT_BYTES * sum(self._many.values()) > self._limit:
+                raise too_large(self._title, self._limit, self._names[i], len(column.values))
+        try:
+            return raw_column(column, self._kinds[i])
+        except UnicodeError:
+            raise no_unicode(self._title, self._names[i]) from None
+        except (OverflowError, ValueError, NotImplementedError, pa.ArrowException) as problem:
+            reason = str(problem).splitlines()[0] if str(problem) else "out of range"
+            raise InputError(
+                f"{self._title}: column {quoted(self._names[i])} holds a value of type "
+                f"{self._kinds[i]} that cannot be read ({reason.rstrip('.')}); leave it out."
+            ) from None
+
+
+def numeric_column(raw: RawTable, i: int) -> RawColumn:
+    """Return column i; many texts that are all numbers become numbers without an object each."""
+    columns = raw.columns
+    return columns.numeric(i) if isinstance(columns, ArrowColumns) else columns[i]
+
+
+def arrow_array(raw: RawTable, i: int) -> pa.Array | None:
+    """Return the array that column i is made of, if it comes from one."""
+    return raw.columns.arrays[i] if isinstance(raw.columns, ArrowColumns) else None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind)

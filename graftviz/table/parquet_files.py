@@ -1,0 +1,194 @@
+"""Parquet files: opened, refused by what they say of themselves, and read in batches of rows.
+
+Whatever a file says of itself may be wrong. It is used to refuse early and to choose the size of
+batches; what the rows take is measured while they are read. ``row_group(k).column(i)`` of pyarrow
+must not be called: on damaged metadata it ends the process with an uncaught C++ exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from graftviz.errors import InputError
+from graftviz.table.delimited import MAX_COLUMNS
+from graftviz.wording import quoted
+
+_BATCH_BYTES = 2**24  # of decoded cells
+_MOST_ROWS = 2**17
+CODE_BYTES = 4
+
+
+class Parquet(NamedTuple):
+    """An open parquet file that has passed all checks of its metadata.
+
+    Attributes
+    ----------
+    title : str
+    file : pyarrow.parquet.ParquetFile
+    rows : int
+        As many as the metadata claims.
+    columns : list of int
+        Positions of the columns that are read: all but those that pandas noted to be its index.
+    fields : list of pyarrow.Field
+        Of these columns.
+    """
+
+    title: str
+    file: parquet.ParquetFile
+    rows: int
+    columns: list[int]
+    fields: list[pa.Field]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names without white space around them."""
+        return tuple(field.name.strip() for field in self.fields)
+
+    def batches(self, most_rows: int = _MOST_ROWS) -> Iterator[list[pa.Array]]:
+        """Yield the columns of some rows, one batch at least; it may have no rows.
+
+        Raises
+        ------
+        InputError
+            When there are not as many rows as the metadata claims.
+        pyarrow.ArrowException, OSError
+            For damaged pages.
+        """
+        if self.rows == 0:
+            yield [pa.nulls(0, field.type) for field in self.fields]
+            return
+        width = sum(_cell_bytes(field.type) for field in self.file.schema_arrow)
+        rows = min(max(_BATCH_BYTES // max(width, 1), 1), most_rows, _MOST_ROWS)
+        found = 0
+        for batch in self.file.iter_batches(batch_size=rows, use_threads=False):
+            found += batch.num_rows
+            arrays = [batch.column(i) for i in self.columns]
+            for array in arrays:
+                if isinstance(array, pa.DictionaryArray):
+                    array.validate(
+                        full=True
+                    )  # pyarrow does not check what a damaged page refers to
+            yield arrays
+        if found != self.rows:
+            raise InputError(
+                f"{self.title} cannot be read as parquet: it holds {found} rows instead of "
+                f"{self.rows}."
+            )
+
+
+@contextmanager
+def open_parquet(
+    source: Path | pa.Buffer, title: str, max_bytes: int | None = None
+) -> Iterator[Parquet]:
+    """Open a parquet file, and close it at the end of the block.
+
+    Parameters
+    ----------
+    source : path or buffer
+    title : str
+        Source name for messages.
+    max_bytes : int, optional
+        Refuse what has more than this unpacked, or more cells than a quarter of this.
+
+    Raises
+    ------
+    InputError
+        For a file that is empty, damaged or too large, and for columns of lists; also for errors
+        of pyarrow inside the block.
+    """
+    size = source.size if isinstance(source, pa.Buffer) else source.stat().st_size
+    if size == 0:
+        raise InputError(f"{title}: the file is empty.")
+    file: parquet.ParquetFile | None = None
+    try:
+        facts = parquet.read_metadata(_file_of(source))
+        if facts.num_columns > MAX_COLUMNS:
+            raise InputError(f"{title}: there are more than {MAX_COLUMNS} columns; use fewer.")
+        file = parquet.ParquetFile(
+            _file_of(source),
+            metadata=facts,
+            read_dictionary=_text_columns(facts.schema),
+            pre_buffer=False,
+        )
+        yield _checked(file, title, max_bytes)
+    except InputError:
+        raise
+    except (
+        pa.ArrowException,
+        OSError,
+        TypeError,
+        KeyError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+    ) as problem:
+        reason = str(problem).splitlines()[0][:200] if str(problem) else type(problem).__name__
+        raise InputError(f"{title} cannot be read as parquet: {reason.rstrip('.')}.") from None
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _file_of(source: Path | pa.Buffer) -> Path | pa.BufferReader:
+    return pa.BufferReader(source) if isinstance(source, pa.Buffer) else source
+
+
+def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Parquet:
+    facts, schema = file.metadata, file.schema_arrow
+    # As text, one list could take any length.
+    if nested := [field.name for field in schema if pa.types.is_nested(_stored(field.type))]:
+        raise InputError(
+            f"{title}: column {quoted(nested[0])} holds lists, not values; leave it out."
+        )
+    groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+    rows = [group.num_rows for group in groups]
+    if min(rows, default=0) < 0 or sum(rows) != facts.num_rows:
+        raise InputError(f"{title} cannot be read as parquet: its numbers of rows contradict.")
+    if max_bytes is not None:
+        cells, most = sum(rows) * len(schema), max_bytes // CODE_BYTES
+        if cells > most:
+            raise InputError(
+                f"{title} has {facts.num_rows} rows of {len(schema)} columns, above the limit "
+                f"of {most} cells; use fewer, or raise max_bytes."
+            )
+        unpacked = sum(group.total_byte_size for group in groups)
+        if unpacked > max_bytes or max((g.total_byte_size for g in groups), default=0) > max_bytes:
+            raise InputError(
+                f"{title}, unpacked, has {unpacked / 1e6:.1f} MB or more, above the limit of "
+                f"{max_bytes / 1e6:.1f} MB; use fewer rows or columns, or raise max_bytes."
+            )
+    index = _index_columns(schema)
+    columns = [i for i, name in enumerate(schema.names) if name not in index]
+    return Parquet(title, file, facts.num_rows, columns, [schema.field(i) for i in columns])
+
+
+def _text_columns(schema: parquet.ParquetSchema) -> list[str]:
+    """Return the columns of text, to be read as dictionaries: what repeats is stored once."""
+    columns = [schema.column(i) for i in range(len(schema))]
+    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+
+
+def _index_columns(schema: pa.Schema) -> set[str]:
+    """Return the names of the columns that pandas noted to be its index."""
+    noted = schema.pandas_metadata
+    listed = noted.get("index_columns") if isinstance(noted, dict) else None
+    return {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _cell_bytes(kind: pa.DataType) -> int:
+    """Return the bytes of a decoded cell; of text, of its index into the different texts."""
+    kind = _stored(kind)
+    try:
+        return max(kind.bit_width // 8, 1)
+    except ValueError:  # no fixed width
+        return 4

@@ -1,0 +1,98 @@
+"""Reading of uploaded files: in a worker process, and once for all runs of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+import streamlit as st
+
+from graftviz.errors import InputError
+from graftviz.sandbox.pool import BusyError, WorkerPool
+from graftviz.sandbox.readers import UploadedFile
+from graftviz.sandbox.worker import Limits
+from graftviz.ui.foreground import foreground
+from graftviz.ui.limits import limits
+
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=1)
+def worker_pool() -> WorkerPool:
+    """Return the worker processes that read the uploads of this server."""
+    server = limits()
+    return WorkerPool(Limits(server.read_memory * 1_000_000, server.read_seconds), server.readers)
+
+
+def read_files(
+    kind: str, files: Iterable[tuple[str, Any | None]], options: Mapping[str, Any] | None = None
+) -> Any:
+    """Read uploaded files in a worker process.
+
+    Parameters
+    ----------
+    kind : str
+        Key of :data:`graftviz.sandbox.readers.KINDS`.
+    files : iterable of (str, binary file or None)
+        The role of each file; files that were not uploaded are left out.
+    options : mapping, optional
+        Arguments of the reader.
+
+    Raises
+    ------
+    InputError
+        When the files are refused.
+    """
+    uploaded = [
+        UploadedFile(role, str(getattr(file, "name", "")), file.getvalue())
+        for role, file in files
+        if file is not None
+    ]
+    with foreground.waiting():
+        return worker_pool().read(kind, uploaded, options)
+
+
+class _Reading(NamedTuple):
+    key: tuple[Any, ...]
+    value: Any
+    refusal: str
+
+
+def read_once(
+    key: str, files: Iterable[Any | None], options: tuple[Any, ...], read: Callable[[], T]
+) -> T:
+    """Return what `read` returned, or raise what it raised, for the same files and options.
+
+    Parameters
+    ----------
+    key : str
+        Name of the reading within the session.
+    files : iterable of uploaded file or None
+    options : tuple
+        Anything else that decides the result.
+    read : callable
+
+    Raises
+    ------
+    InputError
+        When the files are refused; a file that is refused is not read again either.
+    """
+    identity = (*(file.file_id if file else None for file in files), *options)
+    latest: _Reading | None = st.session_state.get(key)
+    if latest is None or latest.key != identity:
+        latest = st.session_state[key] = _read(identity, read)
+    if latest.refusal:
+        raise InputError(latest.refusal)
+    value: T = latest.value
+    return value
+
+
+def _read(identity: tuple[Any, ...], read: Callable[[], Any]) -> _Reading:
+    with st.spinner("Reading the file…"):
+        try:
+            return _Reading(identity, read(), "")
+        except BusyError:  # another time, the file may be read
+            raise
+        except InputError as error:  # the sentence only: the error refers to the files
+            return _Reading(identity, None, str(error))

@@ -1,0 +1,263 @@
+"""Reading stays within limits of memory and time, and no damage ends the process."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hostile_files import parquet_of
+from hostile_tables import (
+    COLUMNS,
+    SMALL_PARQUET,
+    bit_flips,
+    count_aborts,
+    mutations,
+    repeated,
+)
+from pyarrow import parquet
+from table_cases import refusal
+
+from graftviz.dynamics import read_series
+from graftviz.errors import InputError
+from graftviz.table import DiscreteTable, arrow, delimited, open_table, parquet_files, read_table
+from graftviz.table.coding import Rules, code_table
+from graftviz.table.raw import from_frame
+from graftviz.wording import quoted
+
+
+def upload(content: bytes, name: str = "t.parquet") -> Any:
+    file = io.BytesIO(content)
+    file.name = name
+    return file
+
+
+def read_as_frame(content: bytes, **options: Any) -> DiscreteTable:
+    """Return the table of a parquet file by way of one Python object for every cell."""
+    frame = parquet.read_table(io.BytesIO(content)).to_pandas(ignore_metadata=True)
+    rules = Rules("state", options.get("max_states", 32), options.get("continuous", "reject"), 4)
+    return code_table(from_frame(frame, "t.parquet"), rules)
+
+
+def readers(folder: Path) -> dict[str, Callable[[bytes], object]]:
+    path = folder / "t.parquet"
+
+    def read_chunks(content: bytes) -> object:
+        path.write_bytes(content)
+        return [chunk.n_rows for chunk in open_table(path, missing="state").chunks()]
+
+    def refused(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
+        def read_or_refuse(content: bytes) -> None:
+            try:
+                read(content)
+            except InputError as error:
+                message = str(error)
+            else:
+                message = ""
+            assert len(message) < 400
+
+        return read_or_refuse
+
+    return {
+        "table": refused(lambda content: read_table(upload(content), missing="state")),
+        "series": refused(lambda content: read_series(upload(content), missing="interpolate")),
+        "chunks": refused(read_chunks),
+    }
+
+
+@pytest.mark.parametrize("how", ["table", "series", "chunks"])
+@pytest.mark.parametrize("kind", SMALL_PARQUET)
+def test_no_damage_ends_the_process(tmp_path: Path, kind: str, how: str) -> None:
+    whole = SMALL_PARQUET[kind]
+    contents = [whole, *mutations(whole, 300, seed=len(whole))]
+    # All bits through one reader each: opening and checking are the same for all.
+    if (kind, how) in (
+        ("numbers and text", "table"),
+        ("decimals and dates", "table"),
+        ("times and bytes", "chunks"),
+        ("long series", "series"),
+    ):
+        contents += bit_flips(whole)
+    assert count_aborts(contents, readers(tmp_path)[how]) == []
+
+
+def test_an_abort_is_counted() -> None:
+    def read(content: bytes) -> None:
+        if content == b"x":
+            os.abort()
+
+    assert count_aborts([b"", b"x", b"", b"x", b"x"], read) == [1, 3, 4]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_labels_are_those_of_python_objects(
+    monkeypatch: pytest.MonkeyPatch, kind: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = pa.array(rng.integers(0, len(COLUMNS[kind]), 40))
+    other = pa.array(rng.integers(0, 3, 40))
+    column = COLUMNS[kind].take(rows)
+    content = parquet_of(pa.table({"a": column, "b": other}), row_group_size=17)
+    expected = read_as_frame(content)
+    monkeypatch.setattr(parquet_files, "_MOST_ROWS", [40, 7, 1][seed])
+    table = read_table(upload(content), missing="state")
+    assert table.labels == expected.labels
+    assert table.fingerprint == expected.fingerprint
+
+
+@pytest.mark.parametrize("kind", ["int64", "double", "text of numbers"])
+def test_many_numbers_are_binned_alike(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    numbers = np.random.default_rng(1).integers(-500, 500, 3000)
+    column = pa.array(numbers / (1 if kind == "int64" else 8))
+    if kind == "text of numbers":
+        column = pa.array([f" {text}" for text in column.to_pylist()])
+    content = parquet_of(pa.table({"a": column, "b": column}))
+    expected = read_as_frame(content, continuous="bin")
+    monkeypatch.setattr(arrow, "_MANY", 10)  # texts are parsed without an object each
+    monkeypatch.setattr(parquet_files, "_MOST_ROWS", 100)
+    table = read_table(upload(content), continuous="bin")
+    assert table.fingerprint == expected.fingerprint
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["1", "01", "2"],
+        ["1", "-0.5", "1e3", "NA", ""],
+        ["inf", "2", "3"],
+        ["9007199254740993", "9007199254740992", "1"],
+        ["+1", "2", "1.0"],
+        ["nan", "NAN", "1"],
+        ["1", "x", "3"],
+        [".5", "5.", "1"],
+        ["1", "0x10", "1_0"],
+    ],
+)
+def test_texts_parsed_at_once_have_the_labels_of_texts_parsed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, texts: list[str]
+) -> None:
+    content = ("a,b\n" + "".join(f"{text},{k % 2}\n" for k, text in enumerate(texts))).encode()
+
+    def outcome() -> object:
+        try:
+            table = read_table(upload(content, "t.csv"), missing="state")
+        except InputError as error:
+            return str(error)
+        return table.labels, table.codes.tolist()
+
+    expected = outcome()
+    monkeypatch.setattr(arrow, "_MANY", 1)
+    assert outcome() == expected
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_text_in_pieces_is_the_text_as_a_whole(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    lines = ["a,b", *(f"{k % 5},{'xyz'[k * k % 3]}" for k in range(200))]
+    content = end.join([*lines, ""]).encode()
+    wrong = end.join([*lines, "1", "2,x"]).encode()
+    missing = end.join([*lines, ",x", "2,x"]).encode()
+    whole = read_table(upload(content, "t.csv"))
+    for size in (16, 50, 333):
+        monkeypatch.setattr(delimited, "_PIECE", size)
+        monkeypatch.setattr(delimited, "_SMALL_PIECE", 16)
+        assert read_table(upload(content, "t.csv")).fingerprint == whole.fingerprint
+        assert "line 202 has 1 field" in refusal(upload(wrong, "t.csv"))
+        assert "line 202, column 'a'" in refusal(upload(missing, "t.csv"))
+
+
+def test_a_quotation_mark_inside_a_field_does_not_move_the_ends_of_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = b'a,b\n5"x,"p\nq"\n6"y,"r\ns"\n' * 1 + b'5"x,"p\nq"\n' * 20
+    whole = read_table(upload(content, "t.csv"))
+    monkeypatch.setattr(delimited, "_PIECE", 8)
+    assert read_table(upload(content, "t.csv")).fingerprint == whole.fingerprint
+
+
+def test_the_number_of_different_values_is_limited_by_max_bytes() -> None:
+    dates = pa.array(np.arange(200_000).astype("datetime64[D]"))
+    content = parquet_of(pa.table({"when": dates, "b": repeated(pa.array([0, 1]), 200_000)}))
+    sentence = refusal(upload(content), max_bytes=4_000_000)
+    assert "would take more than 34 MB of memory (column 'when' has" in sentence
+    assert "raise max_bytes" in sentence
+
+
+def test_fewer_rows_than_claimed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = SMALL_PARQUET["numbers and text"]
+    with parquet_files.open_parquet(pa.py_buffer(content), "t.parquet") as source:
+        claimed = source._replace(rows=4)
+    with (
+        parquet_files.open_parquet(pa.py_buffer(content), "t.parquet") as source,
+        pytest.raises(InputError, match="holds 3 rows instead of 4"),
+    ):
+        list(claimed._replace(file=source.file).batches())
+
+
+LONG_TEXT = "n" * 10_000
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_names_that_no_file_can_hold_are_refused(name: str) -> None:
+    names = pd.Index([name, "b"], dtype=object)
+    frame = pd.DataFrame([[0, 1], [1, 0]], columns=names)
+    sentence = refusal(frame)
+    assert "the name of column 1" in sentence
+    assert sentence.isprintable()
+    with pytest.raises(InputError, match="the name of column 1"):
+        read_series(frame)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options"),
+    [
+        ({LONG_TEXT: [0, None], "b": [0, 1]}, {}),
+        ({LONG_TEXT: range(50), "b": [0, 1] * 25}, {}),
+        ({LONG_TEXT: [0, np.inf], "b": [0, 1]}, {}),
+        ({LONG_TEXT: [0, 1]}, {}),
+        ({"a": [0, 1], "b": [0, 1]}, {"missing": LONG_TEXT}),
+        ({"a": [LONG_TEXT, "y"], "b": [0, 1]}, {"like": "other"}),
+        ({LONG_TEXT: ["x", "y"], "b": [0, 1]}, {"like": "other"}),
+        ({LONG_TEXT: [f"k{k}" for k in range(50)], "b": [0, 1] * 25}, {}),
+    ],
+)
+def test_long_names_and_values_are_shortened(
+    frame: dict[str, Any], options: dict[str, Any]
+) -> None:
+    if "like" in options:
+        options = {"like": read_table(pd.DataFrame({"a": ["x", "y"], "b": [0, 1]}))}
+    sentence = refusal(pd.DataFrame(frame), **options)
+    assert len(sentence) < 500
+    assert "n" * 90 not in sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"time,{LONG_TEXT}\n0,1\n1,\n2,3\n",
+        f"time,{LONG_TEXT}\n0,1\n1,1\n",
+        f"time,{LONG_TEXT}\n0,x\n1,1\n",
+        f"time,a\n{LONG_TEXT},1\n1,2\n",
+        f"time,series,value\n0,{LONG_TEXT},1\n0,{LONG_TEXT},2\n",
+        f"a,{LONG_TEXT},{LONG_TEXT}\n0,1,2\n1,2,3\n",
+    ],
+)
+def test_long_names_and_values_of_series_are_shortened(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_series(upload(text.encode(), "s.csv"))
+    assert len(str(refused.value)) < 500
+    assert "n" * 90 not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, 10**4000, "\ud800" * 5000, "short"])
+def test_what_is_quoted_is_short(value: object) -> None:
+    text = quoted(value)
+    assert len(text) < 600
+    assert text.isprintable()
+    assert value != "short" or text == "'short'"
