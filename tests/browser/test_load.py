@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import statistics
+import subprocess
+import sys
 import urllib.parse
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from tests.load import report
+from tests.load import mixed_use, report, server
+from tests.load.mixed_use import PAGES, PageVisitor, Usage
 from tests.load.phases import closed, opened, run_phase, soak
-from tests.load.server import listening_process
+from tests.load.server import listening_process, memory_bytes, with_descendants
 from tests.load.visitors import Player
 from tests.load.wire import Wire
 
@@ -92,6 +95,48 @@ def test_a_page_that_opens_too_late_does_not_end_a_soak(monkeypatch: pytest.Monk
     met = run(lambda: soak(nowhere, os.getpid(), 2, 0.3, lambda _seconds, _held: None))
     assert len(met) > 2, "the next tab is opened"
     assert all(one.trouble == ["the page did not open"] for one in met)
+
+
+def test_one_session_can_use_every_page(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixed_use, "PAUSE_SECONDS", (0.05, 0.1))
+    visitor = PageVisitor(address, 3)
+    run(visitor.see_every_page, 300.0)
+    assert visitor.usage.trouble == []
+    assert visitor.usage.pages == visitor.usage.changes == len(PAGES)
+    assert visitor.usage.messages > len(PAGES)
+
+
+@pytest.mark.parametrize(("end", "is_met"), [(575e6, True), (576e6, False), (90e6, True)])
+def test_memory_after_use_is_compared_with_that_after_warm_up(end: float, is_met: bool) -> None:
+    goal = report.return_goal(500_000_000, int(end))
+    assert goal.met == is_met
+    assert goal.found.startswith(f"500 MB after warm-up, {end / 1e6:.0f} MB at the end")
+
+
+def test_pages_that_failed_are_counted() -> None:
+    goal = report.usage_goal([Usage(), Usage(trouble=["race: too late", "no uploader"])])
+    assert not goal.met
+    assert goal.found == "2 failed, the first: race: too late"
+    assert report.usage_goal([Usage(), Usage()]).met
+
+
+@pytest.mark.parametrize("lines", [server._MEMORY_LINES, server._MEMORY_LINES[1:]])
+def test_memory_counts_the_processes_below_a_server(
+    lines: tuple[tuple[str, str], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_MEMORY_LINES", lines)
+    held = 60_000_000
+    code = f"import time; held = bytearray({held}); print('ready', flush=True); time.sleep(60)"
+    before = memory_bytes(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert child.pid in with_descendants(os.getpid())
+        with_child = memory_bytes(os.getpid())
+        child.kill()
+    assert with_child - before > held
+    with pytest.raises(LookupError):
+        memory_bytes(child.pid)
 
 
 async def begun(address: str, query: dict[str, str]) -> Player:

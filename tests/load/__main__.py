@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
 import urllib.parse
@@ -16,7 +17,7 @@ from streamlit import config
 from graftviz.ui.closed_sessions import LOOK_SECONDS
 from graftviz.ui.limits import limits
 from tests.browser.served_app import served_app
-from tests.load import report
+from tests.load import mixed_use, report
 from tests.load.phases import (
     PHASES,
     SETTLE_SECONDS,
@@ -27,12 +28,15 @@ from tests.load.phases import (
     run_phase,
     soak,
 )
-from tests.load.server import listening_process, resident_bytes
+from tests.load.server import listening_process, memory_bytes
 from tests.load.tables import large_table
 from tests.load.visitors import Player
 from tests.load.wire import LOOPBACK
 
-AS_SERVED = {"PYTHONMALLOC": "malloc"}  # as in docs/serving.md
+AS_SERVED = {
+    "GRAFTVIZ_LIMITS": "docs/serving/limits.toml",
+    "PYTHONMALLOC": "malloc",
+}  # as in docs/serving.md
 MOST_CLIENTS = 100
 MOST_SECONDS = 600.0
 MOST_SOAK = 6 * 3600.0
@@ -41,7 +45,7 @@ MOST_SOAK = 6 * 3600.0
 def main(arguments: list[str] | None = None) -> int:
     """Run the test; 0 when all goals are met, 1 when not."""
     given = _parser().parse_args(arguments)
-    with _server(given.address) as address:
+    with _server(given.address, ordinary=bool(given.mixed_use)) as address:
         return asyncio.run(_test(given, address))
 
 
@@ -53,6 +57,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--phase", choices=(*PHASES, "all"), default="all")
     parser.add_argument(
         "--soak", type=_number(0.0, MOST_SOAK), default=0.0, help="instead: so many seconds"
+    )
+    parser.add_argument(
+        "--mixed-use",
+        type=_number(0.0, MOST_SOAK),
+        default=0.0,
+        metavar="SECONDS",
+        help="instead: visitors use all pages for so long; the server is started by the ordinary "
+        "command",
     )
     parser.add_argument("--no-settle", action="store_true", help="do not wait for memory to return")
     parser.add_argument(
@@ -83,11 +95,18 @@ def _number(least: float, most: float):  # type: ignore[no-untyped-def]
 
 
 @contextmanager
-def _server(address: str | None) -> Iterator[str]:
+def _server(address: str | None, *, ordinary: bool) -> Iterator[str]:
+    """Yield the address of the server under test; start one unless `address` is given.
+
+    An `ordinary` server has this environment and nothing else: no recording of connections.
+    """
     if address is None:
+        plain = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
         with (
             tempfile.TemporaryDirectory() as folder,
-            served_app(Path(folder) / "server.log", environment=AS_SERVED) as own,
+            served_app(
+                Path(folder) / "server.log", environment=plain if ordinary else AS_SERVED
+            ) as own,
         ):
             yield own
     elif urllib.parse.urlsplit(address).hostname in LOOPBACK:
@@ -104,8 +123,10 @@ async def _test(given: argparse.Namespace, address: str) -> int:
     await first.open()
     await first.close()
     await calm(process)
-    start = resident_bytes(process)
-    if given.soak:
+    start = memory_bytes(process)
+    if given.mixed_use:
+        lines, goals = await _mixed(given, address, process)
+    elif given.soak:
         lines, goals = await _soaked(given, address, process)
     else:
         lines, goals = await _loaded(given, address, process, start)
@@ -114,8 +135,13 @@ async def _test(given: argparse.Namespace, address: str) -> int:
     text = "\n".join(lines)
     print(text)
     if given.out is not None:
-        report.write(given.out, text, "soak" if given.soak else "load")
+        report.write(given.out, text, _name(given))
     return 0 if all(goal.met for goal in goals) else 1
+
+
+def _name(given: argparse.Namespace) -> str:
+    """Return the name of the test, as in the marks of the page that it writes."""
+    return "mixed-use" if given.mixed_use else "soak" if given.soak else "load"
 
 
 async def _loaded(
@@ -141,7 +167,7 @@ async def _loaded(
         print("Their sessions end …", flush=True)
         kept = config.get_option("server.disconnectedSessionTTL") + LOOK_SECONDS
         await asyncio.sleep(max(0.0, kept - limits().gone_seconds))
-        end = resident_bytes(process)
+        end = memory_bytes(process)
     lines = [report.phase_table(phases), report.others_table(phases)]
     return lines, report.goals_of(phases, start if end is not None else None, end)
 
@@ -163,6 +189,25 @@ async def _soaked(
         report.Goal("soak: nobody waits in vain", f"{troubles} did", not troubles),
     ]
     return lines, goals
+
+
+async def _mixed(
+    given: argparse.Namespace, address: str, process: int
+) -> tuple[list[str], list[report.Goal]]:
+    print("Every page once, until that session has expired …", flush=True)
+    await mixed_use.warmed_up(address)
+    await calm(process)
+    start = memory_bytes(process)
+    curve: list[tuple[float, int]] = []
+
+    def note(seconds: float, held: int) -> None:
+        curve.append((seconds, held))
+        print(f"{seconds:7.0f} s  {held / 1e6:6.0f} MB", flush=True)
+
+    note(0.0, start)
+    usage = await mixed_use.mixed_use(address, process, given.clients, given.mixed_use, note)
+    lines = [report.usage_line(usage) + "\n", report.course_table(curve, rows=30)]
+    return lines, [report.return_goal(start, curve[-1][1]), report.usage_goal(usage)]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import resource
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tests.load.server import Gauge
 from tests.load.tables import table_of_size
@@ -19,11 +20,13 @@ from tests.load.visitors import (
     gathered,
 )
 
-PHASES = ("playing", "dragging", "mixed")
+PHASES = ("playing", "dragging", "mixed", "uploads")
 REST_SECONDS = 2.0  # between two phases, so that one does not pay for the other
 SETTLE_SECONDS = 20.0  # after the visitors have left, on top of what the server keeps their runs
 CALM = 0.1  # cores; below, the server is done with whatever it did on its own
 LOOK_SECONDS = 40.0  # soak: how long a run is played
+UPLOADERS = 10  # of thirty clients, in the phase uploads
+LARGE_UPLOAD_BYTES = 20_000_000
 TABS = 3  # soak: runs after which a visitor closes the tab and opens another
 
 
@@ -89,10 +92,11 @@ async def run_phase(
 
     Parameters
     ----------
-    phase : {"playing", "dragging", "mixed"}
+    phase : {"playing", "dragging", "mixed", "uploads"}
     visitors : list of Player
         With their pages open. In the mixed phase the last two close theirs, and are replaced by
-        one who learns `large` and one who uploads.
+        one who learns `large` and one who uploads; in the phase uploads a third of them close
+        theirs, and are replaced by clients that upload 20 MB.
     process : int
         Number of the server's process.
     seconds : float
@@ -104,6 +108,7 @@ async def run_phase(
         one.met = Experience()
     until = time.monotonic() + seconds
     others: list[Player] = []
+    doing: list[Callable[[], Awaitable[None]]]
     if phase == "mixed":
         learner = Learner(address, 1, large)
         uploader = Uploader(address, 2, table_of_size(UPLOADED_BYTES))
@@ -113,10 +118,24 @@ async def run_phase(
         _raise_first(await gathered([one.wire.open for one in others]))
         _raise_first(await gathered([one.open for one in others]))
         until = time.monotonic() + seconds
-        doing: list[Callable[[], Awaitable[None]]] = [
-            *(lambda one=one: one.play(until) for one in players),
+        doing = [
+            *(partial(one.play, until) for one in players),
             lambda: learner.learn(until),
             lambda: uploader.bring(until),
+        ]
+    elif phase == "uploads":
+        uploaders = max(1, len(visitors) * UPLOADERS // 30)
+        players = visitors[: max(1, len(visitors) - uploaders)]
+        await closed(visitors[len(players) :])
+        table = table_of_size(LARGE_UPLOAD_BYTES)
+        sources = [Uploader(address, 100 + k, table) for k in range(uploaders)]
+        others = [*sources]
+        _raise_first(await gathered([one.wire.open for one in others]))
+        _raise_first(await gathered([one.open for one in others]))
+        until = time.monotonic() + seconds
+        doing = [
+            *(partial(one.play, until) for one in players),
+            *(partial(one.bring, until) for one in sources),
         ]
     elif phase == "dragging":
         players = visitors

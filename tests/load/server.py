@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_MEMORY_LINES = (("smaps_rollup", "Pss:"), ("status", "VmRSS:"))  # the first that exists
 
 
 def listening_process(port: int) -> int:
@@ -32,19 +34,54 @@ def listening_process(port: int) -> int:
     raise LookupError(f"no process of this user listens on port {port}")
 
 
-def resident_bytes(process: int) -> int:
-    """Return the memory a process holds."""
-    for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS:"):
-            return 1024 * int(line.split()[1])
+def with_descendants(process: int) -> list[int]:
+    """Return the ids of a process and of all processes below it."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            children.setdefault(int(_stat(int(entry.name))[1]), []).append(int(entry.name))
+    found = [process]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def memory_bytes(process: int) -> int:
+    """Return the memory of a process and its descendants.
+
+    Pages that several of them share count once (PSS); where the system has no
+    ``/proc/PID/smaps_rollup``, the resident sets are summed.
+
+    Raises
+    ------
+    LookupError
+        When the process has ended.
+    """
+    total = _own_bytes(process)
+    for one in with_descendants(process)[1:]:
+        with suppress(LookupError):
+            total += _own_bytes(one)
+    return total
+
+
+def _own_bytes(process: int) -> int:
+    for file, label in _MEMORY_LINES:
+        with suppress(OSError):
+            for line in Path(f"/proc/{process}/{file}").read_text(encoding="utf-8").splitlines():
+                if line.startswith(label):
+                    return 1024 * int(line.split()[1])
     raise LookupError(f"process {process} has ended")
 
 
 def processor_seconds(process: int) -> float:
     """Return how long a process has been working, on all cores together."""
-    # The name in parentheses may hold spaces.
-    numbers = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
+    numbers = _stat(process)
     return (int(numbers[11]) + int(numbers[12])) / _TICKS
+
+
+def _stat(process: int) -> list[str]:
+    """Return the entries of ``/proc/PID/stat`` after the name, which may hold spaces."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
 
 
 class Gauge:
@@ -64,7 +101,7 @@ class Gauge:
 
     def read(self) -> int:
         """Return the memory now, and remember it."""
-        held = resident_bytes(self.process)
+        held = memory_bytes(self.process)
         self.course.append((time.monotonic() - self._began, held))
         return held
 

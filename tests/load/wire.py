@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import time
 import urllib.parse
 import urllib.request
@@ -26,7 +27,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOST_BYTES = 64_000_000  # of one message; a server's own limit is 200 MB
 _TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 _REMEMBERED = 12  # messages; a browser forgets them after two runs of the page
-_VIEW = "graftviz_player"
+_VIEW = re.compile(r"graftviz_(?!.*_library$)")  # component of a view, not of its script
 
 
 class Wire:
@@ -57,6 +58,8 @@ class Wire:
         Bytes.
     page_runs : int
         How often the whole page ran.
+    pages : dict
+        Path of each page in the address → its hash, by which Streamlit opens it.
     """
 
     def __init__(self, address: str, query: Mapping[str, str], page: str = "") -> None:
@@ -78,10 +81,12 @@ class Wire:
         self._view = ""
         self._fragment = ""
         self._urls: asyncio.Queue[Any] = asyncio.Queue()
+        self._asked = ""  # request of addresses for an upload
         self._finished = asyncio.Event()
         self._socket: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._hash = ""
+        self.pages: dict[str, str] = {}
 
     async def open(self, *, again: bool = False) -> None:
         """Open the page; `again`: take the session up that the connection was lost of."""
@@ -122,9 +127,36 @@ class Wire:
         self._finished.clear()
         await self._send_state(fragment="")
 
+    async def go(self, page: str, query: Mapping[str, str]) -> None:
+        """Go to a page, as a click on its name or on a link to it does; wait for its end."""
+        self.page, self.query = page, urllib.parse.urlencode(query)
+        self._hash = self.pages.get(page, "")
+        self.widgets.clear()
+        self._set.clear()
+        while not self.messages.empty():
+            self.messages.get_nowait()
+        target = self._hash
+        await self.rerun()
+        await self.finished()
+        while target not in ("", self._hash):  # the end of a run of the page before
+            self._finished.clear()
+            await self.finished()
+
     async def finished(self, seconds: float = 60.0) -> None:
-        """Wait until the page, or its fragment, has run to its end."""
+        """Wait until the page, or its fragment, has run to its end.
+
+        Raises
+        ------
+        TimeoutError
+        ConnectionError
+            When the connection is lost.
+        """
         await asyncio.wait_for(self._finished.wait(), seconds)
+        self._check_connection()
+
+    def _check_connection(self) -> None:
+        if self._reader is not None and self._reader.done() and not self._reader.cancelled():
+            raise ConnectionError("The connection is lost.") from self._reader.exception()
 
     async def set(self, key: str, **value: Any) -> None:
         """Set a control: ``set("option.seed", double_value=3)``, and let the page run."""
@@ -139,7 +171,7 @@ class Wire:
         await self.rerun()
 
     async def trigger(self, name: str, value: Mapping[str, Any]) -> None:
-        """Say something as the view does; only the view's fragment runs."""
+        """Send an event of the view; only the view's fragment runs."""
         payload = json.dumps([{"event": name, "value": value}])
         trigger = self._state(_TRIGGER.format(self._view), json_trigger_value=payload)
         self._finished.clear()
@@ -154,13 +186,7 @@ class Wire:
 
     async def upload(self, key: str, name: str, data: bytes) -> None:
         """Bring a file, as the page's own uploader does; what it replaces is deleted there."""
-        assert self._socket is not None
-        message = BackMsg()
-        message.file_urls_request.request_id = uuid.uuid4().hex
-        message.file_urls_request.file_names.append(name)
-        message.file_urls_request.session_id = self.session
-        await self._socket.send(message.SerializeToString())
-        urls = (await asyncio.wait_for(self._urls.get(), 60)).file_urls[0]
+        urls = await self.file_urls(name)
         if key in self._set:
             for old in self._set[key].file_uploader_state_value.uploaded_file_info:
                 await asyncio.to_thread(self._request, "DELETE", old.file_urls.delete_url)
@@ -172,6 +198,33 @@ class Wire:
         self._set[key] = state
         await self.rerun()
 
+    async def remove_upload(self, key: str) -> None:
+        """Remove the files of an uploader, as its crosses do; harmless without any."""
+        if key not in self._set:
+            return
+        for old in self._set[key].file_uploader_state_value.uploaded_file_info:
+            await asyncio.to_thread(self._request, "DELETE", old.file_urls.delete_url)
+        state = WidgetState(id=self.widgets[key])
+        state.file_uploader_state_value.SetInParent()
+        self._set[key] = state
+        await self.rerun()
+
+    async def file_urls(self, name: str) -> Any:
+        """Return the addresses under which a file is uploaded and deleted."""
+        assert self._socket is not None
+        self._urls = asyncio.Queue()
+        message = BackMsg()
+        message.file_urls_request.request_id = self._asked = uuid.uuid4().hex
+        message.file_urls_request.file_names.append(name)
+        message.file_urls_request.session_id = self.session
+        for _ in range(12):
+            await self._socket.send(message.SerializeToString())
+            try:
+                return (await asyncio.wait_for(self._urls.get(), 10)).file_urls[0]
+            except TimeoutError:  # Streamlit drops the answer when a run begins meanwhile
+                self._check_connection()
+        raise TimeoutError("The server does not return addresses for an upload.")
+
     def _put(self, path: str, name: str, data: bytes) -> None:
         edge = uuid.uuid4().hex
         head = (
@@ -182,7 +235,7 @@ class Wire:
         self._request("PUT", path, body, f"multipart/form-data; boundary={edge}")
 
     def _request(self, method: str, path: str, body: bytes = b"", kind: str = "text/plain") -> None:
-        token = self._xsrf_token()
+        token = self.xsrf_token()
         headers = {"Content-Type": kind, "X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}"}
         wire = http.client.HTTPConnection(self.host, self.port, timeout=60)
         wire.request(method, path, body, headers)
@@ -191,7 +244,8 @@ class Wire:
         if status not in (200, 204):
             raise OSError(f"{method} of an upload was answered by {status}")
 
-    def _xsrf_token(self) -> str:
+    def xsrf_token(self) -> str:
+        """Return the token that uploads carry."""
         url = f"http://{self.host}:{self.port}/_stcore/host-config"
         with urllib.request.urlopen(url, timeout=30):
             pass
@@ -225,6 +279,13 @@ class Wire:
         await self._socket.send(message.SerializeToString())
 
     async def _read(self, socket: ClientConnection) -> None:
+        try:
+            await self._read_all(socket)
+        finally:  # whatever waits finds the connection lost
+            self._finished.set()
+            self.news.set()
+
+    async def _read_all(self, socket: ClientConnection) -> None:
         async for data in socket:
             self.received += len(data)
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
@@ -245,12 +306,20 @@ class Wire:
                 if not message.metadata.run.fragment_ids:
                     self.texts.clear()
                     self.page_runs += 1
+            case "navigation":
+                self._hash = message.navigation.page_script_hash
+                for page in message.navigation.app_pages:
+                    path = "" if page.is_default else page.url_pathname
+                    self.pages[path] = page.page_script_hash
             case "page_info_changed":
                 self.query = message.page_info_changed.query_string
             case "script_finished":
-                self._finished.set()
+                # A run that ends early is followed by another one.
+                if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                    self._finished.set()
             case "file_urls_response":
-                self._urls.put_nowait(message.file_urls_response)
+                if message.file_urls_response.response_id == self._asked:
+                    self._urls.put_nowait(message.file_urls_response)
         if message.metadata.cacheable:
             self._known[message.hash] = message
             for old in list(self._known)[:-_REMEMBERED]:
@@ -264,7 +333,7 @@ class Wire:
         part = getattr(element, kind)
         if kind == "alert":
             self.texts.append(part.body)
-        elif kind == "bidi_component" and part.component_name.endswith(_VIEW):
+        elif kind == "bidi_component" and _VIEW.search(part.component_name):
             self._view = part.id
             self._fragment = message.delta.fragment_id
             self._set["view"] = WidgetState(id=part.id, json_value="{}")
