@@ -1,0 +1,199 @@
+"""Links to every page: mutated queries, and what they lead to without Streamlit."""
+
+from __future__ import annotations
+
+import functools
+import re
+import urllib.parse
+from collections.abc import Callable
+from random import Random
+from typing import Any, NoReturn
+
+from graftviz.datasets import dataset_keys
+from graftviz.learners.registry import learner_class, learner_names
+from graftviz.options import option_specs
+from graftviz.ui.budget.options import BudgetOptions
+from graftviz.ui.budget.state import BudgetState
+from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.state import DynamicsState
+from graftviz.ui.inspect.url import parse_inspection, write_inspection
+from graftviz.ui.page_options import PageOptions
+from graftviz.ui.prune.state import PruneState
+from graftviz.ui.race.url import parse_race, write_race
+from graftviz.ui.regions.options import RegionOptions
+from graftviz.ui.regions.state import RegionState
+from graftviz.ui.reservoir.options import ReservoirOptions
+from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.url_state import UploadOptions, Vocabulary, parse, write
+from tests.fuzz.cases import NUMBERS, Case, hostile_text
+
+_VALID = (
+    "",
+    "data=digits-2&learner=best-choice&alpha=0.5&seed=3&step=12&branch=7:alpha=0.2",
+    "data=upload&fingerprint=0123456789abcdef&missing=drop&bins=8&header=yes&compare=best",
+    "branch=54%3Alam%3D0.005%2Cmax_edges%3D20&step=94&lam=0.1",
+    "preset=paper&max_edges=80&screening=no&compare=best",
+    "data=karate&seed=3&edges=80&r1=best-choice:alpha=0.5,lam=0.1&r2=first-hit&axis=tests&at=4000",
+    "r1=chow-liu&r2=nodewise-l1:path=5&at=end&axis=tests",
+    "model=true&data=survey&node=3&evidence=2:1,5:0&method=exact",
+    "model=0123456789abcdef&edge=3-7&with=learner=chow-liu;seed=3;data=survey",
+    "data=karate&query=4&max_size=9&cut=drop&step=2",
+    "data=run&run=data%3Dkarate%26lam%3D0.1&step=2",
+    "data=random&size=30&density=0.1&seed=2&node=3&step=5",
+    "complexity=treewidth&bound=3&seed=1&step=4",
+    "reservoir=20&alpha=0.75&n=400&largest=500&trials=100",
+    "edges=40&exchange=4&heuristic=greedy&exchanges=20&step=6",
+)
+_SEPARATORS = ("&", "=", ":", ",", ";", "-", "%", "%26", "%3D", "%3A", "%25", "+", "%20", "&&", "#")
+_CODES = (
+    "%00",
+    "%0a",
+    "%0d%0a",
+    "%1b",
+    "%ff",
+    "%ed%a0%80",
+    "%c0%af",
+    "%u0041",
+    "%",
+    "%2",
+    "%e2%80%ae",
+)
+
+
+@functools.cache
+def vocabulary() -> Vocabulary:
+    """Return the words of the pages with learners."""
+    learners = {name: learner_class(name) for name in learner_names()}
+    return Vocabulary(dataset_keys(), learners, "scale-free-60", "best-choice")
+
+
+@functools.cache
+def _keys() -> tuple[str, ...]:
+    pages = (BudgetOptions, DynamicsOptions, RegionOptions, ReservoirOptions, UploadOptions)
+    classes = (*pages, *vocabulary().learners.values())
+    found = {spec.name for cls in classes for spec in option_specs(cls)}
+    found |= set(re.findall(r"(?:^|&)(\w+)=", "&".join(_VALID))) | {"present", "tour"}
+    return tuple(sorted(found))
+
+
+@functools.cache
+def _values() -> tuple[str, ...]:
+    found = set(re.findall(r"=([^&]*)", "&".join(_VALID))) | set(dataset_keys())
+    for cls in vocabulary().learners.values():
+        found |= {str(choice) for spec in option_specs(cls) for choice in spec.choices}
+    return tuple(sorted(found | {"yes", "no", "none", "true", "false", "auto", "upload", "run"}))
+
+
+def link_case(rng: Random) -> Case:
+    """Return the part of an address that stands behind the question mark."""
+    parts = rng.choice(_VALID).split("&")
+    for _ in range(rng.choice((0, 1, 1, 2, 3, 5))):
+        _mutate_parts(rng, parts)
+    query = "&".join(parts)
+    if rng.random() < 0.2:
+        at = rng.randint(0, len(query))
+        piece = rng.choice((*_SEPARATORS, *_CODES, hostile_text(rng)))
+        query = query[:at] + piece + query[at + rng.choice((0, 1, 3)) :]
+    return Case("link", (), {"query": query})
+
+
+def _mutate_parts(rng: Random, parts: list[str]) -> None:
+    at = rng.randrange(len(parts)) if parts else 0
+    key, _, value = (parts[at] if parts else "data=karate").partition("=")
+    match rng.randrange(8):
+        case 0 | 1:
+            parts[at:at] = [f"{rng.choice(_keys())}={_quoted(rng, _new_value(rng))}"]
+        case 2 | 3:
+            parts[at : at + 1] = [f"{key}={_quoted(rng, _new_value(rng))}"]
+        case 4:
+            # Within a value: one part of a branch, of a racer, of evidence.
+            pieces = re.split(r"([:,;=\-]|%3A|%2C|%3D|%26)", value)
+            place = rng.randrange(len(pieces))
+            pieces[place] = rng.choice((_new_value(rng), "", rng.choice(_SEPARATORS)))
+            if rng.random() < 0.3:
+                pieces *= rng.choice((2, 30, 400))
+            parts[at : at + 1] = [f"{key}={''.join(pieces)}"]
+        case 5:
+            parts[at:at] = parts[at : at + 1] * rng.choice((1, 2, 100))
+        case 6:
+            del parts[at : at + 1]
+        case _:
+            parts[at : at + 1] = [f"{_quoted(rng, hostile_text(rng))}={value}"]
+
+
+def _new_value(rng: Random) -> str:
+    choice = rng.random()
+    if choice < 0.4:
+        return rng.choice(_values())
+    if choice < 0.7:
+        return rng.choice(NUMBERS)
+    return hostile_text(rng)
+
+
+def _quoted(rng: Random, text: str) -> str:
+    if rng.random() < 0.2:
+        return text
+    return urllib.parse.quote(text, errors="surrogatepass")
+
+
+# ---------------------------------------------------------------------------------- what is tested
+
+
+def _unused(*_: Any) -> NoReturn:
+    raise AssertionError("Following a link computes nothing.")
+
+
+def follow_everywhere(query: str) -> list[str]:
+    """Let every page follow a query; return its complaints.
+
+    Raises
+    ------
+    AssertionError
+        When what a page understood is not understood again from the address the page writes.
+    """
+    texts = urllib.parse.parse_qs(query, keep_blank_values=True)
+    last = {name: values[-1] for name, values in texts.items()}
+    words = vocabulary()
+    grow = parse(texts, words)
+    race = parse_race(texts, words)
+    inspect = parse_inspection(texts, words)
+    _check_round_trip(write(grow.settings, words), lambda link: parse(link, words), write)
+    _check_round_trip(
+        write_race(race.settings, words), lambda link: parse_race(link, words), write_race
+    )
+    _check_round_trip(
+        write_inspection(inspect.settings, words),
+        lambda link: parse_inspection(link, words),
+        write_inspection,
+    )
+    complaints = [*grow.complaints, *race.complaints, *inspect.complaints]
+    for state in states():
+        state.follow(last)
+        complaints += state.complaints
+        again = state.link()
+        state.follow(again, is_history=True)
+        assert not state.complaints, f"{type(state).__name__} complains about its own link"
+        assert state.link() == again
+    return complaints
+
+
+def _check_round_trip(
+    link: dict[str, str], read: Callable[[dict[str, str]], Any], written: Callable[..., Any]
+) -> None:
+    """Check that an address written by a page is read without complaint and written again."""
+    found = read(link)
+    assert not found.complaints, f"{written.__name__}: complaints about a link of its own"
+    assert written(found.settings, vocabulary()) == link, f"{written.__name__}: another link"
+
+
+def states() -> list[Any]:
+    """Return new states of the pages that can be made without a session."""
+    data = dataset_keys()
+    makers: tuple[Callable[[], Any], ...] = (
+        lambda: BudgetState(_unused, _unused),
+        lambda: DynamicsState(_unused),  # type: ignore[arg-type]
+        lambda: RegionState(_unused),
+        lambda: PruneState(data, _unused, Scheduler()),
+        lambda: PageOptions(ReservoirOptions),
+    )
+    return [make() for make in makers]

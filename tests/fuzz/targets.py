@@ -1,0 +1,177 @@
+"""Targets: functions that read a case and return a value, or raise InputError."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from graftviz.__main__ import OUTPUT_FAILED, main
+from graftviz.commands import COMMANDS
+from graftviz.datasets import read_positions, read_truth
+from graftviz.dynamics import read_parents
+from graftviz.dynamics.reading import read_series
+from graftviz.errors import InputError
+from graftviz.formats.uai_evidence import read_evidence
+from graftviz.formats.uai_results import read_mar
+from graftviz.formats.uploads import read_uploaded_model
+from graftviz.table import open_table, read_table
+from tests.fuzz.cases import Case, upload
+from tests.fuzz.links import follow_everywhere
+from tests.fuzz.models import small_model
+from tests.fuzz.parquet_files import flipped
+from tests.fuzz.requests import send_request
+from tests.fuzz.tables import NAMES
+
+# Loading what a command needs is no part of its time.
+for _name in COMMANDS:
+    importlib.import_module(f"graftviz.commands.{_name}")
+
+
+class Complaints(tuple[str, ...]):
+    """Sentences for users that are no exception; they are held to the same rules."""
+
+
+def _table(case: Case) -> object:
+    return read_table(upload(*case.files[0]), **case.options)
+
+
+def _flips(case: Case) -> object:
+    """Read a table once for every byte, each time with one bit of it flipped."""
+    name, content = case.files[0]
+    accepted = 0
+    for at in range(len(content)):
+        with contextlib.suppress(InputError):
+            read_table(upload(name, flipped(content, at, case.options["bit"])))
+            accepted += 1
+    return accepted
+
+
+def _chunked(case: Case) -> object:
+    options = {k: v for k, v in case.options.items() if k not in ("continuous", "bins")}
+    table = open_table(_written(case, 0), chunk_rows=512, **options)
+    return [part.n_rows for part in table.chunks()]
+
+
+def _series(case: Case) -> object:
+    return read_series(upload(*case.files[0]), **case.options)
+
+
+def _truth(case: Case) -> object:
+    return read_truth(upload(*case.files[0]), NAMES)
+
+
+def _positions(case: Case) -> object:
+    return read_positions(upload(*case.files[0]), NAMES)
+
+
+def _parents(case: Case) -> object:
+    return read_parents(upload(*case.files[0]), NAMES)
+
+
+def _model(case: Case) -> object:
+    return read_uploaded_model(dict(case.files))
+
+
+def _evidence(case: Case) -> object:
+    return read_evidence(_written(case, 0), small_model())
+
+
+def _marginals(case: Case) -> object:
+    return read_mar(_written(case, 0))
+
+
+def _written(case: Case, k: int) -> Path:
+    """Write a file under a plain name with its suffix, in the current folder."""
+    name, content = case.files[k]
+    suffix = Path(name).suffix if len(name) < 100 and name.isprintable() else Path("x.csv").suffix
+    path = Path(f"input{suffix}")
+    path.write_bytes(content)
+    return path
+
+
+def _link(case: Case) -> object:
+    return Complaints(follow_everywhere(case.options["query"]))
+
+
+def _command(case: Case) -> object:
+    """Run a command in a folder of its own.
+
+    Returns
+    -------
+    Complaints
+        The last line on standard error of a command that was refused or could not write.
+
+    Raises
+    ------
+    AssertionError
+        For an exit code that is not documented, and a traceback on standard error.
+    """
+    here = Path.cwd()
+    folder = here / "command"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, content in case.files:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    os.chdir(folder)
+    try:
+        with _streams(case.options.get("full", False)) as errors:
+            try:
+                code: object = main(case.options["arguments"])
+                sys.stdout.flush()
+            except SystemExit as end:
+                code = end.code
+    finally:
+        os.chdir(here)
+    text = errors.getvalue().decode("utf-8", "replace")
+    failures = (2, OUTPUT_FAILED) if case.options.get("full") else (2,)
+    assert code in (0, None, *failures), f"exit code {code}"
+    assert "Traceback" not in text, text[-300:]
+    if code not in failures:
+        return code
+    assert text.strip(), "refused without a sentence"
+    return Complaints(text.splitlines()[-1:])
+
+
+@contextlib.contextmanager
+def _streams(is_full: bool) -> Iterator[io.BytesIO]:
+    """Replace the standard streams; `is_full`: standard output is a disk without room."""
+    errors = io.BytesIO()
+    target = open("/dev/full", "wb") if is_full else io.BytesIO()  # noqa: SIM115
+    output = io.TextIOWrapper(target, "utf-8", write_through=False)
+    with (
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(
+            io.TextIOWrapper(errors, "utf-8", write_through=True)
+        ) as wrapper,
+    ):
+        try:
+            yield errors
+        finally:
+            wrapper.detach()
+            with contextlib.suppress(OSError):
+                output.close()
+
+
+TARGETS: Mapping[str, Callable[[Case], Any]] = {
+    "table": _table,
+    "flips": _flips,
+    "chunked": _chunked,
+    "series": _series,
+    "truth": _truth,
+    "positions": _positions,
+    "parents": _parents,
+    "model": _model,
+    "evidence": _evidence,
+    "marginals": _marginals,
+    "link": _link,
+    "command": _command,
+    "request": send_request,
+}
