@@ -184,9 +184,8 @@ class PageVisitor:
 
     async def see_every_page(self) -> None:
         """Open each page once in one session, then upload files on each that takes them."""
-        await self._in_a_session(
-            (page, uploads) for uploads in (False, True) for page in (_UPLOADERS if uploads else PAGES)
-        )
+        steps = [(page, False) for page in PAGES] + [(page, True) for page in _UPLOADERS]
+        await self._in_a_session(iter(steps))
 
     def _random_steps(self, until: float) -> Iterator[tuple[str, bool]]:
         for _ in range(self._chance.randrange(VISIT_PAGES // 2, VISIT_PAGES + 1)):
