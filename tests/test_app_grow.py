@@ -550,6 +550,8 @@ def test_missing_values_are_read_when_it_is_said_how() -> None:
     content = csv_table() + b"\n,1,0,1,0"
     upload_of(app, "upload.table").upload("mine.csv", content).run()
     assert "missing" in sentences(app)
+    app.session_state["upload.How to read it"] = True
+    app.run()
     app.selectbox(key="upload.missing").set_value("drop").run()
     assert not app.exception
     assert sentences(app) == ""

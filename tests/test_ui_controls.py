@@ -114,6 +114,9 @@ def test_controls_show_values_and_pass_changes_on() -> None:
     assert app.number_input(key="test.budget").placeholder == "no limit"
     assert app.selectbox(key="test.look").options == ["plain", "pretty"]
     assert app.expander[0].label == "More options"
+    assert len(app.expander[0].slider) == 0, "controls that are folded away are not built"
+    app.session_state["test.More options"] = True
+    app.run()
     assert app.expander[0].slider[0].label == "Hidden"
 
     app.slider(key="test.alpha").set_value(0.5)

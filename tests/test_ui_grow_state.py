@@ -25,8 +25,8 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING
-from graftviz.ui.url_state import BranchPoint, Vocabulary
+from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.url_state import UPLOAD, BranchPoint, Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in ("best-choice", "edge-grafting")}
 VOCABULARY = Vocabulary(("first", "second"), LEARNERS, "first", "best-choice")
@@ -156,6 +156,31 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
     assert state.run in state._runs.values()
     last = runs[-Limits().kept_runs :]
     assert [run.kept_bytes > 0 for run in runs] == [run in last for run in runs]
+
+
+def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
+    def upload(k: int) -> None:
+        codes = np.random.default_rng(k).integers(0, 2, size=(100, 4))
+        table = DiscreteTable.from_codes(codes)
+        data = DataSet(UPLOAD, "mine", table, None, None, "", {"lam": 0.02})
+        state.accept(lambda seed: prepare(data, seed), table.fingerprint)
+
+    def show(**seed: int) -> SessionRun:
+        if seed:
+            state.choose_seed(seed["seed"])
+        assert state.refresh()
+        assert state.run is not None
+        return state.run
+
+    state.choose_data(UPLOAD)
+    upload(1)
+    first, second = show(), show(seed=1)
+    assert list(state._runs.values()) == [first, second]
+    upload(2)
+    third = show()
+    assert state.ghost is second, "the run before is shown beside the new one"
+    fourth = show(seed=2)
+    assert list(state._runs.values()) == [third, fourth]
 
 
 def test_runs_on_show_stay_whatever_else_begins(

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from graftviz.ui.session_values import SessionValues, look_up_single_keys
+from graftviz.ui.streamlit_runtime import share_uploaded_bytes
 
 
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that grows with every copy of the session state; look-ups are single keys."""
     made: list[int] = []
-    copy = SessionState.filtered_state.fget  # type: ignore[attr-defined]
+    whole = SessionState.filtered_state.fget  # type: ignore[attr-defined]
 
     def counted(state: SessionState) -> object:
         made.append(1)
-        return copy(state)
+        return whole(state)
 
     monkeypatch.setattr(SessionState, "filtered_state", property(counted))
     monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
@@ -56,10 +61,24 @@ def test_look_ups_equal_those_in_a_copy() -> None:
     state = SafeSessionState(SessionState(), lambda: None)
     for name, value in {"a": 1, "none": None, "text": "x"}.items():
         state[name] = value
-    values, copy = SessionValues(state), state._state.filtered_state
-    assert dict(values) == copy
-    assert len(values) == len(copy)
-    assert repr(values) == repr(copy)
+    values, whole = SessionValues(state), state._state.filtered_state
+    assert dict(values) == whole
+    assert len(values) == len(whole)
+    assert repr(values) == repr(whole)
     for name in ("a", "none", "text", "missing"):
-        assert (name in values) == (name in copy)
-        assert values.get(name, "default") == copy.get(name, "default")
+        assert (name in values) == (name in whole)
+        assert values.get(name, "default") == whole.get(name, "default")
+
+
+def test_copies_of_an_uploaded_file_share_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UploadedFile, "__deepcopy__", None, raising=False)
+    share_uploaded_bytes()
+    record = UploadedFileRec("id", "a.csv", "text/csv", b"a,b\n0,1\n")
+    file = UploadedFile(record, FileURLs(upload_url="u", delete_url="d"))
+    file.seek(3)
+    copied = copy.deepcopy(file)
+    assert copied.getvalue() is record.data
+    assert copied == file
+    assert (copied.name, copied.type, copied.size) == (file.name, file.type, file.size)
+    assert copied._file_urls == file._file_urls
+    assert copied.read() == record.data, "a copy is read from its beginning"

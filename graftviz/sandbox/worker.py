@@ -31,7 +31,7 @@ except ImportError:  # Windows
 
 MOST_REQUEST_BYTES = 2_000_000_000
 CAN_FORK = hasattr(os, "fork") and resource is not None
-_NICE = 5  # the sessions that play come first
+_NICE = 19  # the sessions that play come first
 _MOST_TRACE = 4_000  # characters
 _OUT_OF_MEMORY = ("malloc of size", "realloc of size", "bad_alloc", "Cannot allocate memory")
 

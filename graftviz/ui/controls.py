@@ -116,8 +116,11 @@ def show_options(
     _show_in_rows([spec for spec in ordered if not spec.advanced], show)
     advanced = [spec for spec in ordered if spec.advanced]
     if advanced:
-        with st.expander(more):
-            _show_in_rows(advanced, show)
+        # Built when it is open only: a page with many visitors spends much of its time on controls.
+        folded = st.expander(more, key=f"{prefix}.{more}", on_change="rerun")
+        if folded.open:
+            with folded:
+                _show_in_rows(advanced, show)
 
 
 def _show_in_rows(specs: list[OptionSpec], show: Callable[[OptionSpec], None]) -> None:

@@ -25,7 +25,7 @@ from graftviz.ui.limits import limits
 from graftviz.ui.reading import worker_pool
 from graftviz.ui.services import warm_up
 from graftviz.ui.session_values import look_up_single_keys
-from graftviz.ui.streamlit_runtime import StreamlitFiles
+from graftviz.ui.streamlit_runtime import StreamlitFiles, share_uploaded_bytes
 from graftviz.ui.upload_accounting import UploadAccounting, UploadAccounts
 
 _HOSTS = "server.allowedHosts"
@@ -66,6 +66,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
     look_up_single_keys()
+    share_uploaded_bytes()
     return_what_is_freed()  # before threads are there that take memory from places of their own
     with suppress(InputError):  # limits that cannot be used are reported on every page
         worker_pool().start()

@@ -16,7 +16,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.session_manager import SessionInfo
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from graftviz.ui.plain import plain
 from graftviz.ui.upload_accounting import LEAST_FILE
@@ -69,6 +69,19 @@ def show_upload_refusal() -> None:
     sentence = _refusals.pop(context.session_id, "") if context else ""
     if sentence:
         place.error(plain(sentence))
+
+
+def share_uploaded_bytes() -> None:
+    """Let copies of an uploaded file share its bytes.
+
+    Streamlit copies the value of every widget in every run of a page, uploaded files included.
+    """
+    UploadedFile.__deepcopy__ = _shared_copy  # type: ignore[attr-defined]
+
+
+def _shared_copy(file: UploadedFile, _memo: object) -> UploadedFile:
+    record = UploadedFileRec(file.file_id, file.name, file.type, file.getvalue())
+    return UploadedFile(record, file._file_urls)
 
 
 def end_expired_sessions() -> int:

@@ -154,8 +154,9 @@ def show_actions(state: GrowState) -> None:
 def show_toolbar(state: GrowState) -> None:
     """Show downloads, link and help in one row."""
     with st.container(horizontal=True, gap="small", key="toolbar"):
-        with st.popover("Download", key="download", type="tertiary"):
-            if state.run is not None:
+        files = st.popover("Download", key="download", type="tertiary", on_change="rerun")
+        if files.open and state.run is not None:
+            with files:
                 show_downloads(state.run)
         with st.popover("Link", key="link", type="tertiary", on_change="rerun"):
             st.caption("Opens this run at this step, anywhere graftviz runs.")
