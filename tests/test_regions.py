@@ -113,7 +113,7 @@ def test_a_whole_component_is_answered_exactly():
     answer = local_marginal(model, 0, tolerance=0.0)
     assert answer.bound == 0.0
     assert answer.reached_tolerance
-    assert "everything that is connected" in answer.stop_reason
+    assert "whole connected component" in answer.stop_reason
     assert np.abs(answer.marginal - naive.marginal(model, 0)).max() < 1e-12
     assert answer.history[-2].candidate_bounds.tolist() == [0.0]
 
@@ -142,7 +142,7 @@ def test_growth_stops_at_the_tolerance_and_below_the_threshold():
     assert "The last variable" in blind[-1].reason
     alone = local_marginal(GRID, 27, max_size=1)
     assert alone.nodes.tolist() == [27]
-    assert "1 variable " in alone.stop_reason
+    assert "1 variable." in alone.stop_reason
 
 
 def test_evidence_is_taken_in_and_an_observed_query_is_known():

@@ -18,14 +18,14 @@ from graftviz.regions import (
     region_model,
     tail_bound,
 )
-from graftviz.regions.comparison import Coefficients, appended, compared_afresh
+from graftviz.regions.candidates import bound_with, coefficients_with, solve_in_place
+from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
 from graftviz.regions.cuts import fields_of
 from graftviz.regions.expansion import ExpansionOptions, expansion_steps
 from graftviz.regions.local_model import rim_of
 from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
-from graftviz.regions.newcomers import bound_with, coefficients_with, solve_in_place
+from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
-from graftviz.regions.survey import coefficients_of_all, survey_of
 from graftviz.sampling import grid_graph, random_model
 
 EXPANSIONS = ("greedy", "greedy", "random", "norm")
@@ -76,27 +76,27 @@ def test_the_true_error_never_exceeds_the_bound_on_many_more_models():
 
 
 def grown(model, query, size, cut="drop", limit=ENUMERATION_LIMIT):
-    """A comparison grown by hand, one neighbour after the other, and its candidates' bounds."""
+    """Yield comparisons of a region grown by one neighbour at a time, with arrays and rim."""
     flat = flat_model(model)
     nodes = np.array([query])
     comparison = None
     while True:
         inside, rim = members(nodes), rim_of(model, nodes)
         fields = fields_of(flat, nodes, rim, cut)
-        survey = survey_of(flat, nodes, inside, fields, limit)
+        region = region_arrays(flat, nodes, inside, fields, limit)
         if comparison is None or cut != "drop":
-            comparison = compared_afresh(Coefficients(*coefficients_of_all(flat, survey, limit)))
-        yield survey, comparison, rim
+            comparison = compare_from_scratch(Coefficients(*all_coefficients(flat, region, limit)))
+        yield region, comparison, rim
         if not len(rim) or len(nodes) == size:
             return
-        newcomer = int(rim[(7 * len(nodes)) % len(rim)])
-        found = coefficients_with(flat, survey, inside, newcomer, fields, limit)
+        candidate = int(rim[(7 * len(nodes)) % len(rim)])
+        found = coefficients_with(flat, region, inside, candidate, fields, limit)
         expected, loose = bound_with(comparison, *found)
         if cut == "drop":
             touched, rows, perturbation, spread = found
             comparison = appended(comparison, touched, rows, perturbation, spread, loose)
             assert comparison.bounds[0] <= expected + 1e-9
-        nodes = np.append(nodes, newcomer)
+        nodes = np.append(nodes, candidate)
 
 
 @pytest.mark.parametrize(("strength", "limit"), [(0.15, 4096), (0.6, 4096), (1.5, 4096), (0.6, 1)])
@@ -106,8 +106,8 @@ def test_the_incremental_inverse_is_the_full_one(strength, limit):
     )
     flat = flat_model(model)
     kinds = set()
-    for survey, found, _ in grown(model, 24, 40, limit=limit):
-        coefficients = Coefficients(*coefficients_of_all(flat, survey, limit))
+    for region, found, _ in grown(model, 24, 40, limit=limit):
+        coefficients = Coefficients(*all_coefficients(flat, region, limit))
         for mine, whole in zip(found.coefficients, coefficients, strict=True):
             assert np.allclose(mine, whole, atol=1e-12)
         rows = np.where(found.loose[:, None], 0.0, coefficients.influence)
@@ -117,7 +117,7 @@ def test_the_incremental_inverse_is_the_full_one(strength, limit):
         constants = np.where(found.loose, coefficients.spread, coefficients.perturbation)
         assert np.allclose(found.bounds, inverse @ constants, atol=1e-9)
         assert np.allclose(found.bounds, naive.least_bounds(*coefficients), atol=1e-9)
-        assert np.allclose(found.bounds, compared_afresh(coefficients).bounds, atol=1e-9)
+        assert np.allclose(found.bounds, compare_from_scratch(coefficients).bounds, atol=1e-9)
         kinds |= set(found.loose[:1].tolist()) | set(found.loose.tolist())
     assert kinds == ({False} if strength == 0.15 else {False, True})
 
@@ -137,24 +137,24 @@ def test_the_bound_with_a_candidate_is_that_of_the_larger_region(cut, strength):
     model = random_model(grid_graph(5, 5).edges, [3, 2] * 12 + [2], edge_sigma=strength, seed=3)
     flat = flat_model(model)
     equal = total = 0
-    for survey, found, rim in grown(model, 12, 14, cut):
-        nodes = survey.nodes
+    for region, found, rim in grown(model, 12, 14, cut):
+        nodes = region.nodes
         fields = fields_of(flat, nodes, rim, cut)
         for candidate in rim.tolist():
             changed = coefficients_with(
-                flat, survey, members(nodes), candidate, fields, ENUMERATION_LIMIT
+                flat, region, members(nodes), candidate, fields, ENUMERATION_LIMIT
             )
             bound, loose = bound_with(found, *changed)
             touched, rows, perturbation, spread = changed
             larger = appended(found, touched, rows, perturbation, spread, loose)
-            # Rows elsewhere may change their kind once it has come: that can only help.
+            # Other rows may be switched after the addition, which only lowers bounds.
             assert larger.bounds[0] <= bound + 1e-9
             equal += larger.bounds[0] >= bound - 1e-9
             total += 1
             if cut == "drop":
                 both = np.append(nodes, candidate)
-                whole = survey_of(flat, both, members(both), fields, ENUMERATION_LIMIT)
-                wanted = naive.least_bounds(*coefficients_of_all(flat, whole, ENUMERATION_LIMIT))
+                whole = region_arrays(flat, both, members(both), fields, ENUMERATION_LIMIT)
+                wanted = naive.least_bounds(*all_coefficients(flat, whole, ENUMERATION_LIMIT))
                 assert larger.bounds[0] == pytest.approx(wanted[0], abs=1e-8)
     assert equal > 0.8 * total
 
@@ -175,9 +175,9 @@ def test_a_system_beyond_uniqueness_gives_the_spreads():
     """Row sums above one: (I − C)⁻¹ has negative entries, and must not be believed."""
     influence = np.array([[0.0, 0.9, 0.9], [0.9, 0.0, 0.9], [0.9, 0.9, 0.0]])
     spread = np.array([0.8, 1.0, 1.0])
-    found = compared_afresh(Coefficients(influence, np.array([0.5, 0.5, 1e-10]), spread))
+    found = compare_from_scratch(Coefficients(influence, np.array([0.5, 0.5, 1e-10]), spread))
     assert np.allclose(found.bounds, spread)
-    weak = compared_afresh(
+    weak = compare_from_scratch(
         Coefficients(0.01 * influence, np.array([0.0, 0.0, 0.1]) + 1e-10, spread)
     )
     assert weak.bounds[0] < 0.01

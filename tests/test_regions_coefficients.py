@@ -13,7 +13,7 @@ from graftviz.regions.closed_form import logistic, logistic_gap
 from graftviz.regions.cuts import fields_of
 from graftviz.regions.local_model import region_model, rim_of
 from graftviz.regions.neighbourhood import flat_model
-from graftviz.regions.star import ENUMERATION_LIMIT, ROUNDING, around_of, around_with, star
+from graftviz.regions.star import ENUMERATION_LIMIT, ROUNDING, neighbour_sums, star, sums_with
 from graftviz.sampling import random_model, scale_free_graph
 
 
@@ -32,8 +32,8 @@ def stars(seed, count):
 def coefficients(model, i, slots, field, limit):
     flat = flat_model(model)
     influence = np.empty(len(slots))
-    around = around_of(flat, i, slots, limit)
-    return influence, *star(flat, i, around, field, limit, influence)
+    sums = neighbour_sums(flat, i, slots, limit)
+    return influence, *star(flat, i, sums, field, limit, influence)
 
 
 def test_enumerated_coefficients_are_the_maxima():
@@ -66,9 +66,9 @@ def test_one_more_neighbour_inside_is_what_starting_with_it_gives():
             continue
         flat = flat_model(model)
         for limit in (1, ENUMERATION_LIMIT):
-            around = around_with(flat, i, around_of(flat, i, slots[:-1], limit), slots[-1])
+            sums = sums_with(flat, i, neighbour_sums(flat, i, slots[:-1], limit), slots[-1])
             influence = np.empty(len(slots))
-            found = star(flat, i, around, field, limit, influence)
+            found = star(flat, i, sums, field, limit, influence)
             whole, *others = coefficients(model, i, slots, field, limit)
             assert np.allclose(influence, whole, atol=1e-12)
             assert np.allclose(found, others, atol=1e-12)

@@ -1,8 +1,9 @@
 """Localized inference: certified marginals from small regions, by Dobrushin's comparison theorem.
 
-`star` holds the coefficients of one variable, `comparison` turns those of a region into a bound,
-`newcomers` says what one more variable would do, `expansion` grows the region, and
-:func:`local_marginal` is the front door. `influence` and `global_bounds` look at the whole model.
+`star` computes the coefficients of one variable, `comparison` turns those of a region into an error
+bound, `candidates` computes the bound with one more variable, `expansion` grows the region, and
+:func:`local_marginal` is the main entry point. `influence` and `global_bounds` concern the whole
+model.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Bounds on total variation that hold without enumerating the neighbours, for hubs.
+"""Bounds on total variation that need no enumeration of the neighbours, for hubs.
 
-If two log-potentials of x_i differ by Δ(x_i), the distributions they give differ by at most
-tanh(osc(Δ)/4) in total variation, osc = max − min. For two states more is known: with t the
-log-odds of state 1, the distance is |σ(t + d) − σ(t + e)|, and t moves within an interval that
-the other neighbours span; its largest value over that interval has a formula.
+If two log-potentials of x_i differ by Δ(x_i), their distributions differ by at most
+tanh(osc(Δ)/4) in total variation, osc = max − min. For two states there is a tighter bound: with t
+the log-odds of state 1, the distance is |σ(t + d) − σ(t + e)|, where t lies in an interval that
+depends on the other neighbours; the maximum over that interval has a closed form.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def logistic(t):
 def logistic_gap(low, high, d, e):
     """Return the maximum of |σ(t + d) − σ(t + e)| over low ≤ t ≤ high.
 
-    It falls to both sides of t = −(d + e)/2, where the two are mirror images.
+    The gap is largest at t = −(d + e)/2 and decreases on both sides, symmetrically.
     """
     t = min(max(-0.5 * (d + e), low), high)
     return abs(logistic(t + d) - logistic(t + e))
 
 
 @njit(cache=True, nogil=True)
-def gains_of(flat, i, slot, gains):
+def pair_gains(flat, i, slot, gains):
     """Write max over x_k of w_ik[a, x_k] − w_ik[b, x_k] into gains[a, b].
 
-    States of the neighbour under which both a and b are impossible do not count; −inf where there
-    are no others.
+    States of the neighbour under which both a and b are impossible are ignored; −inf if no other
+    state remains.
     """
     start, own, other, states = table_of(flat, i, slot)
     for a in range(flat.sizes[i]):

@@ -1,21 +1,23 @@
-"""The comparison of a local model with the whole model: an error bound per variable of a region.
+"""Comparison of a local model with the whole model: an error bound per variable of a region.
 
 Let C be the influence matrix of the local model q of a region, b its perturbations and s its
-spreads (see `star`). In the coupling form of Dobrushin's comparison theorem, a vector of bounds on
-the probabilities that coupled copies x ~ p and y ~ q differ at i stays one when a_i is replaced by
+spreads (see `star`). Let a be a vector of upper bounds on the probabilities that coupled copies
+x ~ p and y ~ q differ at i. In the coupling form of Dobrushin's comparison theorem, a remains such
+a vector when a_i is replaced by
 
-    (C a)_i + b_i,    or by    s_i:
+    (C a)_i + b_i,    or by    s_i.
 
-the first pays for each neighbour that differs and for the cut edges, the second for everything that
-neighbours can do at once. The trivial vector a = 1 is one, so the solution of a = min(C a + b, s)
-reached from it is one, and |p(x_i = k) − q(x_i = k)| ≤ a_i. Where C a + b is smaller everywhere
-that is a = D b with D = (I − C)⁻¹, the paper's Corollary 2. A row that takes the spread is called
-*loose*: it is zero in C, and s_i takes the place of b_i. So strong couplings far from the query
-cannot spoil what is known near it, and the spectral radius of C need not be below 1.
+The first accounts for each neighbour that differs and for the cut edges, the second for the
+combined effect of all neighbours. The trivial vector a = 1 is such a vector, so the solution of
+a = min(C a + b, s) reached from it is one too, and |p(x_i = k) − q(x_i = k)| ≤ a_i. Where C a + b
+is the smaller of the two everywhere, a = D b with D = (I − C)⁻¹, the paper's Corollary 2. A row
+that uses the spread is called *loose*: its row of C is zero, and s_i replaces b_i. So strong
+couplings far from the query do not weaken the bounds near it, and the spectral radius of C need not
+be below 1.
 
 Every b_i and s_i holds a rounding reserve δ > 0. A computed vector a ≥ 0 is accepted only if
-a ≥ C a + b − δ/2: then I − C is a nonsingular M-matrix, whatever rounding did to its inverse, and a
-is a bound.
+a ≥ C a + b − δ/2: then I − C is a nonsingular M-matrix, however inaccurate its computed inverse,
+and a is a valid vector of bounds.
 
 References
 ----------
@@ -32,11 +34,11 @@ import numpy as np
 from graftviz.regions.star import ROUNDING
 
 _MOST_ROUNDS = 100
-_GAIN = 1e-13  # what a change of rows must gain at least
+_GAIN = 1e-13  # smallest decrease of a bound for which a row is changed
 
 
 class Coefficients(NamedTuple):
-    """Of all variables of a region, in the order of addition.
+    """Coefficients of all variables of a region, in the order of addition.
 
     Attributes
     ----------
@@ -52,7 +54,7 @@ class Coefficients(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The solution of a = min(C a + b, s).
+    """Solution of a = min(C a + b, s).
 
     Attributes
     ----------
@@ -70,10 +72,11 @@ class Comparison(NamedTuple):
     bounds: np.ndarray
 
 
-def compared_afresh(coefficients: Coefficients) -> Comparison:
-    """Solve for a region from nothing: every row loose, then better rows as long as there are any.
+def compare_from_scratch(coefficients: Coefficients) -> Comparison:
+    """Solve for a region from scratch, beginning with every row loose.
 
-    Each round solves one linear system; the bounds fall from round to round.
+    Each round solves one linear system and switches the rows whose bound decreases; the bounds
+    decrease from round to round.
     """
     loose = np.ones(len(coefficients.spread), dtype=bool)
     bounds = coefficients.spread.copy()
@@ -108,14 +111,14 @@ def appended(
     Parameters
     ----------
     before : Comparison
-        Of the k variables so far.
+        Comparison of the k variables so far.
     touched : int64 array, shape (t,)
-        Places of the newcomer's neighbours: their rows change.
+        Places of the neighbours of the added variable, whose rows change.
     rows : float64 array, shape (t + 1, k + 1)
-        New influence rows of these, then of the newcomer.
+        New influence rows of these neighbours, then the row of the added variable.
     perturbation, spread : float64 arrays, shape (t + 1,)
     loose : bool array, shape (t + 1,)
-        Which of these rows to begin with as loose.
+        Which of these rows are loose initially.
     """
     k = len(before.bounds)
     influence = np.zeros((k + 1, k + 1))
@@ -160,13 +163,13 @@ def bordered(inverse: np.ndarray, column: np.ndarray, row: np.ndarray) -> np.nda
 
 
 def _improved(coefficients: Coefficients, loose: np.ndarray, inverse: np.ndarray) -> Comparison:
-    """Change rows as long as that gains something; start afresh if rounding has the upper hand."""
+    """Switch rows while a bound decreases; solve from scratch if rounding errors get too large."""
     for _ in range(_MOST_ROUNDS):
         matrix, constants = _system(coefficients, loose)
         solution = inverse @ constants
         solution += inverse @ (constants - (solution - matrix @ solution))
         if not _is_proven(matrix, constants, solution):
-            return compared_afresh(coefficients)
+            return compare_from_scratch(coefficients)
         better = _better_rows(coefficients, loose, solution)
         if not len(better):
             return Comparison(coefficients, loose, inverse, solution)
@@ -177,17 +180,17 @@ def _improved(coefficients: Coefficients, loose: np.ndarray, inverse: np.ndarray
             inverse = with_rows_changed(inverse, better, change)
         except np.linalg.LinAlgError:
             break
-    return compared_afresh(coefficients)
+    return compare_from_scratch(coefficients)
 
 
 def _system(coefficients: Coefficients, loose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return C with its loose rows zeroed, and what is added to each row."""
+    """Return C with its loose rows zeroed, and the constant of each row."""
     matrix = np.where(loose[:, None], 0.0, coefficients.influence)
     return matrix, np.where(loose, coefficients.spread, coefficients.perturbation)
 
 
 def _better_rows(coefficients: Coefficients, loose: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Return the rows whose other kind gives a smaller bound."""
+    """Return the rows that get a smaller bound when switched between loose and not loose."""
     through_neighbours = coefficients.influence @ bounds + coefficients.perturbation
     other = np.where(loose, through_neighbours, coefficients.spread)
     return np.flatnonzero(other < bounds - _GAIN)

@@ -1,8 +1,8 @@
-"""The conditional distributions of one variable, for every joint state of its neighbours.
+"""Conditional distributions of one variable, for every joint state of its neighbours.
 
-Joint states are counted like digits, the first neighbour slowest. Where a joint state of the
-neighbours leaves the variable no state at all, its conditional may be chosen freely (such
-neighbours have probability zero); it is uniform here, in every measure alike.
+Joint states are numbered in row-major order: the first neighbour varies slowest. Where a joint
+state of the neighbours leaves the variable no possible state, it has probability zero and the
+conditional is arbitrary; it is set to uniform, in the model and in the local model alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graftviz.regions.neighbourhood import table_of
 
 @njit(cache=True, nogil=True)
 def joint_states(flat, i, slots, limit):
-    """Return the number of joint states of these neighbours of i, or limit + 1 if it is larger."""
+    """Return the number of joint states of the neighbours at `slots` of i, at most limit + 1."""
     count = 1
     for slot in slots:
         count *= flat.sizes[flat.neighbours[flat.starts[i] + slot]]
@@ -26,10 +26,10 @@ def joint_states(flat, i, slots, limit):
 
 @njit(cache=True, nogil=True)
 def add_neighbours(flat, i, slots, logs, count):
-    """Spread `count` rows of log-potentials of x_i over the joint states of more neighbours.
+    """Expand `count` rows of log-potentials of x_i over the joint states of more neighbours.
 
-    Returns the new number of rows. Row c becomes the rows c·s … c·s + s − 1 of a neighbour with s
-    states, from the back, so that none is overwritten before it is read.
+    Return the new number of rows. For a neighbour with s states, row c becomes the rows
+    c·s … c·s + s − 1, in reverse order so that no row is overwritten before it is read.
     """
     own_states = flat.sizes[i]
     for slot in slots:
@@ -73,9 +73,9 @@ def total_variation(first, second):
 
 @njit(cache=True, nogil=True)
 def largest_by_neighbour(rows, stride, states):
-    """Return the largest distance of two rows that differ only in one digit.
+    """Return the largest distance of two rows that differ only in the state of one neighbour.
 
-    `stride` is how far apart rows are whose digit differs by one, `states` how many values it has.
+    The neighbour has `states` states; rows whose states differ by one are `stride` rows apart.
     """
     largest = 0.0
     block = stride * states

@@ -1,9 +1,9 @@
-"""What stands in a local model for the edges that leave its region.
+"""Replacements in a local model for the edges that leave its region.
 
-Dropping out puts nothing there. The mean-field cut puts a field on each variable of the boundary:
-the mean of the edge's weights under mean-field marginals of the neighbours outside, which come from
-a mean-field run on the region and its rim, the outside neighbours. Any field gives valid bounds; a
-good one gives small perturbations.
+The "drop" cut removes these edges. The "mean-field" cut replaces them by a field on each boundary
+variable: the mean of the edge's weights under mean-field marginals of the outside neighbours,
+computed by a mean-field run on the region and its rim (the outside neighbours). Every field gives
+valid bounds; an accurate one gives small perturbations.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from graftviz.regions.conditionals import normalise
 from graftviz.regions.neighbourhood import FlatModel, Members, members, place_of, table_of
 
 CUTS = ("drop", "mean-field")
-# Mean-field marginals may put weight on what a potential of zero forbids; a field must be finite.
+# Mean-field marginals may put mass on states that a zero potential forbids; fields must be finite.
 _LEAST_WEIGHT = -50.0
 _SWEEPS, _TOLERANCE = 200, 1e-9
 
 
 class Fields(NamedTuple):
-    """Mean-field marginals of the rim; of nothing, and all fields zero, when edges are dropped.
+    """Mean-field marginals of the rim; empty, with all fields zero, when edges are dropped.
 
     Attributes
     ----------
     rim : Members
     offsets : int64 array
-        The marginal of the member in place k stands at ``offsets[k]:offsets[k + 1]``.
+        The marginal of the member at place k is ``marginals[offsets[k] : offsets[k + 1]]``.
     marginals : float64 array
     """
 
@@ -40,7 +40,7 @@ class Fields(NamedTuple):
 
 
 def check_cut(cut: str) -> None:
-    """Refuse what is not a way to cut edges."""
+    """Raise an InputError for an unknown cut."""
     if cut not in CUTS:
         raise InputError(f"A cut is one of {', '.join(CUTS)}, not {cut!r}.")
 
@@ -52,9 +52,9 @@ def fields_of(flat: FlatModel, nodes: np.ndarray, rim: np.ndarray, cut: str) -> 
     ----------
     flat : FlatModel
     nodes : int64 array
-        The region, in any order; the same order gives the same fields to the last bit.
+        The region, in any order; for equal orders the fields are identical to the last bit.
     rim : int64 array
-        Its outside neighbours, ascending.
+        The outside neighbours of the region, ascending.
     cut : {"drop", "mean-field"}
     """
     if cut == "drop":
@@ -70,8 +70,8 @@ def fields_of(flat: FlatModel, nodes: np.ndarray, rim: np.ndarray, cut: str) -> 
 def field_of(flat, i, inside, fields):
     """Return the field of variable i of a region; `inside` are slots, ascending.
 
-    An outside neighbour that the mean-field run did not know (that of a newcomer) is given the
-    marginal of one update from i alone.
+    An outside neighbour without a mean-field marginal (a neighbour of a candidate that is not in
+    the rim) gets the marginal of one update from i alone.
     """
     field = np.zeros(flat.sizes[i])
     if len(fields.rim.sorted) == 0:
@@ -89,7 +89,7 @@ def field_of(flat, i, inside, fields):
 
 @njit(cache=True, nogil=True)
 def field_from(flat, i, slot, fields):
-    """Return what one outside neighbour adds to the field of i."""
+    """Return the contribution of one outside neighbour to the field of i."""
     field = np.zeros(flat.sizes[i])
     if len(fields.rim.sorted) == 0:
         return field
@@ -97,7 +97,7 @@ def field_from(flat, i, slot, fields):
     if at >= 0:
         marginal = fields.marginals[fields.offsets[at] : fields.offsets[at + 1]]
     else:
-        marginal = _guess(flat, i, slot, fields)
+        marginal = _one_update(flat, i, slot, fields)
     start, own, other, others = table_of(flat, i, slot)
     for a in range(len(field)):
         for x in range(others):
@@ -107,7 +107,7 @@ def field_from(flat, i, slot, fields):
 
 
 @njit(cache=True, nogil=True)
-def _guess(flat, i, slot, fields):
+def _one_update(flat, i, slot, fields):
     k = flat.neighbours[flat.starts[i] + slot]
     logs = flat.weights[flat.node_offsets[k] : flat.node_offsets[k + 1]].copy()
     at = place_of(fields.rim, i)
@@ -132,7 +132,7 @@ def _softmax(logs):
 
 @njit(cache=True, nogil=True)
 def _mean_field(flat, nodes, inside, offsets, max_sweeps, tolerance):
-    """Naive mean field on the subgraph of `nodes`, one variable after the other."""
+    """Run naive mean field on the subgraph of `nodes`, updating one variable after the other."""
     marginals = np.empty(offsets[-1])
     for p in range(len(nodes)):
         own = flat.weights[flat.node_offsets[nodes[p]] : flat.node_offsets[nodes[p] + 1]]

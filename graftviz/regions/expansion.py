@@ -1,7 +1,7 @@
-"""Growing a region around a query, one variable at a time: Algorithm 1 of the paper.
+"""Growth of a region around a query, one variable at a time: Algorithm 1 of the paper.
 
-The paper stops where no candidate improves the bound. Growth here may go on over such plateaus: on
-grids the bound often falls by orders of magnitude behind them.
+The paper stops where no candidate improves the bound. Here growth may continue across such
+plateaus: on grids the bound often decreases by orders of magnitude beyond them.
 
 References
 ----------
@@ -17,48 +17,49 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF
-from graftviz.regions.comparison import Coefficients, appended, compared_afresh
-from graftviz.regions.cuts import check_cut, fields_of
-from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
-from graftviz.regions.newcomers import (
+from graftviz.regions.candidates import (
     bound_with,
     bounds_with_each,
     coefficients_with,
 )
+from graftviz.regions.comparison import Coefficients, appended, compare_from_scratch
+from graftviz.regions.cuts import check_cut, fields_of
+from graftviz.regions.neighbourhood import flat_model, members, neighbours_of
+from graftviz.regions.region_arrays import all_coefficients, region_arrays
 from graftviz.regions.star import ENUMERATION_LIMIT
-from graftviz.regions.survey import coefficients_of_all, survey_of
 
 EXPANSIONS = ("greedy", "random", "norm")
 # Where the best candidate improves the bound by less than this share, growth is on a plateau ...
 _PLATEAU = 0.01
-# ... and goes where the query feels most, as long as the bound exceeds the best one so far by no
-# more than this factor and this difference. Measured on grids and scale-free graphs: more freedom
-# costs as much where couplings are strong as it gains where they are weak.
+# ... and adds the candidate with the largest influence on the query, as long as the bound exceeds
+# the best one so far by no more than this factor and this difference. Measured on grids and
+# scale-free graphs: larger values cost as much with strong couplings as they gain with weak ones.
 _DETOUR, _RISE = 1.25, 0.03
 
 
 @dataclass(frozen=True)
 class ExpansionOptions:
-    """How a region grows and when it stops.
+    """Options of the growth of a region and of its stopping rules.
 
     Attributes
     ----------
     tolerance : float
         Stop when the bound is at most this.
     max_size : int
-        Stop at so many variables.
+        Stop at this number of variables.
     cut : {"drop", "mean-field"}
-        What becomes of the edges that leave the region.
+        Treatment of the edges that leave the region.
     expansion : {"greedy", "random", "norm"}
-        Which outside neighbour comes next: the one that gives the smallest bound; any; the one with
-        the largest norm of all its edges into the region.
+        Which outside neighbour is added next: the one with the smallest bound; a random one; the
+        one with the largest norm of all its edges into the region.
     threshold : float
-        Stop when no variable improves a bound that is not vacuous by this much, or, where the
-        expansion does not look ahead, when the last one did not; 0: never.
+        Stop when no candidate improves a bound that is not vacuous by at least this much, or, for
+        expansions that do not compute the bounds of candidates, when the last variable did not;
+        0: never.
     seed : int
-        Of the random expansion.
+        Seed of the random expansion.
     limit : int
-        Joint states of neighbours to enumerate at most, for each coefficient.
+        Largest number of joint states of neighbours to enumerate, for each coefficient.
     """
 
     tolerance: float = 1e-3
@@ -89,7 +90,7 @@ class ExpansionOptions:
 
 @dataclass(frozen=True, eq=False)
 class RegionStep:
-    """A region after one more variable.
+    """Region after the addition of a variable.
 
     Attributes
     ----------
@@ -97,23 +98,24 @@ class RegionStep:
         The variable; the query in the first step.
     size : int
     bound : float
-        No marginal of the query in the local model is further than this from the true one;
-        1 when vacuous, 0 when the region is the query's whole connected component.
+        Largest possible difference between a probability of the query in the local model and in
+        the whole model; 1 when vacuous, 0 when the region is the query's connected component.
     is_vacuous : bool
-        Whether the bound says nothing.
+        Whether the bound is 1, which holds for any two distributions.
     nodes : int64 array
         The region, in order of addition.
     boundary : int64 array
-        Those of them that have outside neighbours, in that order.
+        Variables of the region that have outside neighbours, in the same order.
     coefficient : float
         Dobrushin coefficient of the local model: the largest row sum of its influence matrix.
     candidates : int64 array
-        Outside neighbours that were tried to come next, ascending; empty where growth ends without.
+        Outside neighbours that were considered for the next step, ascending; empty where growth
+        ends before they are.
     candidate_bounds : float64 array
-        The bound with each of them; not-a-number where the expansion does not ask. Under the
-        mean-field cut these hold for the fields as they are, before they are fitted anew.
+        The bound with each candidate; NaN where the expansion does not use them. Under the
+        mean-field cut these hold for the current fields, before they are recomputed.
     reason : str
-        Why growth ends here, as a sentence; empty where it goes on.
+        Why growth ends here, as a sentence; empty while it continues.
     """
 
     added: int
@@ -138,50 +140,48 @@ def expansion_steps(
         bound = region.bound
         reason = _reason_to_stop(region, bound, before, options)
         if reason:
-            nobody = np.zeros(0, dtype=np.int64)
-            yield region.step(bound, nobody, np.zeros(0), reason)
+            no_candidates = np.zeros(0, dtype=np.int64)
+            yield region.step(bound, no_candidates, np.zeros(0), reason)
             return
         candidates, bounds = region.candidates()
-        reason = _reason_to_take_none(bound, bounds, options)
+        reason = _reason_to_reject(bound, bounds, options)
         yield region.step(bound, candidates, bounds, reason)
         if reason:
             return
-        region.add(region.chosen(candidates, bounds))
+        region.add(region.best_candidate(candidates, bounds))
         before = bound
 
 
 def _reason_to_stop(region: _Region, bound: float, before: float, options: ExpansionOptions) -> str:
     if not region.rim:
-        return (
-            "The region holds everything that is connected with the query, so its answer is exact."
-        )
+        return "The region is the query's whole connected component, so the marginal is exact."
     if bound <= options.tolerance:
         return f"The bound, {bound:.3g}, is within the tolerance of {options.tolerance:g}."
     if region.size >= options.max_size:
         variables = "variable" if options.max_size == 1 else "variables"
-        return f"The region has the {options.max_size} {variables} it may have at most."
+        return f"The region has reached the limit of {options.max_size} {variables}."
     if _is_below(options.threshold, before, bound):
         return (
-            f"The last variable improved the bound by less than the threshold of "
+            f"The last variable improved the bound by less than the threshold, "
             f"{options.threshold:g}."
         )
     return ""
 
 
-def _reason_to_take_none(bound: float, bounds: np.ndarray, options: ExpansionOptions) -> str:
-    """Say so if no candidate is good enough; only greedy growth knows before it takes one."""
+def _reason_to_reject(bound: float, bounds: np.ndarray, options: ExpansionOptions) -> str:
+    """Return why no candidate is added, or ""; only greedy growth has the bounds beforehand."""
     if options.expansion == "greedy" and _is_below(options.threshold, bound, float(bounds.min())):
-        return f"No variable improves the bound by the threshold of {options.threshold:g}."
+        return f"No variable improves the bound by at least the threshold, {options.threshold:g}."
     return ""
 
 
 def _is_below(threshold: float, before: float, after: float) -> bool:
-    """Return whether a bound that said something improves by less than the threshold, if any."""
+    """Return whether a bound below 1 improves by less than a threshold above 0."""
     return threshold > 0.0 and before < 1.0 and before - after < threshold
 
 
 class _Region:
-    """A region while it grows."""
+    """Growing region with its coefficients, fields and bounds."""
 
     def __init__(self, model: PairwiseMRF, query: int, options: ExpansionOptions) -> None:
         self._model, self._options = model, options
@@ -191,12 +191,12 @@ class _Region:
         self._edges_inside = {query: 0}
         # Largest product of influences along a path from the query, by place.
         self._reach = np.ones(1)
-        # The outside neighbours: squared norm of the edges of each into the region.
+        # For each outside neighbour, the squared norm of its edges into the region.
         self.rim: dict[int, float] = {}
-        self._pulls = np.zeros(0)
-        self._meet_neighbours(query)
-        self._look_around()
-        self._comparison = compared_afresh(self._all_coefficients())
+        self._influences = np.zeros(0)
+        self._extend_rim(query)
+        self._update_arrays()
+        self._comparison = compare_from_scratch(self._all_coefficients())
         self._best = self.bound
 
     @property
@@ -205,13 +205,13 @@ class _Region:
 
     @property
     def bound(self) -> float:
-        """The bound of the query; 0 when nothing is cut, 1 when it says nothing."""
+        """The bound of the query; 0 when no edge is cut, 1 when it is vacuous."""
         return min(float(self._comparison.bounds[0]), 1.0) if self.rim else 0.0
 
     def step(
         self, bound: float, candidates: np.ndarray, bounds: np.ndarray, reason: str = ""
     ) -> RegionStep:
-        """Return what the region is now."""
+        """Return the current state of the region."""
         nodes = self._nodes.copy()
         is_boundary = [self._edges_inside[i] < len(neighbours_of(self._model, i)) for i in nodes]
         boundary = nodes[np.array(is_boundary)]
@@ -231,13 +231,13 @@ class _Region:
         )
 
     def candidates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the outside neighbours, and the bounds with each of them if they are wanted."""
+        """Return the outside neighbours, and the bound with each of them (NaN if not greedy)."""
         outside = np.array(sorted(self.rim), dtype=np.int64)
         if self._options.expansion != "greedy":
             return outside, np.full(len(outside), np.nan)
-        bounds, self._pulls = bounds_with_each(
+        bounds, self._influences = bounds_with_each(
             self._flat,
-            self._survey,
+            self._arrays,
             self._inside,
             outside,
             self._fields,
@@ -246,16 +246,17 @@ class _Region:
             self._reach,
         )
         if len(outside) == 1 and len(neighbours_of(self._model, int(outside[0]))) == len(
-            self._touched(int(outside[0]))
+            self._inside_neighbours(int(outside[0]))
         ):
-            bounds[0] = 0.0  # it would complete the component
+            bounds[0] = 0.0  # completes the connected component
         return outside, np.minimum(bounds, 1.0)
 
-    def chosen(self, candidates: np.ndarray, bounds: np.ndarray) -> int:
-        """Return who comes next; of equals the first.
+    def best_candidate(self, candidates: np.ndarray, bounds: np.ndarray) -> int:
+        """Return the candidate to add next; the first one of equals.
 
-        Greedy growth takes the smallest bound. It gets stuck where every candidate has a strong
-        edge to the other side, or where all bounds are vacuous; only a detour leads on then.
+        Greedy growth adds the candidate with the smallest bound. Where none improves the bound,
+        because every candidate has a strong edge to the outside or all bounds are vacuous, it adds
+        the one with the largest influence on the query.
         """
         if self._options.expansion == "random":
             return int(self._rng.choice(candidates))
@@ -265,16 +266,16 @@ class _Region:
         allowed = bounds <= min(_DETOUR * self._best, self._best + _RISE)
         if bounds.min() < (1.0 - _PLATEAU) * self.bound or not allowed.any():
             return int(candidates[np.argmin(bounds)])
-        return int(candidates[np.argmax(np.where(allowed, self._pulls, -1.0))])
+        return int(candidates[np.argmax(np.where(allowed, self._influences, -1.0))])
 
-    def add(self, newcomer: int) -> None:
-        """Take an outside neighbour into the region."""
+    def add(self, node: int) -> None:
+        """Add an outside neighbour to the region."""
         if self._options.cut == "drop":
             found = coefficients_with(
                 self._flat,
-                self._survey,
+                self._arrays,
                 self._inside,
-                newcomer,
+                node,
                 self._fields,
                 self._options.limit,
             )
@@ -283,41 +284,41 @@ class _Region:
             self._comparison = appended(
                 self._comparison, touched, rows, perturbation, spread, loose
             )
-        self._edges_inside[newcomer] = 0
-        for j in self._touched(newcomer):
+        self._edges_inside[node] = 0
+        for j in self._inside_neighbours(node):
             self._edges_inside[j] += 1
-            self._edges_inside[newcomer] += 1
-        self._nodes = np.append(self._nodes, newcomer)
-        del self.rim[newcomer]
-        self._meet_neighbours(newcomer)
-        self._look_around()
+            self._edges_inside[node] += 1
+        self._nodes = np.append(self._nodes, node)
+        del self.rim[node]
+        self._extend_rim(node)
+        self._update_arrays()
         if self._options.cut != "drop":
-            self._comparison = compared_afresh(self._all_coefficients())
+            self._comparison = compare_from_scratch(self._all_coefficients())
         self._best = min(self._best, self.bound)
-        to_newcomer = self._comparison.coefficients.influence[:-1, -1]
-        self._reach = np.append(self._reach, (self._reach * to_newcomer).max())
+        on_others = self._comparison.coefficients.influence[:-1, -1]
+        self._reach = np.append(self._reach, (self._reach * on_others).max())
 
-    def _touched(self, newcomer: int) -> list[int]:
-        """Return the neighbours of an outside variable that are in the region."""
-        around = neighbours_of(self._model, newcomer).tolist()
-        return [j for j in around if j in self._edges_inside]
+    def _inside_neighbours(self, node: int) -> list[int]:
+        """Return the neighbours of a variable that are in the region."""
+        neighbours = neighbours_of(self._model, node).tolist()
+        return [j for j in neighbours if j in self._edges_inside]
 
-    def _meet_neighbours(self, newcomer: int) -> None:
+    def _extend_rim(self, node: int) -> None:
         starts, neighbours, edges = self._model.incidence
-        for slot in range(int(starts[newcomer]), int(starts[newcomer + 1])):
+        for slot in range(int(starts[node]), int(starts[node + 1])):
             v = int(neighbours[slot])
             if v not in self._edges_inside:
                 weights = self._model.edge_weights(int(edges[slot]))
                 self.rim[v] = self.rim.get(v, 0.0) + float((weights**2).sum())
 
-    def _look_around(self) -> None:
-        """Fit the fields that stand for the cut edges, and survey the region."""
+    def _update_arrays(self) -> None:
+        """Recompute the fields that replace the cut edges, and the arrays of the region."""
         rim = np.array(sorted(self.rim), dtype=np.int64)
         self._fields = fields_of(self._flat, self._nodes, rim, self._options.cut)
         self._inside = members(self._nodes)
-        self._survey = survey_of(
+        self._arrays = region_arrays(
             self._flat, self._nodes, self._inside, self._fields, self._options.limit
         )
 
     def _all_coefficients(self) -> Coefficients:
-        return Coefficients(*coefficients_of_all(self._flat, self._survey, self._options.limit))
+        return Coefficients(*all_coefficients(self._flat, self._arrays, self._options.limit))

@@ -1,8 +1,8 @@
-"""Bounds from one number, the Dobrushin coefficient c of the whole model, and the distance.
+"""Error bounds from the Dobrushin coefficient c of the whole model and the size of the region.
 
-The region is any set of variables around the query; what counts is the distance r from the query to
-its boundary: to the nearest variable of the region that has a neighbour outside. The local model
-may put anything in place of the edges that leave the region.
+The region is any set of variables around the query. The bounds depend only on c and on the distance
+r from the query to the boundary: the nearest variable of the region that has a neighbour outside.
+They hold for any replacement of the edges that leave the region.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class MinimalRadius(NamedTuple):
     Attributes
     ----------
     distance, tail : int or None
-        By :func:`distance_bound` and by :func:`tail_bound`.
+        Distances for :func:`distance_bound` and for :func:`tail_bound`.
     """
 
     distance: int | None
@@ -27,10 +27,10 @@ class MinimalRadius(NamedTuple):
 
 
 def decay_rate(c: float) -> float:
-    """Return β = log(1/(2c)), the fastest decay that Theorem 2 grants: c e^β = ½; c < ½ needed.
+    """Return β = log(1/(2c)), the largest decay rate of Theorem 2; positive for c < ½.
 
-    The condition max_i Σ_j C_ij e^(β d(i,j)) ≤ ½ has C_ij ≠ 0 for neighbours only, at distance 1,
-    so no larger β fulfils it.
+    In the condition max_i Σ_j C_ij e^(β d(i,j)) ≤ ½ only neighbours, at distance 1, have C_ij ≠ 0:
+    it is c e^β ≤ ½, and no larger β satisfies it.
     """
     _check_coefficient(c)
     return math.inf if c == 0 else -math.log(2 * c)
@@ -44,7 +44,7 @@ def distance_bound(c: float, distance: int) -> float:
     c : float
         Dobrushin coefficient of the whole model.
     distance : int
-        r, from the query to the boundary of the region.
+        r, the distance from the query to the boundary of the region.
     """
     _check_coefficient(c)
     _check_distance(distance)
@@ -62,7 +62,7 @@ def tail_bound(c: float, radius: int) -> float:
     c : float
         Dobrushin coefficient of the whole model.
     radius : int
-        r, from the query to the boundary of the region.
+        r, the distance from the query to the boundary of the region.
     """
     _check_coefficient(c)
     _check_distance(radius)
@@ -70,7 +70,7 @@ def tail_bound(c: float, radius: int) -> float:
 
 
 def minimal_radius(c: float, tolerance: float) -> MinimalRadius:
-    """Return from which distance to the boundary on either bound is at most `tolerance`."""
+    """Return the smallest distances to the boundary at which the bounds are at most `tolerance`."""
     _check_coefficient(c)
     if not tolerance > 0.0:
         raise InputError(f"The tolerance of a radius must be above 0; got {tolerance:g}.")
@@ -81,14 +81,14 @@ def minimal_radius(c: float, tolerance: float) -> MinimalRadius:
     return MinimalRadius(distance, tail)
 
 
-def _steps(factor: float, wanted: float) -> int:
-    """Return the smallest r ≥ 0 with factor^r ≤ wanted."""
-    if wanted >= 1.0:
+def _steps(factor: float, target: float) -> int:
+    """Return the smallest r ≥ 0 with factor^r ≤ target."""
+    if target >= 1.0:
         return 0
     if factor == 0.0:
         return 1
-    r = max(math.ceil(math.log(wanted) / math.log(factor)) - 1, 0)
-    while factor**r > wanted:
+    r = max(math.ceil(math.log(target) / math.log(factor)) - 1, 0)
+    while factor**r > target:
         r += 1
     return r
 

@@ -1,4 +1,4 @@
-"""The Dobrushin matrix of a whole model: how much each variable can feel of each neighbour."""
+"""The Dobrushin matrix of a whole model: the largest influence of each neighbour on a variable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from graftviz.model import PairwiseMRF
 from graftviz.regions.neighbourhood import flat_model
-from graftviz.regions.star import ENUMERATION_LIMIT, around_of, star
+from graftviz.regions.star import ENUMERATION_LIMIT, neighbour_sums, star
 
 
 def influence_matrix(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT) -> csr_array:
@@ -18,14 +18,14 @@ def influence_matrix(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT) -> c
     two joint states of all others that differ only in x_j; 0 where no edge joins i and j. It is the
     exact maximum where the neighbours of i have at most `limit` joint states, and otherwise an
     upper bound: tanh(osc(Δ)/4), Δ the difference of two columns of w_ij, maximised over the pairs
-    of columns, and for variables of two states the maximum over all log-odds that the other
-    neighbours can bring about.
+    of columns, and for variables of two states the maximum over the range of log-odds that the
+    other neighbours allow.
 
     Parameters
     ----------
     model : PairwiseMRF
     limit : int
-        Joint states of the neighbours to enumerate at most.
+        Largest number of joint states of the neighbours to enumerate.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def influence_matrix(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT) -> c
 def dobrushin_coefficient(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT) -> float:
     """Return c, the largest row sum of the Dobrushin matrix.
 
-    Below 1, correlations decay exponentially with the distance, and an infinite model built alike
-    would have a unique measure (Dobrushin's uniqueness condition).
+    Below 1, correlations decay exponentially with the distance, and an infinite model with this
+    coefficient has a unique Gibbs measure (Dobrushin's uniqueness condition).
     """
     return float(influence_matrix(model, limit=limit).sum(axis=1).max())
 
@@ -55,5 +55,5 @@ def dobrushin_coefficient(model: PairwiseMRF, *, limit: int = ENUMERATION_LIMIT)
 def _all_rows(flat, n, limit, data):
     for i in range(n):
         start, end = flat.starts[i], flat.starts[i + 1]
-        around = around_of(flat, i, np.arange(end - start), limit)
-        star(flat, i, around, np.zeros(flat.sizes[i]), limit, data[start:end])
+        sums = neighbour_sums(flat, i, np.arange(end - start), limit)
+        star(flat, i, sums, np.zeros(flat.sizes[i]), limit, data[start:end])

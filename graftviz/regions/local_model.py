@@ -1,4 +1,4 @@
-"""The local model of a region, and the marginal it gives the query."""
+"""The local model of a region, and the marginal of the query in it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def rim_of(model: PairwiseMRF, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
 def region_model(
     model: PairwiseMRF, nodes: Sequence[int] | np.ndarray, cut: str = "drop"
 ) -> PairwiseMRF:
-    """Return the local model: the variables of a region, the edges among them, and its fields.
+    """Return the local model: the variables of a region, the edges between them, and its fields.
 
-    Variable k of it is ``nodes[k]``, under its own name and labels.
+    Its variable k is ``nodes[k]``, with the same name and labels.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def region_model(
     nodes : sequence of int
         The region.
     cut : {"drop", "mean-field"}
-        What becomes of the edges that leave it.
+        Treatment of the edges that leave the region.
 
     Raises
     ------
     InputError
-        For a variable that is not in the model or stands twice, and for another cut.
+        For a variable that is not in the model or is repeated, and for an unknown cut.
     """
     check_cut(cut)
     indices = [model.index_of(int(i)) for i in nodes]

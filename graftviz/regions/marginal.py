@@ -1,4 +1,4 @@
-"""The front door: a certified marginal of one variable, from a small region around it."""
+"""Certified marginal of one variable, computed from a small region around it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from graftviz.regions.local_model import region_model
 
 @dataclass(frozen=True, eq=False)
 class LocalMarginal:
-    """A marginal from a local region, and how wrong it can be.
+    """Marginal computed from a local region, with an error bound.
 
     Attributes
     ----------
     query : int
     marginal : float64 array, shape (s_query,)
     bound : float
-        No probability in `marginal` is further than this from that of the whole model; 1 when
-        vacuous.
+        Largest possible difference between a probability in `marginal` and in the whole model;
+        1 when vacuous.
     certified : bool
-        Whether the bound is proven and says something: the region was answered exactly, and the
+        Whether the bound is proven and not vacuous: inference in the region was exact, and the
         bound is below 1.
     nodes : int64 array
-        The region that answers, the query first, in order of addition: of all regions on the way
-        the one with the smallest bound, and of several the largest.
+        The region that was used, the query first, in order of addition: of all regions during
+        growth the one with the smallest bound, of several the largest.
     cut, expansion : str
     method : {"exact", "bp"}
-        What answered inside the region; "bp" where exact inference needs too much memory.
+        Inference method inside the region; "bp" where exact inference needs too much memory.
     reached_tolerance : bool
     stop_reason : str
-        Why the region grew no further, and what there is to know about the answer: sentences.
+        Why growth stopped, and remarks on the result, in sentences.
     history : tuple of RegionStep
-        From the query alone to the region that answers; growth may have gone on.
+        From the query alone to the region that was used; growth may have continued.
     """
 
     query: int
@@ -70,16 +70,16 @@ def grow_region(
 ) -> Iterator[RegionStep]:
     """Yield the region of the query alone, then the region after every added variable.
 
-    Parameters are those of :func:`local_marginal`. Taking no further step costs nothing.
+    Parameters are those of :func:`local_marginal`. Steps are computed as they are consumed.
 
     Raises
     ------
     InputError
-        For a query or evidence the model knows nothing of, and for options out of range; at once,
-        not with the first step.
+        For a query or evidence that is not in the model, and for options out of range; raised by
+        the call, not by the first step.
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed)
-    rest = _given(model, checked_evidence(model, evidence))
+    rest = _conditional_model(model, checked_evidence(model, evidence))
     return expansion_steps(rest, model.index_of(query), options)
 
 
@@ -98,7 +98,8 @@ def local_marginal(
 ) -> LocalMarginal:
     """Compute the marginal of one variable from a small region around it, with a proven bound.
 
-    The cost depends on the region, its neighbours and theirs, not on the size of the model.
+    The cost depends on the region, its neighbours and their neighbours, not on the size of the
+    model.
 
     Parameters
     ----------
@@ -108,17 +109,19 @@ def local_marginal(
     tolerance : float
         Stop growing when the bound is at most this.
     max_size : int
-        Variables in the region at most.
+        Largest number of variables in the region.
     cut : {"drop", "mean-field"}
-        What becomes of the edges that leave the region: nothing, or a field on its boundary.
+        Treatment of the edges that leave the region: removed, or replaced by a field on its
+        boundary.
     expansion : {"greedy", "random", "norm"}
-        Which outside neighbour comes next: the one that gives the smallest bound; any; the one with
-        the largest norm of all its edges into the region.
+        Which outside neighbour is added next: the one with the smallest bound; a random one; the
+        one with the largest norm of all its edges into the region.
     threshold : float
-        Stop growing when no variable improves a bound that is not vacuous by this much, or, where
-        the expansion does not look ahead, when the last one did not; 0: never.
+        Stop growing when no variable improves a bound that is not vacuous by at least this much,
+        or, for expansions that do not compute the bounds of candidates, when the last variable did
+        not; 0: never.
     seed : int
-        Of the random expansion.
+        Seed of the random expansion.
     evidence : mapping, optional
         States of observed variables: {variable: state}.
     max_memory : int, optional
@@ -127,7 +130,7 @@ def local_marginal(
     Raises
     ------
     InputError
-        For a query or evidence the model knows nothing of, options out of range, and evidence of
+        For a query or evidence that is not in the model, options out of range, and evidence of
         probability zero.
 
     References
@@ -136,21 +139,21 @@ def local_marginal(
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed)
     observed = checked_evidence(model, evidence)
-    rest = _given(model, observed)
+    rest = _conditional_model(model, observed)
     i = model.index_of(query)
     grown = tuple(expansion_steps(rest, i, options))
     best = min(reversed(grown), key=lambda step: step.bound)
     history = grown[: best.size]
-    marginal, is_exact = _answer(rest, best, cut, max_memory)
+    marginal, is_exact = _query_marginal(rest, best, cut, max_memory)
     bound = best.bound if is_exact else 1.0
     sentences = [grown[-1].reason]
     if best.size < grown[-1].size:
         sentences.append(
-            f"Of all regions on the way that of {best.size} has the smallest bound, and answers."
+            f"The bound was smallest with {_variables(best.size)}, and that region is used."
         )
     if not is_exact:
         sentences.append(
-            "Exact inference on it would need too much memory, so belief propagation answered, "
+            "Exact inference on it would need too much memory, so belief propagation was used, "
             "and nothing is certified."
         )
     elif bound >= 1.0:
@@ -175,10 +178,10 @@ def local_marginal(
     )
 
 
-def _given(model: PairwiseMRF, observed: dict[int, int]) -> PairwiseMRF:
-    """Return the model of what is not observed; where nothing is, at no cost.
+def _conditional_model(model: PairwiseMRF, observed: dict[int, int]) -> PairwiseMRF:
+    """Return the model conditioned on evidence; the model itself if there is none.
 
-    Evidence that zero potentials rule out is refused, though they may lie far from the query.
+    Evidence of probability zero is refused, even if the contradiction lies far from the query.
     """
     if not observed:
         return model
@@ -190,7 +193,11 @@ def _given(model: PairwiseMRF, observed: dict[int, int]) -> PairwiseMRF:
     return rest
 
 
-def _answer(
+def _variables(count: int) -> str:
+    return "1 variable" if count == 1 else f"{count} variables"
+
+
+def _query_marginal(
     model: PairwiseMRF, step: RegionStep, cut: str, max_memory: int | None
 ) -> tuple[np.ndarray, bool]:
     """Return the marginal of the query in the local model, and whether it is exact."""

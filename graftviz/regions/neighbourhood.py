@@ -1,8 +1,8 @@
-"""A model as flat arrays for kernels, and who of a variable's neighbours is inside a region.
+"""A model as flat arrays for kernels, and the neighbours of a variable inside a region.
 
-A *region* is a small set A of variables around a query. Kernels never walk the whole graph: they
-look at the neighbours of a few variables and ask, by bisection, which of them are in A. A *slot*
-is a position in the list of a variable's neighbours, a *place* one in that of the region.
+A *region* is a small set A of variables around a query. Kernels never traverse the whole graph:
+they visit the neighbours of a few variables and test membership in A by bisection. A *slot* is a
+position in the list of a variable's neighbours, a *place* a position in the list of the region.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graftviz.model import PairwiseMRF
 
 
 class FlatModel(NamedTuple):
-    """The arrays of a model that kernels read, all of them cached by the model itself."""
+    """Arrays of a model that kernels read; the model caches them."""
 
     sizes: np.ndarray
     weights: np.ndarray
@@ -28,7 +28,7 @@ class FlatModel(NamedTuple):
 
 
 class Members(NamedTuple):
-    """A set of variables: their indices in ascending order, and the place each has in its list."""
+    """Set of variables: indices in ascending order, and the place of each in the original list."""
 
     sorted: np.ndarray
     places: np.ndarray
@@ -42,7 +42,7 @@ def flat_model(model: PairwiseMRF) -> FlatModel:
 
 
 def members(nodes: np.ndarray) -> Members:
-    """Return `nodes`, in any order, as a set that kernels can look into."""
+    """Return `nodes`, in any order, as a set that kernels can search."""
     order = np.argsort(nodes)
     return Members(nodes[order], order)
 
@@ -84,7 +84,7 @@ def inside_slots(flat, i, inside):
 
 @njit(cache=True, nogil=True)
 def slot_of(flat, i, neighbour):
-    """Return at which slot of the list of i a neighbour stands."""
+    """Return the slot of a neighbour in the list of i."""
     low, high = flat.starts[i], flat.starts[i + 1]
     while low < high:
         middle = (low + high) // 2
@@ -97,9 +97,9 @@ def slot_of(flat, i, neighbour):
 
 @njit(cache=True, nogil=True)
 def table_of(flat, i, slot):
-    """Return where the weights towards a neighbour begin, both strides, and its states.
+    """Return (start, own, other, states) of the weights between i and its neighbour k at a slot.
 
-    The weight of states (x_i, x_k) stands at ``start + x_i * own + x_k * other``.
+    The weight of states (x_i, x_k) is at ``start + x_i * own + x_k * other``, x_k < `states`.
     """
     k = flat.neighbours[flat.starts[i] + slot]
     start = flat.edge_offsets[flat.edges[flat.starts[i] + slot]]

@@ -1,15 +1,15 @@
-"""The coefficients of one variable of a region: its influence row, perturbation and spread.
+"""Coefficients of one variable of a region: its influence row, perturbation and spread.
 
-Let p be the model and q the local model of a region A. For a variable i of A, with its neighbours
-inside (in A) and outside:
+Let p be the model and q the local model of a region A. For a variable i of A with neighbours inside
+(in A) and outside:
 
 - influence of inside neighbour j: C_ij = max TV(q(x_i | y), q(x_i | z)) over joint states y, z of
   the inside neighbours that differ only in x_j;
 - perturbation: b_i = max TV(p(x_i | x), q(x_i | x)) over joint states x of all its neighbours;
 - spread: max TV(p(x_i | x), q(x_i | y)) over joint states x and y that need not agree.
 
-They are maxima over all joint states where these are at most `limit` in number, and otherwise upper
-bounds by the closed forms of `closed_form`.
+The maxima are computed by enumeration where there are at most `limit` joint states; otherwise the
+closed forms of `closed_form` give upper bounds.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from numba import njit
 from graftviz.regions.closed_form import (
     by_oscillation,
     flip_oscillation,
-    gains_of,
     is_finite_star,
     logistic,
     logistic_gap,
+    pair_gains,
 )
 from graftviz.regions.conditionals import (
     add_neighbours,
@@ -36,30 +36,31 @@ from graftviz.regions.conditionals import (
 )
 from graftviz.regions.neighbourhood import table_of
 
-# Joint states of neighbours that are enumerated at most: twelve neighbours of two states, five of
-# five. Beyond, closed forms.
+# Largest number of joint states of neighbours to enumerate: twelve neighbours of two states, five
+# of five states. Above it, closed forms are used.
 ENUMERATION_LIMIT = 4096
-# Of hubs the inside neighbours alone may be enumerated, but not so many: for many candidates.
+# For hubs only the inside neighbours may be enumerated, and fewer of their joint states, because
+# this is done for every candidate.
 _SHARE_OF_HUBS = 16
-# Added to every perturbation, far more than rounding can falsify in these sums of exponentials;
-# weights in the millions need more, in proportion to their size.
+# Added to every perturbation: far more than the rounding error of these sums of exponentials.
+# Weights in the millions need more, in proportion to their size.
 ROUNDING = 1e-10
 _ROUNDING_PER_WEIGHT = 1e-14
 
 
-class Around(NamedTuple):
-    """What the closed forms need to know of all neighbours of a variable, and which are inside.
+class NeighbourSums(NamedTuple):
+    """Inside neighbours of a variable, and sums over all its neighbours for the closed forms.
 
     Attributes
     ----------
     inside : int64 array
         Slots of the inside neighbours.
     is_enumerable : bool
-        Whether the neighbours have few enough joint states; then nothing below is filled in.
+        Whether the joint states of all neighbours can be enumerated; then the sums are empty.
     is_finite : bool
-        Whether no weight around the variable is -inf; if one is, nothing below is filled in.
+        Whether all weights of the variable and its edges are finite; if not, the sums are empty.
     inner, outer : float64 arrays, shape (s_i, s_i)
-        Sums of gains (see `gains_of`) over the neighbours inside and outside.
+        Sums of gains (see `pair_gains`) over the inside and the outside neighbours.
     """
 
     inside: np.ndarray
@@ -70,8 +71,8 @@ class Around(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def around_of(flat, i, inside, limit):
-    """Return what there is to know of the neighbours of i; `inside` are slots, ascending."""
+def neighbour_sums(flat, i, inside, limit):
+    """Return the sums over the neighbours of i; `inside` are slots, ascending."""
     degree = flat.starts[i + 1] - flat.starts[i]
     is_enumerable = joint_states(flat, i, np.arange(degree), limit) <= limit
     inner, outer = np.zeros((0, 0)), np.zeros((0, 0))
@@ -84,56 +85,56 @@ def around_of(flat, i, inside, limit):
             gains = np.empty((states, states))
             at = 0
             for slot in range(degree):
-                gains_of(flat, i, slot, gains)
+                pair_gains(flat, i, slot, gains)
                 if at < len(inside) and inside[at] == slot:
                     _add(inner, gains, 1.0)
                     at += 1
                 else:
                     _add(outer, gains, 1.0)
-    return Around(inside, is_enumerable, is_finite, inner, outer)
+    return NeighbourSums(inside, is_enumerable, is_finite, inner, outer)
 
 
 @njit(cache=True, nogil=True)
-def around_with(flat, i, around, slot):
-    """Return the same with one more neighbour inside; it comes last."""
-    inside = np.empty(len(around.inside) + 1, np.int64)
-    for r in range(len(around.inside)):
-        inside[r] = around.inside[r]
+def sums_with(flat, i, sums, slot):
+    """Return `sums` with one more inside neighbour, appended last."""
+    inside = np.empty(len(sums.inside) + 1, np.int64)
+    for r in range(len(sums.inside)):
+        inside[r] = sums.inside[r]
     inside[-1] = slot
-    if around.is_enumerable or not around.is_finite:
-        return Around(inside, around.is_enumerable, around.is_finite, around.inner, around.outer)
+    if sums.is_enumerable or not sums.is_finite:
+        return NeighbourSums(inside, sums.is_enumerable, sums.is_finite, sums.inner, sums.outer)
     states = flat.sizes[i]
     gains = np.empty((states, states))
-    gains_of(flat, i, slot, gains)
+    pair_gains(flat, i, slot, gains)
     inner, outer = np.zeros((states, states)), np.zeros((states, states))
-    _add(inner, around.inner, 1.0)
+    _add(inner, sums.inner, 1.0)
     _add(inner, gains, 1.0)
-    _add(outer, around.outer, 1.0)
+    _add(outer, sums.outer, 1.0)
     _add(outer, gains, -1.0)
-    return Around(inside, False, True, inner, outer)
+    return NeighbourSums(inside, False, True, inner, outer)
 
 
 @njit(cache=True, nogil=True)
-def _add(total, what, times):
+def _add(total, term, times):
     for a in range(total.shape[0]):
         for b in range(total.shape[1]):
-            total[a, b] += times * what[a, b]
+            total[a, b] += times * term[a, b]
 
 
 @njit(cache=True, nogil=True)
-def star(flat, i, around, field, limit, influence):
+def star(flat, i, sums, field, limit, influence):
     """Compute the coefficients of variable i; write its influences, return the other two.
 
     Parameters
     ----------
     flat : FlatModel
     i : int
-    around : Around
+    sums : NeighbourSums
     field : float64 array, shape (s_i,)
-        What stands in the local model for the edges to the outside; finite.
+        Field that replaces the edges to outside neighbours in the local model; finite.
     limit : int
-        Joint states to enumerate at most.
-    influence : float64 array, as long as ``around.inside``
+        Largest number of joint states to enumerate.
+    influence : float64 array, as long as ``sums.inside``
         Overwritten with C_ij of the inside neighbours.
 
     Returns
@@ -141,13 +142,13 @@ def star(flat, i, around, field, limit, influence):
     perturbation, spread : float64
     """
     states = flat.sizes[i]
-    inside = around.inside
+    inside = sums.inside
     for r in range(len(inside)):
         influence[r] = 0.0
-    most = limit if around.is_enumerable else limit // _SHARE_OF_HUBS
+    most = limit if sums.is_enumerable else limit // _SHARE_OF_HUBS
     n_inside = joint_states(flat, i, inside, most)
     if n_inside > most:
-        return _closed_form(flat, i, around, field, influence, True)
+        return _closed_form(flat, i, sums, field, influence, True)
     own = flat.node_offsets[i]
     local = np.empty((n_inside, states))
     for a in range(states):
@@ -159,9 +160,9 @@ def star(flat, i, around, field, limit, influence):
         others = table_of(flat, i, inside[r])[3]
         stride //= others
         influence[r] = largest_by_neighbour(local, stride, others)
-    if not around.is_enumerable:
-        return _closed_form(flat, i, around, field, influence, False)
-    outside = _others(flat.starts[i + 1] - flat.starts[i], inside)
+    if not sums.is_enumerable:
+        return _closed_form(flat, i, sums, field, influence, False)
+    outside = _outside_slots(flat.starts[i + 1] - flat.starts[i], inside)
     n_outside = joint_states(flat, i, outside, limit)
     full = np.empty((n_inside * n_outside, states))
     for a in range(states):
@@ -177,8 +178,8 @@ def star(flat, i, around, field, limit, influence):
 
 
 @njit(cache=True, nogil=True)
-def _others(degree, inside):
-    """Return the slots that are not among those inside, ascending."""
+def _outside_slots(degree, inside):
+    """Return the slots that are not in `inside`, ascending."""
     is_outside = np.ones(degree, np.bool_)
     for slot in inside:
         is_outside[slot] = False
@@ -201,7 +202,7 @@ def _extremes(rows, a):
 
 @njit(cache=True, nogil=True)
 def _spread_of_rows(full, local):
-    """Bound the distance of any row of one from any row of the other by their extremes."""
+    """Bound the distance of any row of `full` from any row of `local` by their extremes."""
     states = full.shape[1]
     above = below = widest = 0.0
     for a in range(states):
@@ -209,27 +210,27 @@ def _spread_of_rows(full, local):
         lowest_local, highest_local = _extremes(local, a)
         up, down = max(highest - lowest_local, 0.0), max(highest_local - lowest, 0.0)
         above, below, widest = above + up, below + down, max(widest, up, down)
-    # Of two states, one gains what the other loses.
+    # With two states, both probabilities change by the same amount.
     return min(widest if states == 2 else min(above, below), 1.0)
 
 
 @njit(cache=True, nogil=True)
-def _closed_form(flat, i, around, field, influence, with_influence):
-    """Bound the perturbation and the spread, and the influences too if they are wanted."""
+def _closed_form(flat, i, sums, field, influence, with_influence):
+    """Bound the perturbation and the spread, and the influences if `with_influence`."""
     states = flat.sizes[i]
-    inner, outer = around.inner, around.outer
-    if not around.is_finite:
+    inner, outer = sums.inner, sums.outer
+    if not sums.is_finite:
         if with_influence:
-            _influence_by_flips(flat, i, around.inside, influence)
+            _influence_by_flips(flat, i, sums.inside, influence)
         return 1.0, 1.0
     if states == 2:
         own = flat.weights[flat.node_offsets[i] + 1] - flat.weights[flat.node_offsets[i]]
         if with_influence:
             odds = own + field[1] - field[0]
-            _influence_of_two(flat, i, around.inside, odds, inner, influence)
+            _influence_of_two(flat, i, sums.inside, odds, inner, influence)
         return _distances_of_two(own, field[1] - field[0], inner, outer)
     if with_influence:
-        _influence_by_flips(flat, i, around.inside, influence)
+        _influence_by_flips(flat, i, sums.inside, influence)
     shift = spread = 0.0
     for a in range(states):
         for b in range(states):
@@ -252,11 +253,11 @@ def _influence_by_flips(flat, i, inside, influence):
 
 @njit(cache=True, nogil=True)
 def _influence_of_two(flat, i, inside, odds, inner, influence):
-    """Influences on a variable of two states, whose local log-odds start from `odds`."""
+    """Write the influences on a variable of two states; `odds`: its log-odds without neighbours."""
     gains = np.empty((2, 2))
     for r in range(len(inside)):
-        gains_of(flat, i, inside[r], gains)
-        # What the other inside neighbours can add to the log-odds.
+        pair_gains(flat, i, inside[r], gains)
+        # Range of the log-odds over the states of the other inside neighbours.
         low = odds - (inner[0, 1] - gains[0, 1])
         high = odds + (inner[1, 0] - gains[1, 0])
         start, own, other, states = table_of(flat, i, inside[r])
@@ -280,8 +281,8 @@ def _distances_of_two(own, field, inner, outer):
 
 
 @njit(cache=True, nogil=True)
-def rounding_of(flat, i):
-    """Return what to add to a perturbation so that no rounding can make a bound too small."""
+def rounding_reserve(flat, i):
+    """Return the amount to add to a perturbation so that rounding cannot invalidate a bound."""
     largest = 0.0
     total = 0.0
     for a in range(flat.node_offsets[i], flat.node_offsets[i + 1]):

@@ -1,7 +1,6 @@
-"""What is known of every variable of a region, found once and used for all candidates.
+"""Arrays of all variables of a region, computed once and shared by all candidates.
 
-Walking over all neighbours of a hub for each of as many candidates would take a time that grows
-with the square of its degree.
+Visiting all neighbours of a hub again for each candidate would take time quadratic in its degree.
 """
 
 from __future__ import annotations
@@ -13,25 +12,25 @@ from numba import njit
 
 from graftviz.regions.cuts import field_of
 from graftviz.regions.neighbourhood import inside_slots
-from graftviz.regions.star import Around, around_of, rounding_of, star
+from graftviz.regions.star import NeighbourSums, neighbour_sums, rounding_reserve, star
 
 
-class Survey(NamedTuple):
-    """Of all variables of a region, in the order of addition.
+class RegionArrays(NamedTuple):
+    """Neighbours, sums, fields and rounding reserves of a region, in the order of addition.
 
     Attributes
     ----------
     nodes : int64 array, shape (k,)
     starts : int64 array, shape (k + 1,)
-        What belongs to the inside neighbours of the variable in place p stands at
-        ``starts[p]:starts[p + 1]`` of `slots` and `places`.
+        The inside neighbours of the variable at place p are entries ``starts[p]:starts[p + 1]`` of
+        `slots` and `places`.
     slots, places : int64 arrays
     is_enumerable, is_finite : bool arrays, shape (k,)
     inner, outer : float64 arrays, shape (k, s, s)
-        See `Around`; s is the largest number of states.
+        See `NeighbourSums`; s is the largest number of states.
     fields : float64 array, shape (k, s)
     reserves : float64 array, shape (k,)
-        What rounding is given.
+        Rounding reserves.
     """
 
     nodes: np.ndarray
@@ -47,8 +46,8 @@ class Survey(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def survey_of(flat, nodes, inside, fields, limit):
-    """Survey a region."""
+def region_arrays(flat, nodes, inside, fields, limit):
+    """Return the arrays of a region."""
     k = len(nodes)
     most_states = 0
     most_slots = 0
@@ -63,58 +62,58 @@ def survey_of(flat, nodes, inside, fields, limit):
     fitted, reserves = np.zeros((k, most_states)), np.empty(k)
     for p in range(k):
         i = nodes[p]
-        found, where = inside_slots(flat, i, inside)
+        found, found_places = inside_slots(flat, i, inside)
         starts[p + 1] = starts[p] + len(found)
         for r in range(len(found)):
-            slots[starts[p] + r], places[starts[p] + r] = found[r], where[r]
-        around = around_of(flat, i, found, limit)
-        is_enumerable[p], is_finite[p] = around.is_enumerable, around.is_finite
-        for a in range(len(around.inner)):
-            for b in range(len(around.inner)):
-                inner[p, a, b], outer[p, a, b] = around.inner[a, b], around.outer[a, b]
+            slots[starts[p] + r], places[starts[p] + r] = found[r], found_places[r]
+        sums = neighbour_sums(flat, i, found, limit)
+        is_enumerable[p], is_finite[p] = sums.is_enumerable, sums.is_finite
+        for a in range(len(sums.inner)):
+            for b in range(len(sums.inner)):
+                inner[p, a, b], outer[p, a, b] = sums.inner[a, b], sums.outer[a, b]
         field = field_of(flat, i, found, fields)
         for a in range(len(field)):
             fitted[p, a] = field[a]
-        reserves[p] = rounding_of(flat, i)
-    return Survey(
+        reserves[p] = rounding_reserve(flat, i)
+    return RegionArrays(
         nodes, starts, slots, places, is_enumerable, is_finite, inner, outer, fitted, reserves
     )
 
 
 @njit(cache=True, nogil=True)
-def around_at(flat, survey, p):
-    """Return what a survey knows of the neighbours of the variable in place p."""
-    states = flat.sizes[survey.nodes[p]]
-    if survey.is_enumerable[p] or not survey.is_finite[p]:
+def stored_sums(flat, region, p):
+    """Return the neighbour sums of the variable at place p."""
+    states = flat.sizes[region.nodes[p]]
+    if region.is_enumerable[p] or not region.is_finite[p]:
         states = 0
     inner, outer = np.empty((states, states)), np.empty((states, states))
     for a in range(states):
         for b in range(states):
-            inner[a, b], outer[a, b] = survey.inner[p, a, b], survey.outer[p, a, b]
-    slots = survey.slots[survey.starts[p] : survey.starts[p + 1]]
-    return Around(slots, survey.is_enumerable[p], survey.is_finite[p], inner, outer)
+            inner[a, b], outer[a, b] = region.inner[p, a, b], region.outer[p, a, b]
+    slots = region.slots[region.starts[p] : region.starts[p + 1]]
+    return NeighbourSums(slots, region.is_enumerable[p], region.is_finite[p], inner, outer)
 
 
 @njit(cache=True, nogil=True)
-def coefficients_of_all(flat, survey, limit):
-    """Return influence matrix, perturbations and spreads of a region, reserves included."""
-    k = len(survey.nodes)
+def all_coefficients(flat, region, limit):
+    """Return the influence matrix, perturbations and spreads of a region, reserves included."""
+    k = len(region.nodes)
     influence = np.zeros((k, k))
     perturbation, spread = np.empty(k), np.empty(k)
     for p in range(k):
-        i = survey.nodes[p]
-        around, field = around_at(flat, survey, p), survey.fields[p, : flat.sizes[i]]
-        places = survey.places[survey.starts[p] : survey.starts[p + 1]]
-        found = write_row(flat, i, around, places, field, limit, influence[p])
-        perturbation[p], spread[p] = with_reserve(found, survey.reserves[p])
+        i = region.nodes[p]
+        sums, field = stored_sums(flat, region, p), region.fields[p, : flat.sizes[i]]
+        places = region.places[region.starts[p] : region.starts[p + 1]]
+        found = write_row(flat, i, sums, places, field, limit, influence[p])
+        perturbation[p], spread[p] = with_reserve(found, region.reserves[p])
     return influence, perturbation, spread
 
 
 @njit(cache=True, nogil=True)
-def write_row(flat, i, around, places, field, limit, row):
+def write_row(flat, i, sums, places, field, limit, row):
     """Write the influence row of a variable, by place; return its perturbation and spread."""
     influence = np.empty(len(places))
-    found = star(flat, i, around, field, limit, influence)
+    found = star(flat, i, sums, field, limit, influence)
     for r in range(len(places)):
         row[places[r]] = influence[r]
     return found
@@ -122,5 +121,5 @@ def write_row(flat, i, around, places, field, limit, row):
 
 @njit(cache=True, nogil=True)
 def with_reserve(found, reserve):
-    """Return perturbation and spread with what rounding is given; a spread of 1 needs nothing."""
+    """Return perturbation and spread with the rounding reserve added; the spread is at most 1."""
     return found[0] + reserve, min(found[1] + reserve, 1.0)

@@ -1,8 +1,8 @@
-"""What a region would gain by one more variable, without building the larger region.
+"""Bounds of a region with one more variable, computed without building the larger region.
 
-A newcomer v appends its own row and changes the rows of its neighbours S in the region, whose local
-conditionals gain a neighbour. With D the inverse of the region before, the new bounds are
-a' = a + D_S y for numbers y on S alone: a system of |S| equations per candidate, whatever the
+A candidate v adds its own row and changes the rows of its neighbours S in the region, whose local
+conditionals gain a neighbour. With D the inverse matrix of the current region, the new bounds are
+a' = a + D_S y for numbers y on S alone: a system of |S| equations per candidate, regardless of the
 size of the region.
 """
 
@@ -13,75 +13,75 @@ from numba import njit
 
 from graftviz.regions.cuts import field_from, field_of
 from graftviz.regions.neighbourhood import inside_slots, slot_of
-from graftviz.regions.star import around_of, around_with, rounding_of
-from graftviz.regions.survey import around_at, with_reserve, write_row
+from graftviz.regions.region_arrays import stored_sums, with_reserve, write_row
+from graftviz.regions.star import neighbour_sums, rounding_reserve, sums_with
 
 _SLACK = 1e-12
 
 
 @njit(cache=True, nogil=True)
-def coefficients_with(flat, survey, inside, newcomer, fields, limit):
-    """Return the coefficients that change when `newcomer` joins a region.
+def coefficients_with(flat, region, inside, candidate, fields, limit):
+    """Return the coefficients that change when `candidate` is added to a region.
 
     Returns
     -------
     touched : int64 array, shape (t,)
-        Places of its neighbours in the region.
+        Places of the candidate's neighbours in the region.
     rows : float64 array, shape (t + 1, k + 1)
-        Their influence rows, then its own.
+        Influence rows of these neighbours, then the candidate's own.
     perturbation, spread : float64 arrays, shape (t + 1,)
-        With their rounding reserve.
+        Including the rounding reserve.
     """
-    k = len(survey.nodes)
-    own_slots, touched = inside_slots(flat, newcomer, inside)
+    k = len(region.nodes)
+    own_slots, touched = inside_slots(flat, candidate, inside)
     t = len(touched)
     rows = np.zeros((t + 1, k + 1))
     perturbation, spread = np.empty(t + 1), np.empty(t + 1)
     for r in range(t):
         p = touched[r]
-        i = survey.nodes[p]
-        slot = slot_of(flat, i, newcomer)
-        around = around_with(flat, i, around_at(flat, survey, p), slot)
+        i = region.nodes[p]
+        slot = slot_of(flat, i, candidate)
+        sums = sums_with(flat, i, stored_sums(flat, region, p), slot)
         field = field_from(flat, i, slot, fields)
         for a in range(len(field)):
-            field[a] = survey.fields[p, a] - field[a]
-        places = np.empty(len(around.inside), np.int64)
+            field[a] = region.fields[p, a] - field[a]
+        places = np.empty(len(sums.inside), np.int64)
         places[-1] = k
         for at in range(len(places) - 1):
-            places[at] = survey.places[survey.starts[p] + at]
-        found = write_row(flat, i, around, places, field, limit, rows[r])
-        perturbation[r], spread[r] = with_reserve(found, survey.reserves[p])
-    around = around_of(flat, newcomer, own_slots, limit)
-    field = field_of(flat, newcomer, own_slots, fields)
-    found = write_row(flat, newcomer, around, touched, field, limit, rows[t])
-    perturbation[t], spread[t] = with_reserve(found, rounding_of(flat, newcomer))
+            places[at] = region.places[region.starts[p] + at]
+        found = write_row(flat, i, sums, places, field, limit, rows[r])
+        perturbation[r], spread[r] = with_reserve(found, region.reserves[p])
+    sums = neighbour_sums(flat, candidate, own_slots, limit)
+    field = field_of(flat, candidate, own_slots, fields)
+    found = write_row(flat, candidate, sums, touched, field, limit, rows[t])
+    perturbation[t], spread[t] = with_reserve(found, rounding_reserve(flat, candidate))
     return touched, rows, perturbation, spread
 
 
 @njit(cache=True, nogil=True)
-def bounds_with_each(flat, survey, inside, candidates, fields, limit, comparison, reach):
-    """Return the bound of the query with each of the candidates, and how strongly each is felt.
+def bounds_with_each(flat, region, inside, candidates, fields, limit, comparison, reach):
+    """Return the bound of the query with each candidate, and the influence of each on the query.
 
-    The latter is the largest product of influences along a path from the query, which `reach`
-    holds for every place of the region.
+    The influence is the largest product of influences along a path from the query; `reach` holds
+    it for every place of the region.
     """
-    found, pulls = np.empty(len(candidates)), np.zeros(len(candidates))
+    found, influences = np.empty(len(candidates)), np.zeros(len(candidates))
     for c in range(len(candidates)):
         touched, rows, perturbation, spread = coefficients_with(
-            flat, survey, inside, candidates[c], fields, limit
+            flat, region, inside, candidates[c], fields, limit
         )
         found[c] = bound_with(comparison, touched, rows, perturbation, spread)[0]
         for r in range(len(touched)):
-            pulls[c] = max(pulls[c], reach[touched[r]] * rows[r, -1])
-    return found, pulls
+            influences[c] = max(influences[c], reach[touched[r]] * rows[r, -1])
+    return found, influences
 
 
 @njit(cache=True, nogil=True)
 def bound_with(comparison, touched, rows, perturbation, spread):
     """Return the bound of the query (place 0), and which of the changed rows are loose.
 
-    New rows count their neighbours at first. A row whose bound then comes out above its spread, or
-    negative (the system is no M-matrix), takes its spread, until every bound makes sense.
+    Changed rows are not loose at first. A row whose bound then exceeds its spread, or is negative
+    (the system is no M-matrix), becomes loose, until all bounds are valid.
     """
     inverse, bounds = comparison.inverse, comparison.bounds
     t, k = len(touched), len(bounds)
@@ -124,18 +124,18 @@ def bound_with(comparison, touched, rows, perturbation, spread):
                     system[r, c] -= rows[r, k] * pushed[t, c]
             system[r, r] += 1.0
         solve_in_place(system, right)
-        all_well = True
+        all_valid = True
         if not loose[t]:
             own += _dot(pushed[t], right)
             if not 0.0 <= own <= spread[t] + _SLACK:
                 loose[t] = True
-                all_well = False
+                all_valid = False
         for r in range(t):
             bound = bounds[touched[r]] + _dot(inner[r], right)
             if not loose[r] and not 0.0 <= bound <= spread[r] + _SLACK:
                 loose[r] = True
-                all_well = False
-        if all_well:
+                all_valid = False
+        if all_valid:
             break
     bound = bounds[0]
     for c in range(t):
@@ -144,7 +144,7 @@ def bound_with(comparison, touched, rows, perturbation, spread):
     for r in range(t):
         if touched[r] == 0:
             largest = spread[r]
-    # Not-a-number, from a singular system, falls back on the spread as well.
+    # NaN, from a singular system, is replaced by the spread as well.
     return (bound if bound < largest else largest), loose
 
 
@@ -152,7 +152,7 @@ def bound_with(comparison, touched, rows, perturbation, spread):
 def solve_in_place(system, right):
     """Solve a small linear system by elimination with pivots; `right` becomes the solution.
 
-    Not-a-number all through where the system is singular.
+    The solution is all NaN where the system is singular.
     """
     t = len(right)
     for c in range(t):
