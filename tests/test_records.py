@@ -103,7 +103,7 @@ def test_records_are_strict_json_with_the_documented_keys(learner: Any, knows: b
     assert set(header) | {"beside", "objective"} == documented_keys("Header")
     wanted = documented_keys("Record")
     for record in records:
-        assert set(record) | {"layout"} == wanted
+        assert set(record) | {"layout", "threshold"} == wanted
         assert record["words"].endswith(".")
     assert outcome is not None
     outcome_keys = re.search(r"^`\{(.+)\}`\.\n", PLAYER.split("## Outcome")[1], re.MULTILINE)
@@ -199,6 +199,17 @@ def test_an_empty_truth_gives_no_skeleton() -> None:
     assert header["truth"] == []
     assert header["positions"] is None
     assert "layout" in records[0]
+
+
+def test_a_branch_that_changes_lambda_says_so_in_its_first_record() -> None:
+    options = {"max_edges": 20, "group_weight": "sqrt"}
+    branch = Branch(2, BestChoice(lam=0.004, **options))
+    run = finished(BestChoice(lam=0.01, **options), branch=branch)
+    records = [step_record(run, t) for t in range(1, len(run.steps) + 1)]
+    changed = {
+        record["t"]: record["threshold"]["value"] for record in records if "threshold" in record
+    }
+    assert changed == {3: 0.004}
 
 
 def test_header_shows_the_options_in_force() -> None:

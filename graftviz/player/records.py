@@ -154,6 +154,8 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
         "words": step_words(step, learner_at(run, t), run.table.names),
         "notes": list(step.notes),
     }
+    if t > 1 and step.test is not None and step.test != run.steps[t - 2].test:
+        record["threshold"] = _threshold(step.test)
     if layout is not None and not _has_skeleton(run):
         is_last = run.outcome is not None and t == len(run.steps)
         if is_last or _frame_is_due(step.edges, layout):

@@ -162,6 +162,18 @@ def test_a_branch_takes_over_the_steps_it_shares(finished: Any, until: Any) -> N
     assert "α 0.5 from step 10" in finished.inner_text(".gv-head")
 
 
+def test_a_branch_may_change_what_scores_must_exceed(finished: Any) -> None:
+    found = finished.evaluate("""() => {
+        const threshold = { symbol: "λ", value: 0.004 };
+        const log = new player.log.constructor({ ...player.log.header, threshold });
+        const records = player.log.records.slice(1, 7).map((record) => ({ ...record }));
+        records[3].threshold = { symbol: "λ", value: 0.001 };
+        log.feed(1, records, null);
+        return [0, 1, 3, 4, 6].map((t) => log.limitAt(t).value);
+    }""")
+    assert found == [0.004, 0.004, 0.004, 0.001, 0.001]
+
+
 def test_where_it_rests_is_told_once(player_page: Any, until: Any) -> None:
     until(player_page, "player.log.ready >= 24")
     for _ in range(5):

@@ -116,7 +116,7 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     assert page.get_by_role("link", name="Grow").count() == 1, "a link opens the whole app"
     assert page.locator(".gv-race-tile").count() == 6
     assert share(page) == 0
-    assert leader(page) == "Nobody has an edge yet after 0 s."
+    assert leader(page) == "Nobody has an edge yet after 0 edge tests."
     press(page, "Play")
     eventually(page, lambda: share(page) >= 10)
     pause(page)
@@ -133,7 +133,7 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     page.keyboard.press("Home")
     eventually(page, lambda: share(page) == 0)
     page.keyboard.press("ArrowRight")
-    eventually(page, lambda: leader(page) != "Nobody has an edge yet after 0 s.")
+    eventually(page, lambda: leader(page) != "Nobody has an edge yet after 0 edge tests.")
     # Without a pointer: buttons are gone to and pressed, and the table of keys comes and goes.
     page.get_by_role("slider", name="Position in the race", exact=True).focus()
     page.keyboard.press("Shift+Tab")

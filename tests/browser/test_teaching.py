@@ -40,9 +40,15 @@ def test_the_tour_stops_at_real_controls_and_notices_what_is_tried(
     page.get_by_role("button", name="New here? Take the tour").click()
     assert page.evaluate(FOCUSED) == "card"
     assert page.inner_text(".count") == f"1 of {len(STOPS)}"
+    # The keys of the player work while the card has the focus.
+    page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    assert page.inner_text(f"{CARD} h2") == STOPS[1].title
-    page.keyboard.press("ArrowLeft")
+    step = page.get_by_role("slider", name="Step", exact=True)
+    eventually(page, lambda: step.get_attribute("aria-valuenow") == "1")
+    page.keyboard.press(" ")
+    page.get_by_role("button", name="Pause", exact=True).wait_for()
+    page.keyboard.press(" ")
+    assert page.inner_text(f"{CARD} h2") == STOPS[0].title
     # The light lies around the control and takes no click from it.
     page.get_by_role("button", name="Play", exact=True).click()
     page.locator(DONE).wait_for()

@@ -210,7 +210,7 @@ function pairView(facts, app) {
     const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
     parts.push(h("div", { class: "gv-score" }, meter(score / top, known ? threshold / top : undefined),
       h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, format(score)),
-        known ? ` · tick: ${facts.symbol ?? app.log.limit.symbol} = ${format(threshold)} (${verdict})` : "")));
+        known ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${format(threshold)} (${verdict})` : "")));
   }
   parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.last_test) {

@@ -25,6 +25,7 @@ class RunLog {
     this.truth = header.truth ? new Set(header.truth.map(([i, j]) => this.key(i, j))) : null;
     this.cache = new Map();
     this.scoreTop = 0;
+    this.limits = [[0, header.threshold ?? { symbol: "λ", value: header.lam }]]; // from step … on
   }
 
   key(i, j) {
@@ -35,9 +36,9 @@ class RunLog {
     return this.header.names[i] ?? `variable ${i}`;
   }
 
-  /** What a score must exceed: {symbol, value}. */
-  get limit() {
-    return this.header.threshold ?? { symbol: "λ", value: this.header.lam };
+  /** What a score must exceed in step t: {symbol, value}; a branch may change it. */
+  limitAt(t) {
+    return this.limits.findLast(([from]) => from <= Math.max(t, 1))[1];
   }
 
   get finished() {
@@ -116,6 +117,7 @@ class RunLog {
         history.norm.push(norm);
       }
     }
+    if (record.threshold) this.limits.push([t, record.threshold]);
     if (record.layout) this.frames.push({ t, xy: record.layout });
     if (record.reservoir) this.scoreTop = Math.max(this.scoreTop, record.reservoir.max);
   }
@@ -306,7 +308,7 @@ class RunLog {
   /** What the records say about an inactive pair: its appearances in the reservoir. */
   pairFacts(i, j, t) {
     const key = this.key(i, j);
-    const facts = { t, names: [this.name(i), this.name(j)], truth: this.isTrue(i, j), threshold: this.limit.value, found: this.timesFound(i, j) };
+    const facts = { t, names: [this.name(i), this.name(j)], truth: this.isTrue(i, j), threshold: this.limitAt(t).value, found: this.timesFound(i, j) };
     const same = ([a, b]) => this.key(a, b) === key;
     let seen = null;
     let left = null;

@@ -8,7 +8,7 @@ const RACE_TELLING = 120; // ms between changes of words and numbers while playi
 class RacePlayer extends View {
   constructor(host, callbacks) {
     super(host, callbacks, "gv-race", "Race of learning runs");
-    this.axis = "seconds";
+    this.axis = "tests";
     this.value = 0;
     this.goal = null; // a place asked for that has not been learned yet
     this.places = []; // the shown moment of every racer

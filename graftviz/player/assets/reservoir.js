@@ -71,11 +71,12 @@ class ReservoirPanel {
     this.size.textContent = view ? `${integer(view.edges.length)} of ${integer(view.capacity)} places` : "";
     this.taken.textContent = view ? integer(view.taken.length) : "–";
     this.skipped.textContent = view ? integer(view.skipped.length) : "–";
-    const { significance } = log.limit;
+    const limit = log.limitAt(shown);
+    const { significance } = limit;
     this.noise.hidden = !significance;
     this.noise.textContent = `κ\u00a0=\u00a0${Number(significance ?? 0)} × own noise`;
     this.fillList(this.replaced, record ? record.replaced : [], "Pushed out of the full reservoir by a better pair");
-    this.fillList(this.dropped, record ? record.dropped : [], `No longer above ${log.limit.symbol} after the previous refit`);
+    this.fillList(this.dropped, record ? record.dropped : [], `No longer above ${limit.symbol} after the previous refit`);
     this.describeSizes(record, view);
     this.surface.canvas.setAttribute("aria-label", view
       ? `Reservoir of ${view.edges.length} edges; mean score ${format(view.mean)}, threshold τ ${format(view.tau)}, maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
@@ -132,7 +133,7 @@ class ReservoirPanel {
     const record = log.record(shown) || log.record(1);
     const view = record && record.reservoir;
     const top = this.fit === "step" && view ? view.max : log.scoreTop;
-    return Math.max(top, (log.limit.value ?? 0) * 1.5, 1e-12) * 1.12;
+    return Math.max(top, (log.limitAt(shown).value ?? 0) * 1.5, 1e-12) * 1.12;
   }
 
   advance(seconds) {
@@ -255,7 +256,7 @@ class ReservoirPanel {
 
   /** Lines where `level` is on its way; the numbers beside them are those of the step. */
   drawLevels(context, palette, plot, y, level, view) {
-    const { symbol, value: limit } = this.app.log.limit;
+    const { symbol, value: limit } = this.app.log.limitAt(this.app.shown);
     const row = 14 * this.app.scale;
     const lines = [
       ["max", level.max, view.max, [], 1.4], ["τ", level.tau, view.tau, [7, 3], 2],

@@ -94,7 +94,7 @@ class Tour {
     const style = make("style", "", STYLE);
     this.light = make("div", "light");
     this.card = make("section", "card");
-    for (const [name, value] of Object.entries({ role: "dialog", "aria-labelledby": "title", "aria-describedby": "text", tabindex: "-1" })) this.card.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ role: "dialog", "aria-labelledby": "title", "aria-describedby": "text", tabindex: "-1", "data-player-keys": "" })) this.card.setAttribute(name, value);
     this.count = make("div", "count");
     this.title = make("h2");
     this.title.id = "title";
@@ -154,18 +154,10 @@ class Tour {
   }
 
   key(event) {
-    if (event.key === "Escape") {
-      event.stopImmediatePropagation();
-      event.preventDefault();
-      return this.end();
-    }
-    // The arrows belong to the player and to sliders, unless the card has the focus.
-    if (!event.composedPath().includes(this.card)) return;
-    if (event.key === "ArrowRight") this.go(this.at + 1);
-    else if (event.key === "ArrowLeft") this.go(this.at - 1);
-    else return;
+    if (event.key !== "Escape") return;
     event.stopImmediatePropagation();
     event.preventDefault();
+    this.end();
   }
 
   /** Every frame: what is lit may have moved, or be another node than a moment ago. */
