@@ -68,8 +68,8 @@ class Fitted(NamedTuple):
     rounds: int
 
 
-class Memory(NamedTuple):
-    """What a fit was, to go back to; see :class:`LikelihoodFit`."""
+class Snapshot(NamedTuple):
+    """State of a :class:`LikelihoodFit`, to restore it."""
 
     edges: np.ndarray
     edge_offsets: np.ndarray
@@ -169,9 +169,9 @@ class LikelihoodFit:
         _node_marginals(self.tables, self.targets.offsets, found)
         return found
 
-    def memory(self) -> Memory:
+    def snapshot(self) -> Snapshot:
         """Return what is needed to come back here."""
-        return Memory(
+        return Snapshot(
             self.edges,
             self.edge_offsets,
             self.edge_targets,
@@ -181,11 +181,11 @@ class LikelihoodFit:
             self.tables,
         )
 
-    def restore(self, memory: Memory) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Go back to what was remembered, and calibrate."""
-        self.edges, self.edge_offsets, self.edge_targets = memory[:3]
-        self.node_weights, self.edge_weights = memory.node_weights, memory.edge_weights
-        self.elimination, self.tables = memory.elimination, memory.tables
+        self.edges, self.edge_offsets, self.edge_targets = snapshot[:3]
+        self.node_weights, self.edge_weights = snapshot.node_weights, snapshot.edge_weights
+        self.elimination, self.tables = snapshot.elimination, snapshot.tables
         self.calibrate()
 
     def _fit_component(self, begin: int, end: int, tolerance: float) -> int:

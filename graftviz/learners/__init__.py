@@ -1,1 +1,1 @@
-"""The learners: one file each, found by the registry."""
+"""Learners of Markov networks, one per file; the registry finds them."""

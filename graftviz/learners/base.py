@@ -1,4 +1,4 @@
-"""What every learner is: a frozen dataclass of options with a generator `steps`."""
+"""Base class of learners: a frozen dataclass of options with a generator `steps`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class CodeLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner(ABC):
-    """Base of all learners. A subclass adds options (see :mod:`graftviz.options`) and `steps`.
+    """Base class of learners; a subclass adds options (see :mod:`graftviz.options`) and `steps`.
 
     Attributes
     ----------
     name : str
-        What the command line, the URL and the registry call it.
+        Name in the command line, the URL and the registry.
     title : str
-        What people call it.
+        Name shown to users.
     idea : str
-        Two sentences: what it does, when to use it.
+        Two sentences: what the learner does and when to use it.
     source : str
         Paper and algorithm.
     pseudocode : tuple of CodeLine
@@ -51,7 +51,7 @@ class Learner(ABC):
             object.__setattr__(self, spec.name, plain_value(getattr(self, spec.name)))
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` if `table` is too small, or the options ask too much of it."""
+        """Raise :class:`InputError` if `table` is too small or does not fit the options."""
         if table.n_rows < 2:
             raise InputError("There is only one row to learn from; at least two are needed.")
         if table.n_variables < 2:
@@ -60,13 +60,13 @@ class Learner(ABC):
             )
 
     def for_rehearsal(self) -> Learner:
-        """Return the learner without what only fits data of a certain size.
+        """Return the learner without options that require data of a certain size.
 
-        It works on tiny data, and everything is compiled that the learner itself needs.
+        The warm-up runs it on tiny data to compile the kernels that the learner uses.
         """
         names = {spec.name for spec in option_specs(self)}
-        without: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
-        return replace(self, **without)
+        defaults: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
+        return replace(self, **defaults)
 
     @abstractmethod
     def steps(
@@ -75,12 +75,12 @@ class Learner(ABC):
         """Learn from `table`, yielding after each activation step and returning the outcome.
 
         A learner of the same class that is *sent* into the generator replaces the options from the
-        next step on; that is how a run branches.
+        next step on, so that a run can branch.
         """
 
 
 def checked_seed(seed: int) -> int:
-    """Return the seed as a plain integer; :class:`InputError` when it is none, or negative."""
+    """Return the seed as an int; raise :class:`InputError` if it is no integer or negative."""
     try:
         number = operator.index(seed)
     except TypeError:

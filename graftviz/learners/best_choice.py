@@ -14,11 +14,11 @@ from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
-_MOST_SCREENED = 500_000  # pairs that are counted in a fraction of a second
+_MOST_SCREENED = 500_000  # so many pairs are counted in a fraction of a second
 
 
 class _Preset(NamedTuple):
-    """What a preset fills in where an option was left open; functions of n."""
+    """Values of a preset for options left automatic, computed from n."""
 
     t_max: int
     max_edges: int | None
@@ -41,10 +41,10 @@ def _preset(name: str, n: int, *, screening: bool = False) -> _Preset:
 class BestChoice(GraftingOptions):
     """Best-choice edge grafting.
 
-    Edges are tested in a stream, each counted when it is first tested; violating ones wait in a
-    reservoir of limited size, and after t_max tests the best of the reservoir are activated: those
-    in the interval I_α between τ_α and the maximum, as long as they share no node. Use it wherever
-    counting and scoring all pairs is too slow.
+    Edges are tested in a stream, and the pair table of an edge is counted at its first test.
+    Violating edges are stored in a reservoir of limited size. After t_max tests the best edges of
+    the reservoir are activated: those in the interval I_α between τ_α and the maximum that share no
+    node. Use it where counting and scoring all pairs is too slow.
 
     Source: BC algorithms 2–4 (in the thesis: online edge grafting, algorithms 7–9).
     """
@@ -146,14 +146,14 @@ class BestChoice(GraftingOptions):
     )
 
     def edge_budget(self, n: int) -> int:
-        """Return the edge budget; a preset's budget never exceeds the pairs there are."""
+        """Return the edge budget; a preset's budget is capped at the number of pairs."""
         preset = _preset(self.preset, n).max_edges
         if self.max_edges is None and preset is not None:
             return min(preset, n * (n - 1) // 2)
         return super().edge_budget(n)
 
     def plan(self, n: int) -> StreamPlan:
-        """Resolve what was left open for n variables."""
+        """Return the plan for n variables, with automatic options resolved."""
         screening = self._screens(n)
         preset = _preset(self.preset, n, screening=screening)
         possible = n * (n - 1) // 2
@@ -183,5 +183,5 @@ class BestChoice(GraftingOptions):
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; `seed` decides the order of edges with equal priority."""
+        """Learn from `table`; `seed` sets the order of edges with equal priority."""
         return stream_steps(self, table, seed, BestChoice.plan)

@@ -1,7 +1,8 @@
-"""Which edge is next under a bound: three ways to find out, by what the bound is on.
+"""Selection of the next edge under a bound on inference, for three kinds of bounds.
 
-A width and a circuit size follow from the graph, so they are judged before an edge is fitted. What
-can only be measured is judged by fitting the edge, measuring, and taking it out again.
+A width and a circuit size follow from the graph, so they are checked before an edge is fitted.
+Measured quantities are checked by fitting the edge, measuring, and removing the edge again if the
+bound is exceeded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from graftviz.inference.exact.elimination import (
 from graftviz.learners.bounded_model import BoundedModel
 from graftviz.search.feasibility import REFUSED, UNKNOWN, first_that_fits
 
-_RECHECKS = 32  # pairs refused before that greedy orders are asked about again, in a step
+_RECHECKS = 32  # refused pairs for which greedy orders are tried again, per step
 _SWEEP_TOLERANCE = 1e-6
 _TIMINGS = 3
 MEASURE_NAMES = {
@@ -39,59 +40,59 @@ MEASURE_NAMES = {
 
 
 class Pairs(NamedTuple):
-    """All pairs i < j and what is known of them.
+    """All pairs i < j and their status.
 
     Attributes
     ----------
     first, second : int64 arrays
-    known : int8 array
+    status : int8 array
         UNKNOWN, REFUSED, PROVED or TAKEN; see :mod:`graftviz.search.feasibility`.
     """
 
     first: np.ndarray
     second: np.ndarray
-    known: np.ndarray
+    status: np.ndarray
 
 
 class WidthChoice:
-    """The width of an elimination order.
+    """Selection under a bound on the width of an elimination order.
 
     Parameters
     ----------
     bound : float
         τ.
     needs_exact : bool
-        Whether pairs with which inference would no longer be exact are refused.
+        Whether to refuse pairs after which inference would no longer be exact.
     """
 
     def __init__(self, bound: float, needs_exact: bool) -> None:
         self.bound, self._needs_exact = bound, needs_exact
 
     def value(self, model: BoundedModel) -> float:
-        """Return R of the model as it is."""
-        return float(model.now.elimination.width)
+        """Return R of the current model."""
+        return float(model.current.elimination.width)
 
     def grow(self, model: BoundedModel, pairs: Pairs, ranked: np.ndarray) -> int:
-        """Add the first of the ranked pairs that keeps the bound; return it, or -1.
+        """Add the first ranked pair that keeps the bound; return its index, or -1 if none does.
 
         Parameters
         ----------
         model : BoundedModel
         pairs : Pairs
-            What is found out about them is written there.
+            Their status is updated in place.
         ranked : int64 array
-            Which pairs, largest gradient first.
+            Indices of the candidate pairs, largest gradient first.
         """
         rechecks = _RECHECKS
-        most = int(min(self.bound, len(model.cardinalities)))  # no width is more
+        most = int(min(self.bound, len(model.cardinalities)))  # n bounds every width
         while len(ranked):
-            status = pairs.known[ranked]
+            status = pairs.status[ranked]
             found = np.empty(len(model.cardinalities), dtype=np.int64)
             at, by_min_fill, _ = first_that_fits(
                 pairs.first[ranked], pairs.second[ranked], status, model.edges,
-                model.now.elimination, most, rechecks, found,
+                model.current.elimination, most, rechecks, found,
             )  # fmt: skip
-            pairs.known[ranked] = status
+            pairs.status[ranked] = status
             if at < 0:
                 if rechecks == _RECHECKS and (status == REFUSED).any():
                     rechecks = len(ranked)
@@ -99,42 +100,42 @@ class WidthChoice:
                 return -1
             pair = int(ranked[at])
             i, j = int(pairs.first[pair]), int(pairs.second[pair])
-            order = found if by_min_fill else model.now.elimination.order
+            order = found if by_min_fill else model.current.elimination.order
             best = self._elimination(model, i, j, order)
             if not self._needs_exact or model.is_exact_with(best):
                 model.add(i, j, best)
                 return pair
-            pairs.known[pair] = REFUSED
+            pairs.status[pair] = REFUSED
             ranked = ranked[at + 1 :]
         return -1
 
     def _elimination(self, model: BoundedModel, i: int, j: int, order: np.ndarray) -> Elimination:
-        """Return the better of an order that keeps the bound and a greedy one."""
+        """Return the better of `order`, which keeps the bound, and a greedy order."""
         edges = model.with_edge(i, j)
-        kept = eliminated(edges, model.cardinalities, order)
-        now = model.now.elimination
-        if kept.entries == now.entries:
-            return kept  # the ends were in one clique already
+        given_order = eliminated(edges, model.cardinalities, order)
+        if given_order.entries == model.current.elimination.entries:
+            return given_order  # the ends were in one clique already
         greedy = greedy_elimination(edges, model.cardinalities, MIN_FILL, self.bound)
-        if greedy is not None and (greedy.width, greedy.entries) < (kept.width, kept.entries):
+        size = given_order.width, given_order.entries
+        if greedy is not None and (greedy.width, greedy.entries) < size:
             return greedy
-        return kept
+        return given_order
 
 
 class CircuitChoice:
-    """The operations of variable elimination; see `Elimination.operations`."""
+    """Selection under a bound on `Elimination.operations`, the cost of variable elimination."""
 
     def __init__(self, bound: float, needs_exact: bool) -> None:
         self.bound, self._needs_exact = bound, needs_exact
 
     def value(self, model: BoundedModel) -> float:
-        """Return R of the model as it is."""
-        return model.now.elimination.operations(model.cardinalities, model.edges)
+        """Return R of the current model."""
+        return model.current.elimination.operations(model.cardinalities, model.edges)
 
     def grow(self, model: BoundedModel, pairs: Pairs, ranked: np.ndarray) -> int:
-        """Add the first of the ranked pairs that keeps the bound; return it, or -1."""
+        """Add the first ranked pair that keeps the bound; return its index, or -1 if none does."""
         pair = self._first(model, pairs, ranked, _RECHECKS)
-        if pair < 0 and (pairs.known[ranked] == REFUSED).any():
+        if pair < 0 and (pairs.status[ranked] == REFUSED).any():
             pair = self._first(model, pairs, ranked, len(ranked))
         return pair
 
@@ -142,11 +143,11 @@ class CircuitChoice:
         for pair in ranked.tolist():
             i, j = int(pairs.first[pair]), int(pairs.second[pair])
             edges = model.with_edge(i, j)
-            asks_greedy = pairs.known[pair] == UNKNOWN or rechecks > 0
-            rechecks -= int(pairs.known[pair] == REFUSED)
+            tries_greedy = pairs.status[pair] == UNKNOWN or rechecks > 0
+            rechecks -= int(pairs.status[pair] == REFUSED)
             best: Elimination | None = None
             least = np.inf
-            for found in self._orders(model, edges, asks_greedy):
+            for found in self._orders(model, edges, tries_greedy):
                 size = found.operations(model.cardinalities, edges)
                 if size < least:
                     best, least = found, size
@@ -154,15 +155,15 @@ class CircuitChoice:
             if best is not None and fits and (not self._needs_exact or model.is_exact_with(best)):
                 model.add(i, j, best)
                 return pair
-            pairs.known[pair] = REFUSED
+            pairs.status[pair] = REFUSED
         return -1
 
     def _orders(
-        self, model: BoundedModel, edges: np.ndarray, asks_greedy: bool
+        self, model: BoundedModel, edges: np.ndarray, tries_greedy: bool
     ) -> Iterator[Elimination]:
-        kept = eliminated(edges, model.cardinalities, model.now.elimination.order)
-        yield kept
-        if asks_greedy and kept.entries > model.now.elimination.entries:
+        current = eliminated(edges, model.cardinalities, model.current.elimination.order)
+        yield current
+        if tries_greedy and current.entries > model.current.elimination.entries:
             for kind in (WEIGHTED_FILL, MIN_WEIGHT):
                 found = greedy_elimination(edges, model.cardinalities, kind)
                 if found is not None:
@@ -170,7 +171,7 @@ class CircuitChoice:
 
 
 class MeasuredChoice:
-    """What only shows after a fit: sweeps, seconds, the error of an approximation.
+    """Selection under a bound on sweeps, seconds or error, which are measured after a fit.
 
     Parameters
     ----------
@@ -178,42 +179,42 @@ class MeasuredChoice:
     bound : float
     needs_exact : bool
     inference : str
-        What is timed, or compared with exact inference.
+        Method that is timed or compared with exact inference.
     """
 
     def __init__(self, measure: str, bound: float, needs_exact: bool, inference: str) -> None:
         self.bound = bound
         self._measure, self._needs_exact, self._inference = measure, needs_exact, inference
         self._measured: float | None = None
-        self._has_grown = True  # since those set aside were last judged again
+        self._has_grown = True  # since refused pairs were last checked again
 
     def value(self, model: BoundedModel) -> float:
-        """Return R of the model as it is."""
+        """Return R of the current model."""
         if self._measured is None:
             self._measured = self._cost(model)
         return self._measured
 
     def grow(self, model: BoundedModel, pairs: Pairs, ranked: np.ndarray) -> int:
-        """Add the first of the ranked pairs that keeps the bound; return it, or -1."""
+        """Add the first ranked pair that keeps the bound; return its index, or -1 if none does."""
         while True:
-            fresh = ranked[pairs.known[ranked] == UNKNOWN]
-            pair = self._first(model, pairs, fresh)
+            untried = ranked[pairs.status[ranked] == UNKNOWN]
+            pair = self._first(model, pairs, untried)
             if pair >= 0:
                 self._has_grown = True
                 return pair
-            aside = ranked[pairs.known[ranked] == REFUSED]
-            if not self._has_grown or len(aside) == len(fresh):
+            refused = ranked[pairs.status[ranked] == REFUSED]
+            if not self._has_grown or len(refused) == len(untried):
                 return -1
             self._has_grown = False
-            pairs.known[aside] = UNKNOWN
+            pairs.status[refused] = UNKNOWN
 
     def _first(self, model: BoundedModel, pairs: Pairs, ranked: np.ndarray) -> int:
-        before = model.remember()
+        before = model.snapshot()
         for pair in ranked.tolist():
             i, j = int(pairs.first[pair]), int(pairs.second[pair])
             edges = model.with_edge(i, j)
-            best = eliminated(edges, model.cardinalities, model.now.elimination.order)
-            if best.entries > model.now.elimination.entries:
+            best = eliminated(edges, model.cardinalities, model.current.elimination.order)
+            if best.entries > model.current.elimination.entries:
                 greedy = greedy_elimination(edges, model.cardinalities)
                 if greedy is not None and greedy.entries < best.entries:
                     best = greedy
@@ -224,8 +225,8 @@ class MeasuredChoice:
                     self._measured = cost
                     return pair
                 model.restore(before)
-                before = model.remember()
-            pairs.known[pair] = REFUSED
+                before = model.snapshot()
+            pairs.status[pair] = REFUSED
         return -1
 
     def _cost(self, model: BoundedModel) -> float:
@@ -242,7 +243,7 @@ class MeasuredChoice:
             exact = infer(network, "exact").log_partition
             return abs(infer(network, self._inference).log_partition - exact)
         method = self._measure.removesuffix("-sweeps")
-        # More sweeps than the bound need not be made to know that it is passed.
+        # One sweep beyond the bound is enough to detect that it is exceeded.
         most = int(min(self.bound, 1e6)) + 1
         found = infer(network, method, tolerance=_SWEEP_TOLERANCE, max_sweeps=most)
         return float(found.sweeps) if found.converged else np.inf

@@ -1,8 +1,8 @@
-"""Bounded inference complexity: the most likely model on which inference is still cheap.
+"""Bounded inference complexity: greedy maximum likelihood under a bound on the inference cost.
 
-Most learners stop where the data say no more. This one stops where inference would become too
-expensive: the edge with the largest gradient of the likelihood enters, as long as what inference
-takes stays within a bound that is chosen beforehand.
+Most learners stop when the data support no further edge. This one stops when inference would become
+too expensive: the edge with the largest likelihood gradient is activated as long as the cost of
+inference stays within a bound that is chosen in advance.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ EXACT_LIMIT = 1 << 17
 class BoundedInference(Learner):
     """Greedy maximum likelihood subject to R(model) ≤ τ.
 
-    Every step activates one edge: of all pairs with which R stays at most τ, the one with the
-    largest gradient norm ‖p_D(i, j) − p_w(i, j)‖₂ of the mean log-likelihood. Then all weights are
-    fitted again from where they were. The objective is the exact mean negative log-likelihood per
-    row (plus λ₂ Σ ‖w_e‖²), the gradients are exact, and the score of an edge is its gradient norm.
-    What R is, `complexity` says:
+    Every step activates one edge: of all pairs that keep R at most τ, the pair with the largest
+    gradient norm ‖p_D(i, j) − p_w(i, j)‖₂ of the mean log-likelihood. Then all weights are fitted
+    again, starting from their current values. The objective is the exact mean negative
+    log-likelihood per row (plus λ₂ Σ ‖w_e‖²), the gradients are exact, and the score of an edge is
+    its gradient norm. The option `complexity` defines R:
 
-    - ``treewidth``: the width of the elimination order that the step reports, which proves it. A
-      pair is feasible if the order in hand keeps the width with it, or min-fill (taking no variable
-      of more than τ neighbours) finds another that does. That is an estimate from above: a pair
-      refused by min-fill is asked about again, the order in hand at every step and min-fill for
-      the foremost ones, and for all before the run ends. Pairs with which a subgraph proves the
-      treewidth above τ are out forever.
-    - ``circuit-size``: additions and multiplications of variable elimination, states counted, along
-      the best of the order in hand and two greedy ones; see
+    - ``treewidth``: the width of the elimination order that the step reports, which is an upper
+      bound of the treewidth. A pair is feasible if the current order keeps the width with it, or if
+      min-fill (eliminating no variable with more than τ neighbours) finds an order that does. A
+      refused pair is checked again later: with the current order at every step, with min-fill at
+      every step for the first pairs of the ranking, and for all pairs before the run ends. A pair
+      is excluded permanently if a subgraph proves that it raises the treewidth above τ.
+    - ``circuit-size``: additions and multiplications of variable elimination, counting states,
+      along the best of the current order and two greedy orders; see
       :meth:`graftviz.inference.exact.elimination.Elimination.operations`.
-    - ``bp-sweeps``, ``trbp-sweeps``: sweeps of (tree-reweighted) belief propagation, started cold,
-      until no message changes by more than 10⁻⁶ of itself.
-    - ``seconds``: wall-clock time of inference, the median of three. It is measured, so the same
-      seed need not give the same run twice.
+    - ``bp-sweeps``, ``trbp-sweeps``: sweeps of (tree-reweighted) belief propagation from uniform
+      messages until no message changes by a relative 10⁻⁶.
+    - ``seconds``: wall-clock time of inference, the median of three. As it is measured, two runs
+      with the same seed may differ.
     - ``approximation-error``: |log Z of the approximation − exact log Z|.
 
-    The last four can only be known after a fit: the edge is fitted, measured, and taken out again
-    if it passes τ. Pairs so refused are set aside until no other is left; then they are judged once
-    more, and the run ends when a whole round of them adds nothing.
+    The last four are measured after a fit: the edge is fitted, R is measured, and the edge is
+    removed again if R exceeds τ. Refused pairs are checked again when no other pair is left, and
+    the run ends when a whole round adds no edge.
 
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
-    together. Beyond that gradients and weights come from the inference named by `inference`, by
-    moment matching (:mod:`graftviz.fitting.moment_matching`), and so does the objective, which is
-    then that approximation's (the tree-reweighted bound may loosen with an edge, as all edges share
-    its trees). With λ₂ > 0 there is no such closed form, and with
-    ``approximation-error`` nothing to compare with: there such pairs are refused instead.
+    in total. Beyond that, gradients, weights and the objective come from the inference named by
+    `inference`, by moment matching (:mod:`graftviz.fitting.moment_matching`). The tree-reweighted
+    bound may loosen with an edge, as all edges share its trees. With λ₂ > 0 moment matching has no
+    closed form, and ``approximation-error`` needs exact inference: in both cases such pairs are
+    refused.
 
     Data marginals include `pseudo_count` imaginary rows in which the variables are independent, so
-    that the maximum exists where combinations never occur. Only pair counts are used, so the rows
-    may stay in a file. Higher-order cliques and context-specific features, which the paper mentions
-    as extensions, are not learned.
+    that the maximum exists even if combinations never occur. Only pair counts are used, so the rows
+    may stay in a file. The paper's extensions, higher-order cliques and context-specific features,
+    are not learned.
 
     Source: Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded
     inference complexity" (2013), algorithm 1.
@@ -156,7 +156,7 @@ class BoundedInference(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when table and options do not go together."""
+        """Raise :class:`InputError` if the table and the options are incompatible."""
         super().check(table)
         self.edge_budget(table.n_variables)
         if self.complexity == "approximation-error" and self.inference == "exact":
@@ -166,7 +166,7 @@ class BoundedInference(Learner):
             )
 
     def resolved_inference(self) -> str:
-        """Return the inference that is measured, with what was left open filled in."""
+        """Return the inference that is measured, with the automatic value resolved."""
         if self.inference is not None:
             return self.inference
         return "bp" if self.complexity == "bp-sweeps" else "trbp"
@@ -177,18 +177,18 @@ class BoundedInference(Learner):
         Raises
         ------
         InputError
-            When more edges are asked than there are pairs.
+            If the budget exceeds the number of pairs.
         """
         return checked_budget(self.max_edges, n)
 
     def for_rehearsal(self) -> Learner:
-        """Return the learner without what only fits data of a certain size."""
+        """Return the learner without options that require data of a certain size."""
         return replace(self, bound=None, max_edges=None)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is not used, as nothing here is drawn."""
+        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         checked_seed(seed)
         run = BoundedRun(table, self)
         while run.has_room and run.add_edge():

@@ -1,4 +1,4 @@
-"""The growing model of bounded inference: fitted exactly or by moment matching; can be undone."""
+"""Model of a run of bounded inference: edges, fit, gradients, and snapshots to undo an edge."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from graftviz.counts import PairCounts
 from graftviz.fitting.conditional_sums import structure_of
 from graftviz.fitting.deviations import centred_weights
-from graftviz.fitting.likelihood_fit import LikelihoodFit, Memory, Targets
+from graftviz.fitting.likelihood_fit import LikelihoodFit, Snapshot, Targets
 from graftviz.fitting.moment_matching import match_moments
 from graftviz.history import Changes, flat_positions
 from graftviz.inference.exact.elimination import Elimination
 from graftviz.model import PairwiseMRF
 from graftviz.search.pair_gradients import independent_gradients, update_gradients
 
-_TOLERANCE = 1e-8  # KKT residual of a fit within a run, and of the last one
+_TOLERANCE = 1e-8  # KKT residual of a fit within a run; _POLISHED at its end
 _POLISHED = 1e-10
 OBJECTIVES = {
     "exact": "exact likelihood",
@@ -35,7 +35,7 @@ class ModelOptions(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Where a model stands: everything but its gradients."""
+    """State of a model without its gradients."""
 
     edges: np.ndarray
     elimination: Elimination
@@ -47,19 +47,19 @@ class Fit(NamedTuple):
 
 
 class BoundedModel:
-    """Edges, weights, elimination and gradients.
+    """Edges, weights, elimination order and gradients of the current model.
 
     Parameters
     ----------
     counts : PairCounts
-        With all pairs counted.
+        Counts of all pairs.
     names, labels
-        Of the variables and their states.
+        Names of the variables and of their states.
     options : ModelOptions
 
     Attributes
     ----------
-    now : Fit
+    current : Fit
     gradients : float64 array, shape (n, n)
         ‖∇_e ℓ‖₂ of every pair, symmetric; up to date after :meth:`refresh`.
     """
@@ -76,49 +76,51 @@ class BoundedModel:
         self._targets = Targets(counts, options.pseudo_count)
         self.cardinalities = counts.cardinalities.astype(np.int64)
         self._fit = LikelihoodFit(self._targets, options.lam2)
-        self._apart = independent_gradients(self._targets)
-        self.gradients = self._apart.copy()
+        self._independent_gradients = independent_gradients(self._targets)
+        self.gradients = self._independent_gradients.copy()
         self._fit.fit(_TOLERANCE)
-        self.now = self._exactly()
+        self.current = self._exact_state()
 
-    # What is asked of it.
+    # Queries.
 
     @property
     def edges(self) -> np.ndarray:
         """Active edges in order of activation, shape (m, 2)."""
-        return self.now.edges
+        return self.current.edges
 
     def with_edge(self, i: int, j: int) -> np.ndarray:
-        """Return the active edges and one more."""
-        return np.vstack([self.now.edges, np.array([[i, j]], dtype=np.int64)])
+        """Return the active edges followed by the edge (i, j)."""
+        return np.vstack([self.current.edges, np.array([[i, j]], dtype=np.int64)])
 
     def is_exact_with(self, elimination: Elimination) -> bool:
         """Whether inference along this elimination would be exact."""
-        return self.now.source == "exact" and elimination.entries <= self.options.exact_limit
+        return self.current.source == "exact" and elimination.entries <= self.options.exact_limit
 
     def model(self) -> PairwiseMRF:
         """Return the model, its weights centred."""
         nodes, tables = self._centred()
         weights = np.concatenate([nodes, tables])
-        return PairwiseMRF(self.cardinalities, self.now.edges, weights, self._names, self._labels)
+        return PairwiseMRF(
+            self.cardinalities, self.current.edges, weights, self._names, self._labels
+        )
 
     def beliefs(self) -> np.ndarray:
         """Return the node marginals, flat."""
-        return self._fit.beliefs() if self.now.source == "exact" else self._targets.nodes.copy()
+        return self._fit.beliefs() if self.current.source == "exact" else self._targets.nodes.copy()
 
     def changes(self, around: int | None = None) -> Changes:
         """Return the weights in the component of a variable (default: all), centred."""
         nodes, tables = self._centred()
         offsets = self._targets.offsets
-        if around is None or self.now.source != "exact":
+        if around is None or self.current.source != "exact":
             which = np.arange(len(self.cardinalities))
-            edges = np.arange(len(self.now.edges))
+            edges = np.arange(len(self.current.edges))
         else:
-            root = self._fit.tables.root[self.now.elimination.place]
+            root = self._fit.tables.root[self.current.elimination.place]
             which = np.flatnonzero(root == root[around])
-            edges = np.flatnonzero(root[self.now.edges[:, 0]] == root[around])
+            edges = np.flatnonzero(root[self.current.edges[:, 0]] == root[around])
         at_nodes = flat_positions(offsets, which)
-        sizes = self.cardinalities[self.now.edges].prod(axis=1)
+        sizes = self.cardinalities[self.current.edges].prod(axis=1)
         edge_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         found = Changes(
             which,
@@ -131,63 +133,63 @@ class BoundedModel:
             array.flags.writeable = False
         return found
 
-    # How it grows.
+    # Updates.
 
     def add(self, i: int, j: int, elimination: Elimination) -> None:
-        """Activate an edge and fit all weights again."""
+        """Activate an edge and refit all weights."""
         if self.is_exact_with(elimination):
             self._fit.add_edge(i, j, elimination)
             self._fit.fit(_TOLERANCE, around=i)
-            self.now = self._exactly()
+            self.current = self._exact_state()
         else:
             self._match(self.with_edge(i, j), elimination)
 
     def rebuild(self, edges: np.ndarray, elimination: Elimination) -> None:
-        """Fit these edges from weights 0, in a model that has none."""
+        """Fit `edges` from zero weights; the model must have no edges."""
         if elimination.entries > self.options.exact_limit:
             self._match(edges, elimination)
-            self.gradients[:] = self._apart
+            self.gradients[:] = self._independent_gradients
             return
         for i, j in edges.tolist():
             self._fit.add_edge(i, j, elimination)
         self.polish()
 
     def comparable(self, before: Fit) -> float:
-        """Return the objective of an earlier state, by the likelihood that is maximised now."""
-        if before.source == self.now.source:
+        """Return the objective of an earlier state under the current likelihood."""
+        if before.source == self.current.source:
             return before.objective
-        return match_moments(self._targets, before.edges, self.now.source).objective
+        return match_moments(self._targets, before.edges, self.current.source).objective
 
-    def remember(self) -> tuple[Fit, Memory]:
-        """Return what is needed to take edges out again."""
-        return self.now, self._fit.memory()
+    def snapshot(self) -> tuple[Fit, Snapshot]:
+        """Return the state that :meth:`restore` goes back to."""
+        return self.current, self._fit.snapshot()
 
-    def restore(self, memory: tuple[Fit, Memory]) -> None:
-        """Go back to what was remembered."""
-        self.now = memory[0]
-        self._fit.restore(memory[1])
-        if self.now.source == "exact":
-            self.now = self._exactly()
+    def restore(self, snapshot: tuple[Fit, Snapshot]) -> None:
+        """Go back to a snapshot."""
+        self.current = snapshot[0]
+        self._fit.restore(snapshot[1])
+        if self.current.source == "exact":
+            self.current = self._exact_state()
 
     def refresh(self, around: int) -> None:
-        """Compute the gradients anew where they have changed: in the component of a variable."""
-        if self.now.source != "exact":
-            self.gradients[:] = self._apart
+        """Recompute the gradients in the component of a variable, the only ones that changed."""
+        if self.current.source != "exact":
+            self.gradients[:] = self._independent_gradients
             return
-        place = int(self.now.elimination.place[around])
+        place = int(self.current.elimination.place[around])
         update_gradients(self.gradients, self._targets, self._fit.tables, place)
 
     def polish(self) -> None:
-        """Fit all weights as tightly as they can be, and all gradients."""
-        if self.now.source != "exact":
+        """Fit all weights tightly and recompute all gradients."""
+        if self.current.source != "exact":
             return
         self._fit.fit(_POLISHED)
-        self.now = self._exactly()
-        for root in np.flatnonzero(self.now.elimination.parent < 0).tolist():
-            self.refresh(int(self.now.elimination.order[root]))
+        self.current = self._exact_state()
+        for root in np.flatnonzero(self.current.elimination.parent < 0).tolist():
+            self.refresh(int(self.current.elimination.order[root]))
 
-    def _exactly(self) -> Fit:
-        """Return where the exact fit stands."""
+    def _exact_state(self) -> Fit:
+        """Return the current state of the exact fit."""
         fit = self._fit
         objective = fit.calibrate()
         return Fit(
@@ -202,7 +204,7 @@ class BoundedModel:
 
     def _match(self, edges: np.ndarray, elimination: Elimination) -> None:
         found = match_moments(self._targets, edges, self.options.fallback)
-        self.now = Fit(
+        self.current = Fit(
             edges,
             elimination,
             self.options.fallback,
@@ -213,5 +215,5 @@ class BoundedModel:
         )
 
     def _centred(self) -> tuple[np.ndarray, np.ndarray]:
-        structure = structure_of(self.cardinalities, self.now.edges)
-        return centred_weights(structure, self.now.node_weights, self.now.edge_weights)
+        structure = structure_of(self.cardinalities, self.current.edges)
+        return centred_weights(structure, self.current.node_weights, self.current.edge_weights)

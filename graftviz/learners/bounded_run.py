@@ -1,4 +1,4 @@
-"""A run of bounded inference: the growing model, the search for its next edge, and the report."""
+"""Run of bounded inference: the model, the search for its next edge, and the reports."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from graftviz.search.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
 from graftviz.table import DiscreteTable
 from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
-NOTHING = 1e-6  # a gradient norm that an edge would not be worth its while for
-_OPERATIONS = 50  # of a circuit, for every state of every variable
+LEAST_GRADIENT = 1e-6  # gradient norm at or below which a pair is not activated
+_OPERATIONS = 50  # default circuit size per state of every variable
 _BOUNDS = {
     "treewidth": 3.0,
     "bp-sweeps": 30.0,
@@ -39,7 +39,7 @@ _GAP_SWEEPS = 200
 
 
 class BoundedRun:
-    """The model, what is known of every pair, and the report.
+    """Model, status of every pair, and reports of a run.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ class BoundedRun:
         beliefs.flags.writeable = False
         self._history = History(model, beliefs)
         self._index = self._tests = self._tests_total = 0
-        self._before = self._model.now
+        self._before = self._model.current
         self._activated: ScoredEdge | None = None
         self._complexity: Complexity | None = None
-        self._newly = 0
+        self._newly_infeasible = 0
 
     @property
     def has_room(self) -> bool:
@@ -83,39 +83,39 @@ class BoundedRun:
         return len(self._model.edges) < budget
 
     def switch(self, options: Any) -> None:
-        """Go on with other options; the edges there are stay."""
+        """Continue with other options, keeping the active edges."""
         before, self.options = self.options, options
         if any(
             getattr(before, name) != getattr(options, name)
             for name in ("pseudo_count", "lam2", "inference", "complexity", "exact_limit")
         ):
-            edges, elimination = self._model.edges, self._model.now.elimination
+            edges, elimination = self._model.edges, self._model.current.elimination
             with self.clock.work("fitting"):
                 self._model = self._new_model()
                 self._model.rebuild(edges, elimination)
-        known = self._pairs.known
-        known[known != TAKEN] = UNKNOWN
+        status = self._pairs.status
+        status[status != TAKEN] = UNKNOWN
         self._choice = self._new_choice()
 
     def add_edge(self) -> bool:
-        """Activate the next edge; False, and nothing done, if none is left."""
+        """Activate the next edge; return False, changing nothing, if none is left."""
         pair, gradient = self._grow()
         if pair < 0:
             return False
         i, j = int(self._pairs.first[pair]), int(self._pairs.second[pair])
-        self._pairs.known[pair] = TAKEN
+        self._pairs.status[pair] = TAKEN
         with self.clock.work("scoring"):
             self._model.refresh(i)
         self._index += 1
         self._activated = ScoredEdge(i, j, gradient)
         self._history.append([(i, j)], self._model.changes(i))
-        known, elimination = self._pairs.known, self._model.now.elimination
+        status, elimination = self._pairs.status, self._model.current.elimination
         self._complexity = Complexity(
             measure=self.options.complexity,
             value=self._choice.value(self._model),
             bound=self._bound,
-            infeasible=int(np.count_nonzero((known == REFUSED) | (known == PROVED))),
-            newly_infeasible=self._newly,
+            infeasible=int(np.count_nonzero((status == REFUSED) | (status == PROVED))),
+            newly_infeasible=self._newly_infeasible,
             order=elimination.order.astype(np.int32),
             width=elimination.width,
             gradient_norm=gradient,
@@ -124,10 +124,10 @@ class BoundedRun:
         return True
 
     def step(self) -> Step:
-        """Report the edge just activated; the clock stands still until it is resumed."""
+        """Return the report of the last edge and pause the clock until it is resumed."""
         assert self._activated is not None
         assert self._complexity is not None
-        now = self._model.now
+        now = self._model.current
         return Step(
             index=self._index,
             activated=(self._activated,),
@@ -148,11 +148,11 @@ class BoundedRun:
         )
 
     def finish(self) -> Outcome:
-        """Look whether a feasible pair is left, and report how the run ended."""
+        """Search for a remaining feasible pair and return the outcome of the run."""
         with self.clock.work("fitting"):
             self._model.polish()
         self._history.append((), self._model.changes())
-        now = self._model.now
+        now = self._model.current
         certificate = self._certificate()
         network = self._model.model()
         with self.clock.work("other"):
@@ -178,10 +178,10 @@ class BoundedRun:
         options, table = self.options, self._table
         named = options.resolved_inference()
         fallback = "trbp" if named == "exact" else named
-        wanted = ModelOptions(
+        model_options = ModelOptions(
             float(options.pseudo_count), float(options.lam2), fallback, int(options.exact_limit)
         )
-        return BoundedModel(self._counts, table.names, table.labels, wanted)
+        return BoundedModel(self._counts, table.names, table.labels, model_options)
 
     def _new_choice(self) -> Choice:
         options = self.options
@@ -201,28 +201,30 @@ class BoundedRun:
         return MeasuredChoice(measure, self._bound, needs_exact, inference)
 
     def _grow(self) -> tuple[int, float]:
-        """Add the best feasible pair; return it and its gradient norm, or -1."""
+        """Add the best feasible pair; return its index (-1: none) and its gradient norm."""
         pairs, model = self._pairs, self._model
         with self.clock.work("scoring"):
             norms = model.gradients[pairs.first, pairs.second]
-            inactive = pairs.known != TAKEN
+            inactive = pairs.status != TAKEN
             self._tests = int(np.count_nonzero(inactive))
             self._tests_total += self._tests
-            wanted = np.flatnonzero(inactive & (pairs.known != PROVED) & (norms > NOTHING))
-            ranked = wanted[np.argsort(-norms[wanted], kind="stable")]
-        self._before = model.now
+            candidates = np.flatnonzero(
+                inactive & (pairs.status != PROVED) & (norms > LEAST_GRADIENT)
+            )
+            ranked = candidates[np.argsort(-norms[candidates], kind="stable")]
+        self._before = model.current
         if self._choice.value(model) > self._bound:
-            return -1, 0.0  # other options took over, and the bound is passed as it is
-        refused = (pairs.known == REFUSED) | (pairs.known == PROVED)
+            return -1, 0.0  # after new options the current model may exceed the bound already
+        refused = (pairs.status == REFUSED) | (pairs.status == PROVED)
         with self.clock.work("fitting"):
             pair = self._choice.grow(model, pairs, ranked)
-        known = (pairs.known == REFUSED) | (pairs.known == PROVED)
-        self._newly = int(np.count_nonzero(known & ~refused))
+        refused_after = (pairs.status == REFUSED) | (pairs.status == PROVED)
+        self._newly_infeasible = int(np.count_nonzero(refused_after & ~refused))
         return pair, float(norms[pair]) if pair >= 0 else 0.0
 
     def _certificate(self) -> Certificate:
-        """Say which feasible pair has the largest gradient."""
-        before, tests = self._model.remember(), self._tests_total
+        """Return the certificate, which names the feasible pair with the largest gradient."""
+        before, tests = self._model.snapshot(), self._tests_total
         pair, norm = self._grow()
         inactive = self._counts.tables_possible - len(before[0].edges)
         worst_edge = None
@@ -235,9 +237,9 @@ class BoundedRun:
             possible=inactive,
             worst_score=norm if pair >= 0 else None,
             worst_edge=worst_edge,
-            threshold=NOTHING,
+            threshold=LEAST_GRADIENT,
             score="gradient norm of a pair that keeps the bound",
-            objective=OBJECTIVES[self._model.now.source],
+            objective=OBJECTIVES[self._model.current.source],
             symbol="the least gradient",
         )
 
@@ -247,40 +249,40 @@ class BoundedRun:
             "loop": True,
             "gradient": True,
             "choose": True,
-            "refuse": self._newly > 0,
+            "refuse": self._newly_infeasible > 0,
             "activate": True,
             "fit": True,
         }
         return tuple(key for key, happened in ran.items() if happened)
 
     def _notes(self) -> tuple[str, ...]:
-        if self._model.now.source == self._before.source:
+        if self._model.current.source == self._before.source:
             return ()
         return (
             "Exact inference would take cliques of more than "
             f"{self._model.options.exact_limit:,} entries from here on, so gradients and weights "
-            f"come from the {OBJECTIVES[self._model.now.source]}.",
+            f"come from the {OBJECTIVES[self._model.current.source]}.",
         )
 
     def _reason(self, certificate: Certificate) -> str:
-        edges, known = len(self._model.edges), self._pairs.known
+        edges, status = len(self._model.edges), self._pairs.status
         measure, bound = MEASURE_NAMES[self.options.complexity], f"{self._bound:g}"
-        if edges == len(known):
+        if edges == len(status):
             return "Every pair of variables is active."
         if certificate.worst_score is not None:
             return budget_reason(edges)
         if self._choice.value(self._model) > self._bound:
             return f"The {measure} is above {bound} with the edges there are, so none can be added."
         left = self._model.gradients[self._pairs.first, self._pairs.second]
-        if not (left[known != TAKEN] > NOTHING).any():
-            return f"No pair that is left has a gradient above {NOTHING:g}."
+        if not (left[status != TAKEN] > LEAST_GRADIENT).any():
+            return f"No pair that is left has a gradient above {LEAST_GRADIENT:g}."
         if self.options.complexity == "treewidth" and self._bound < 1.0:
             return "Treewidth 0 means no edge at all, so none was activated."
-        refused = int(np.count_nonzero((known == REFUSED) | (known == PROVED)))
+        refused = int(np.count_nonzero((status == REFUSED) | (status == PROVED)))
         pairs = "the one pair that was" if refused == 1 else f"all {refused:,} pairs that were"
         if edges == 0:
             return f"No edge keeps the {measure} at or below {bound}: {pairs} tried would pass it."
-        idle = len(known) - edges - refused
+        idle = len(status) - edges - refused
         others = (
             "" if idle == 0 else f" The other {idle:,} would gain nothing: no gradient is left."
         )

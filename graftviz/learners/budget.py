@@ -1,4 +1,4 @@
-"""The edge budget of learners that are not grafting ones."""
+"""Edge budget of a learner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def checked_budget(max_edges: int | None, n: int) -> int:
     Raises
     ------
     InputError
-        When more edges are asked than there are pairs.
+        If the budget exceeds the number of pairs.
     """
     possible = n * (n - 1) // 2
     if max_edges is None:

@@ -1,8 +1,8 @@
-"""Chow and Liu's tree: the maximum spanning forest of mutual information, weights in closed form.
+"""Chow–Liu tree: the maximum spanning forest of mutual information, weights in closed form.
 
 Among all trees it has the largest likelihood: with the margins of the data on its nodes and edges
 the log-likelihood per row is Σ_i −H(x_i) + Σ_(i,j) I(x_i; x_j), so only the information counts, and
-Kruskal's algorithm finds the best tree. Nothing is iterated and belief propagation is exact.
+Kruskal's algorithm finds the best tree. No iteration is needed, and belief propagation is exact.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from graftviz.search.spanning import best_exchange, information_of_row, next_edg
 from graftviz.table import DiscreteTable
 from graftviz.trace import Certificate, Outcome, ScoredEdge, Step
 
-# What an empty cell gets of the probability that independence would give it; its weight would
-# otherwise be minus infinity. The error is far below any tolerance used here.
+# Smallest ratio of a cell's probability to its probability under independence: the weight of an
+# empty cell would be minus infinity. The error is far below any tolerance used here.
 _EMPTY_CELL = 1e-12
 _OBJECTIVE = "exact likelihood"
 _UNPENALISED = Penalty(0.0, 0.0, False, False)
@@ -35,17 +35,17 @@ _UNPENALISED = Penalty(0.0, 0.0, False, False)
 
 @dataclass(frozen=True)
 class ChowLiu(Learner):
-    """The maximum-likelihood tree (or forest) of a data set.
+    """Maximum-likelihood tree (or forest) of a data set.
 
     The mutual information of all pairs is computed, and edges are taken in decreasing order of it
     unless they would close a cycle. A step is one edge; its score is the mutual information in
-    nats. Pairs without information are left out, so that the result may be a forest. Objective is
+    nats. Pairs without information are skipped, so the result may be a forest. The objective is
     the exact negative log-likelihood per row (with pseudo-counts: of the table that includes
-    them), and weights are log p(x, y) / (p(x) p(y)) in the centred gauge.
+    them), and the weights are log p(x, y) / (p(x) p(y)) in the centred gauge.
 
-    The certificate says that no exchange gains: its score of a pair that is not in the tree is the
-    pair's information minus the smallest information on the tree path between its ends (minus
-    nothing where there is no path), and none may be above 0.
+    The certificate proves that no exchange gains: its score of a pair outside the tree is the
+    pair's information minus the smallest information on the tree path between its ends (minus 0 if
+    there is no path), and no score may exceed 0.
 
     Source: Chow and Liu, "Approximating discrete probability distributions with dependence trees"
     (1968).
@@ -84,7 +84,7 @@ class ChowLiu(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        """Raise :class:`InputError` if `table` is too small or has too few pairs."""
         super().check(table)
         self.edge_budget(table.n_variables)
 
@@ -94,14 +94,14 @@ class ChowLiu(Learner):
         Raises
         ------
         InputError
-            When more edges are asked than there are pairs.
+            If the budget exceeds the number of pairs.
         """
         return checked_budget(self.max_edges, n)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is not used, as nothing here is random."""
+        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         run = _TreeRun(table, self)
         while run.has_room and run.add_edge():
             sent = yield run.step()
@@ -112,7 +112,7 @@ class ChowLiu(Learner):
 
 
 class _TreeRun:
-    """The growing forest and its report."""
+    """Forest and reports of a run."""
 
     def __init__(self, table: DiscreteTable, options: ChowLiu) -> None:
         options.check(table)
@@ -128,8 +128,8 @@ class _TreeRun:
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
         self._network = ActiveNetwork(self._counts, table.names, table.labels)
-        self._margins_of_data = self._network.state.node_targets.copy()
-        self._take_counts()
+        self._data_margins = self._network.state.node_targets.copy()
+        self._load_counts()
         self._evaluation = self._network.evaluate(_UNPENALISED)
         self._previous_objective = self._evaluation.objective
         start_beliefs = self._network.state.node_beliefs.copy()
@@ -145,17 +145,17 @@ class _TreeRun:
         return self._network.n_edges < budget
 
     def switch(self, options: ChowLiu) -> None:
-        """Go on with other options; the edges there are stay."""
+        """Continue with other options, keeping the active edges."""
         if options.pseudo_count != self.options.pseudo_count:
             self.options = options
-            self._take_counts()
+            self._load_counts()
             for e in range(self._network.n_edges):
                 self._set_edge(e)
             self._evaluation = self._network.evaluate(_UNPENALISED)
         self.options = options
 
     def add_edge(self) -> bool:
-        """Activate the next edge; False, and nothing done, if none is left."""
+        """Activate the next edge; return False, changing nothing, if none is left."""
         with self.clock.work("scoring"):
             self._at, self._tests, i, j = next_edge(
                 self._order, self._information, self._starts, self._at, self._parent
@@ -176,7 +176,7 @@ class _TreeRun:
         return True
 
     def step(self) -> Step:
-        """Report the edge just activated; the clock stands still until it is resumed."""
+        """Return the report of the last edge and pause the clock until it is resumed."""
         assert self._activated is not None
         return Step(
             index=self._index,
@@ -196,7 +196,7 @@ class _TreeRun:
         )
 
     def finish(self) -> Outcome:
-        """Check every pair for an exchange that gains, and report how the run ended."""
+        """Check every pair for an exchange that gains and return the outcome of the run."""
         network, n = self._network, len(self.names)
         certificate = self._certificate()
         possible = self._counts.tables_possible
@@ -218,8 +218,8 @@ class _TreeRun:
             objective_name=_OBJECTIVE,
         )
 
-    def _take_counts(self) -> None:
-        """Compute and sort the information of all pairs, and set what the nodes aim at."""
+    def _load_counts(self) -> None:
+        """Compute and sort the information of all pairs, and set the targets of the nodes."""
         counts, state = self._counts, self._network.state
         pseudo_count = float(self.options.pseudo_count)
         with self.clock.work("statistics"):
@@ -229,7 +229,7 @@ class _TreeRun:
         with self.clock.work("scoring"):
             self._order = np.argsort(-self._information, kind="stable")
         self._at = 0
-        targets = self._margins_of_data
+        targets = self._data_margins
         sizes = counts.cardinalities
         if pseudo_count:
             added = pseudo_count / np.repeat(sizes, sizes)
@@ -238,14 +238,14 @@ class _TreeRun:
         means = np.add.reduceat(weights, state.node_offsets[:-1]) / sizes
         state.node_targets[:] = state.node_beliefs[:] = targets
         state.node_weights[:] = weights - np.repeat(means, sizes)
-        state.touched_nodes[:] = self._index > 0  # what a run starts with is no change
+        state.touched_nodes[:] = self._index > 0  # the start of a run is not a change
 
     def _set_edge(self, e: int) -> None:
         """Set weights and messages of edge `e` in closed form.
 
         With w = log p(x, y) / (p(x) p(y)) on edges and log p(x) on nodes all messages are uniform.
-        What the rows and columns of w have in common then moves to the nodes, and the messages
-        make up for it.
+        Centring then moves the row and column means of w to the nodes, and the messages change
+        accordingly.
         """
         state = self._network.state
         i, j = state.edge_nodes[e]
@@ -274,10 +274,10 @@ class _TreeRun:
     def _pair_target(
         self, i: int, j: int, margin_i: np.ndarray, margin_j: np.ndarray
     ) -> np.ndarray:
-        """Return p_D(i, j) with pseudo-counts and with the margins that are the nodes' targets.
+        """Return p_D(i, j) with pseudo-counts and with the nodes' targets as margins.
 
-        Those differ from the table's where a state never occurs; what they differ by is spread as
-        if i and j were independent.
+        The targets differ from the table's margins if a state never occurs; the difference is
+        spread as if i and j were independent.
         """
         pseudo_count = float(self.options.pseudo_count)
         table = self._counts.table(i, j)

@@ -1,8 +1,7 @@
 """Engine time by kind of work.
 
-What counts is the processor's time on the thread that does the work: what else the machine is busy
-with, and who waits for a turn, does not matter. Kernels are serial, so on a machine with nothing
-else to do this is the time that passes.
+The clock measures processor time of the working thread, so other load and waiting for a turn do not
+count. Kernels are serial: on an otherwise idle machine this equals the wall-clock time.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from graftviz.trace import Seconds
 
 
 class Clock:
-    """Engine time by kind of work. Time while an observer holds a step is not counted."""
+    """Clock of engine time by kind of work; time between a step and the next is not counted."""
 
     def __init__(self) -> None:
         self._spent = {"statistics": 0.0, "scoring": 0.0, "fitting": 0.0, "other": 0.0}
@@ -24,7 +23,7 @@ class Clock:
 
     @contextmanager
     def work(self, kind: str) -> Iterator[None]:
-        """Count what happens inside as `kind`."""
+        """Attribute the time inside the block to `kind`."""
         outer = self._kind
         self._switch(kind)
         try:
@@ -33,13 +32,13 @@ class Clock:
             self._switch(outer)
 
     def pause(self) -> Seconds:
-        """Stop until `resume`, and say what was spent so far."""
+        """Stop until `resume` and return the time spent so far."""
         self._switch(self._kind)
         self._since = None
         return Seconds(sum(self._spent.values()), **self._spent)
 
     def resume(self) -> None:
-        """Go on."""
+        """Start measuring again after `pause`."""
         self._since = time.thread_time()
 
     def _switch(self, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Edge grafting: count all pairs, then activate the best edge, one at a time (BC alg. 1)."""
+"""Edge grafting: count all pairs, then activate the best edge at each step (BC algorithm 1)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ _ROWS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class EdgeGrafting(GraftingOptions):
-    """Greedy activation of whole edges, always the one with the largest score.
+    """Greedy activation of the edge with the largest score.
 
-    It is what best-choice approximates: nothing better can be picked by score, at the price of
-    counting all n (n - 1) / 2 pair tables before the first edge and comparing all scores in every
-    step. Use it as the reference, or where n is a few hundred.
+    Best-choice approximates this learner. It counts all n (n - 1) / 2 pair tables before the first
+    edge and compares all scores at every step. Use it as the reference, or if n is a few hundred.
 
     Source: BC algorithm 1.
     """
@@ -55,7 +54,7 @@ class EdgeGrafting(GraftingOptions):
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is not used, as nothing here is random."""
+        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         run = GraftingRun(table, self, every_pair=True)
         search = ExhaustiveSearch(run.counts)
         with run.clock.work("statistics"):
@@ -91,7 +90,7 @@ class EdgeGrafting(GraftingOptions):
                 continue
             has_room = run.room > 0
             if not polished:
-                # Only polished weights can prove that nothing violates.
+                # Only at polished weights do the scores prove that no edge violates.
                 run.polish()
                 polished = True
                 if has_room and not run.scorer.stopped:

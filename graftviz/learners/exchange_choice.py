@@ -1,4 +1,4 @@
-"""What forced pruning chooses: edges out, pairs in, and whether one more exchange would gain."""
+"""Choice of the edges that forced pruning exchanges, and the certificate of its result."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from graftviz.search.deletion import (
 )
 from graftviz.trace import Certificate
 
-_AT_LEAST = 32  # gains computed for the certificate
-_ROW_VISITS = 3e6  # or as many as look at so many rows
-_SAMPLED_FROM = 20  # times as many pairs as are drawn have their gain computed
+_LEAST_GAINS = 32  # gains computed for the certificate, at least
+_ROW_VISITS = 3e6  # further gains are computed until so many rows are visited
+_CANDIDATES_PER_DRAW = 20  # pairs whose gain is computed, per pair drawn
 
 
 def edges_out(
     options: Any,
     model: FittedModel,
-    known: Contributions,
+    contributions: Contributions,
     count: int,
     generator: np.random.Generator,
 ) -> Deletion:
-    """Choose the edges that leave.
+    """Choose the edges to remove.
 
     Parameters
     ----------
     options : ForcedPruning
     model : FittedModel
-        At which its fit was evaluated last.
-    known : Contributions
-        Of its edges.
+        Its fit must have been evaluated at this model last.
+    contributions : Contributions
+        Contributions of the model's edges.
     count : int
         k.
     generator : Generator
-        For the random choices.
+        Random generator.
     """
     if options.heuristic == "greedy" or count == 0:
-        return least_contributing(known, count)
+        return least_contributing(contributions, count)
     fit = model.fit
     tables = fit.layout.weights(model.tied.solved.point.parameters)[1]
-    losses = SubsetLosses(fit, tables, known, fit.node_losses / fit.rows.total)
+    losses = SubsetLosses(fit, tables, contributions, fit.node_losses / fit.rows.total)
     draw = by_rejection if options.heuristic == "rejection" else by_metropolis
-    return draw(losses, known, count, options.most_tries(count), generator)
+    return draw(losses, contributions, count, options.most_tries(count), generator)
 
 
 def pairs_in(
@@ -60,23 +60,23 @@ def pairs_in(
     count: int,
     generator: np.random.Generator,
 ) -> Gains:
-    """Choose the pairs that enter, best first.
+    """Choose the pairs to activate, best first.
 
     Parameters
     ----------
     options : ForcedPruning
     model : FittedModel
-        At which its fit was evaluated last.
+        Its fit must have been evaluated at this model last.
     lam2 : float
     outside : int64 array, shape (k, 2)
-        The pairs there are to choose from.
+        Candidate pairs.
     count : int
     generator : Generator
     """
     estimates = estimated_gains(model.fit, lam2)
     if not options.sample_additions or count == 0:
         return best_gains(model.fit, lam2, estimates, outside, count)
-    found = best_gains(model.fit, lam2, estimates, outside, _SAMPLED_FROM * count)
+    found = best_gains(model.fit, lam2, estimates, outside, _CANDIDATES_PER_DRAW * count)
     weights = np.maximum(found.gains, 1e-300)
     # Exponential race: the k smallest of E / w are a draw without replacement ∝ w.
     arrivals = generator.exponential(size=len(weights)) / weights
@@ -91,17 +91,17 @@ def certificate_of(
 ) -> Certificate:
     """Compare the largest gain of a pair outside with the smallest contribution inside.
 
-    Of large data not all gains are computed where one is found that proves that the model is not
-    optimal; where none is, all are.
+    On large data the computation stops early once a gain proves that the model is not optimal;
+    otherwise all gains are computed.
 
     Parameters
     ----------
     model : FittedModel or None
-        None where no pair can say anything.
+        None if fewer than two variables vary.
     outside : int64 array, shape (k, 2)
-        Pairs of variables that vary and are no edges; all others gain nothing.
+        Inactive pairs of variables that vary; all other pairs have gain 0.
     possible : int
-        How many pairs there are.
+        Number of all pairs.
     lam2 : float
     """
     inactive = possible - (0 if model is None else len(model.pairs))
@@ -110,17 +110,17 @@ def certificate_of(
     if model is not None and len(outside):
         least = float(model.contributions().total.min())
         fit = model.fit
-        guesses = estimated_gains(fit, lam2)[outside[:, 0], outside[:, 1]]
-        few = max(_AT_LEAST, int(_ROW_VISITS / len(fit.rows.multiplicity)))
+        estimates = estimated_gains(fit, lam2)[outside[:, 0], outside[:, 1]]
+        remaining = max(_LEAST_GAINS, int(_ROW_VISITS / len(fit.rows.multiplicity)))
         worst = -np.inf
-        for k in np.argsort(-guesses, kind="stable"):
-            if few <= 0 and worst > 0.0:
+        for k in np.argsort(-estimates, kind="stable"):
+            if remaining <= 0 and worst > 0.0:
                 break
             i, j = (int(node) for node in outside[k])
-            own = gain_of(fit, lam2, i, j)[0] - least
-            scored, few = scored + 1, few - 1
-            if own > worst:
-                worst, edge = own, (i, j)
+            gain = gain_of(fit, lam2, i, j)[0] - least
+            scored, remaining = scored + 1, remaining - 1
+            if gain > worst:
+                worst, edge = gain, (i, j)
     return Certificate(
         scored=scored,
         possible=inactive,

@@ -1,4 +1,4 @@
-"""Models on the way of forced pruning: a structure, its fit, and how parameters move on from it."""
+"""Fitted models of a run of forced pruning, and the transfer of parameters between structures."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Pair = tuple[int, int]
 
 
 class FittedModel(NamedTuple):
-    """A fitted structure.
+    """Fitted structure.
 
     Attributes
     ----------
     pairs : list of pairs
         In the order of the layout.
     fit : StructureFit
-        Several may share the room for their conditionals: what is told of a model goes through the
-        rows first.
+        Several fits may share the buffer of conditionals, so a method that reads conditionals
+        evaluates the fit first.
     tied : TiedFit
     step : int
-        Which step it came from.
+        Index of the step that produced it.
     """
 
     pairs: list[Pair]
@@ -50,7 +50,7 @@ class FittedModel(NamedTuple):
         return self.tied.solved.objective
 
     def contributions(self) -> Contributions:
-        """Return what every edge contributes; the fit's conditionals are this model's then."""
+        """Return the contribution of every edge; the fit is evaluated at this model."""
         parameters = self.tied.solved.point.parameters
         self.fit.evaluate(parameters)
         return contributions(self.fit, self.fit.layout.weights(parameters)[1])
@@ -62,14 +62,15 @@ class FittedModel(NamedTuple):
         pairs: Sequence[Pair],
         entering: Mapping[Pair, np.ndarray] | None = None,
     ) -> np.ndarray:
-        """Return a vector of this model's parameters for another structure.
+        """Return a vector of this model's parameters, rearranged for another structure.
 
-        Those of edges in both stay, `entering` gives those of others, and the rest is 0.
+        Parameters of edges in both structures are copied, `entering` supplies those of other edges,
+        and the rest is 0.
         """
         return _carried(vector, self.fit.layout, self.pairs, layout, pairs, entering or {})
 
     def changes(self, ids: Mapping[Pair, int]) -> Changes:
-        """Return all weights, in the centred form, of edges with these ids in the history."""
+        """Return all centred weights; `ids` are the ids of the edges in the history."""
         point, layout = self.tied.solved.point, self.fit.layout
         weights = layout.weights(point.parameters)
         nodes, tables = centred_weights(layout.structure, *weights)
@@ -85,7 +86,7 @@ class FittedModel(NamedTuple):
 
 
 def no_changes() -> Changes:
-    """Return that nothing has changed."""
+    """Return empty changes."""
     groups, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
     return _read_only(Changes(groups, groups, numbers, numbers, numbers))
 
@@ -110,19 +111,19 @@ def _carried(
     new_pairs: Sequence[Pair],
     entering: Mapping[Pair, np.ndarray],
 ) -> np.ndarray:
-    """Return what a vector of one structure's parameters is for another; the rest is 0."""
-    moved = np.zeros(new.size, dtype=vector.dtype)
+    """Return a vector of parameters of one structure, rearranged for another."""
+    result = np.zeros(new.size, dtype=vector.dtype)
     nodes = int(new.node_starts[-1])
-    moved[:nodes] = vector[:nodes]
-    places = {pair: e for e, pair in enumerate(old_pairs)}
+    result[:nodes] = vector[:nodes]
+    positions = {pair: e for e, pair in enumerate(old_pairs)}
     for e, pair in enumerate(new_pairs):
         part = slice(int(new.edge_starts[e]), int(new.edge_starts[e + 1]))
         if pair in entering:
-            moved[part] = entering[pair]
-        elif pair in places:
-            at = places[pair]
-            moved[part] = vector[int(old.edge_starts[at]) : int(old.edge_starts[at + 1])]
-    return moved
+            result[part] = entering[pair]
+        elif pair in positions:
+            at = positions[pair]
+            result[part] = vector[int(old.edge_starts[at]) : int(old.edge_starts[at + 1])]
+    return result
 
 
 def reordered(

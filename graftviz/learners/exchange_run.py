@@ -1,4 +1,4 @@
-"""A run of forced pruning: start, exchanges, restarts, the way back to the best, and the report."""
+"""Run of forced pruning: start, exchanges, restarts, return to the best model, and reports."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, ScoredEdge, Step
 
 _TOLERANCE = 1e-8  # violation allowed after every fit
-_ROUGHLY = 1e-3  # of the free fit that a start begins with
+_START_TOLERANCE = 1e-3  # of the untied fit at the beginning of a start
 
 
 class ExchangeRun:
-    """The present model, the best one seen, and what has been seen, with the report.
+    """Current model, best model, structures already visited, and reports of a run.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class ExchangeRun:
         ]
         with self.clock.work("fitting"):
             empty = StructureFit(self._rows, np.zeros((0, 2), dtype=np.int64))
-            self._room = empty.probabilities
+            self._buffer = empty.probabilities
             free = fit_free(
                 empty, np.zeros(empty.layout.size), Penalties(self._lam2), tolerance=_TOLERANCE
             )
@@ -66,10 +66,10 @@ class ExchangeRun:
         self._tree: list[Pair] = []
         self._model: FittedModel | None = None
         self._best: FittedModel | None = None
-        self._seen: dict[frozenset[Pair], int] = {}
+        self._visited: dict[frozenset[Pair], int] = {}
         self._index = self._tests = self._tests_total = 0
-        self._made = self._starts = 0
-        self._circle: int | None = None  # the step that the next exchange would lead back to
+        self._exchanges = self._starts = 0
+        self._cycle_start: int | None = None  # step that the next exchange would lead back to
         self._activated: tuple[ScoredEdge, ...] = ()
         self._previous_objective = free.objective
         self._exchange: Exchange | None = None
@@ -83,28 +83,28 @@ class ExchangeRun:
 
     @property
     def _edges(self) -> int:
-        """M, or all pairs of variables that vary if there are fewer."""
+        """M, capped at the number of pairs of variables that vary."""
         return min(self.options.edge_budget(self._table.n_variables), len(self._pairs))
 
     def switch(self, options: Any) -> None:
-        """Go on with other options from the next exchange on.
+        """Continue with other options from the next exchange on.
 
         Raises
         ------
         InputError
-            When they do not suit the table.
+            If the options do not fit the table.
         """
         options.check(self._table)
         before, self.options = self.options, options
-        same = ("edges", "max_edges", "clusters", "tied", "beta", "lam2")
-        if any(getattr(before, name) != getattr(options, name) for name in same):
-            # What was best is no measure any more.
+        objective_options = ("edges", "max_edges", "clusters", "tied", "beta", "lam2")
+        if any(getattr(before, name) != getattr(options, name) for name in objective_options):
+            # Values before and after the change are not comparable.
             self._best = self._model
-        self._seen = {}
-        self._circle = None
+        self._visited = {}
+        self._cycle_start = None
 
     def advance(self) -> bool:
-        """Make the next step; False, and nothing done, when the run has come to its end."""
+        """Make the next step; return False, changing nothing, when the run has ended."""
         self._notes = []
         if not self._pairs:
             return False
@@ -123,7 +123,7 @@ class ExchangeRun:
         return False
 
     def step(self) -> Step:
-        """Report the step just made; the clock stands still until it is resumed."""
+        """Return the report of the last step and pause the clock until it is resumed."""
         assert self._model is not None  # a step was made
         assert self._exchange is not None
         return Step(
@@ -147,7 +147,7 @@ class ExchangeRun:
         )
 
     def finish(self) -> Outcome:
-        """Look for an exchange that would still gain, and report how the run ended."""
+        """Search for an exchange that gains and return the outcome of the run."""
         outside = self._outside()
         with self.clock.work("scoring"):
             certificate = certificate_of(self._model, outside, self._possible, self._lam2)
@@ -179,7 +179,7 @@ class ExchangeRun:
     # Starts.
 
     def _start(self, kind: Kind) -> None:
-        """Fit the tree with random other edges."""
+        """Fit the Chow–Liu tree with random further edges."""
         if kind == "start":
             with self.clock.work("statistics"):
                 self._tree = [
@@ -187,76 +187,79 @@ class ExchangeRun:
                     for step in ChowLiu().steps(self._table)
                     for edge in step.activated
                 ][: self._edges]
-            asked = self.options.edge_budget(self._table.n_variables)
-            if asked > self._edges:
+            requested = self.options.edge_budget(self._table.n_variables)
+            if requested > self._edges:
                 self._notes.append(
                     f"Only {self._edges:,} pairs are of variables that vary, so the model has that "
-                    f"many edges instead of {asked:,}."
+                    f"many edges instead of {requested:,}."
                 )
         in_tree = set(self._tree)
         others = [pair for pair in self._pairs if pair not in in_tree]
         drawn = self._random.permutation(len(others))[: self._edges - len(self._tree)]
         chosen = [*self._tree, *(others[k] for k in drawn)]
         self._starts += 1
-        self._made = self._tests = 0
-        self._circle = None
+        self._exchanges = self._tests = 0
+        self._cycle_start = None
         with self.clock.work("fitting"):
             fit = self._fit_of(chosen)
             values = np.zeros(fit.layout.size)
             values[: len(self._empty.point.parameters)] = self._empty.point.parameters
-            free = fit_free(fit, values, Penalties(self._lam2), tolerance=_ROUGHLY)
+            free = fit_free(fit, values, Penalties(self._lam2), tolerance=_START_TOLERANCE)
             tied = self._tied(fit, free.point.parameters)
         with self.clock.work("scoring"):
-            known = FittedModel(chosen, fit, tied, 0).contributions().total
-        worth = dict(zip(chosen, known.tolist(), strict=True))
-        gone, pairs, new = self._replaced_by(chosen, worth)
+            total = FittedModel(chosen, fit, tied, 0).contributions().total
+        worth = dict(zip(chosen, total.tolist(), strict=True))
+        removed, pairs, new = self._replacement(chosen, worth)
         ordered = self._fit_of(pairs)
         tied = reordered(tied, fit.layout, chosen, ordered.layout, pairs)
         self._previous_objective = self._objective_left(ordered, pairs)
         gains = np.array([worth[pair] for pair in new])
         lines = ("start", "loop", "fit", "tie", "keep")
-        lost = self._lost(gone)
-        self._take(kind, pairs, ordered, tied, gains, gone, lines, lost=lost, added=new)
+        lost = self._sort_removed(removed)
+        self._record(kind, pairs, ordered, tied, gains, removed, lines, lost=lost, added=new)
 
-    def _replaced_by(
-        self, wanted: Sequence[Pair], worth: Mapping[Pair, float]
+    def _replacement(
+        self, target: Sequence[Pair], worth: Mapping[Pair, float]
     ) -> tuple[list[Pair], list[Pair], list[Pair]]:
-        """Return which edges leave for other ones, all that are there then, and the new ones."""
-        present = [] if self._model is None else self._model.pairs
-        known, there = set(wanted), set(present)
-        gone = [pair for pair in present if pair not in known]
-        new = sorted(known - there, key=lambda pair: (-worth[pair], pair))
-        return gone, [*(pair for pair in present if pair in known), *new], new
+        """Return the removed edges, all edges afterwards, and the new edges of a target structure.
+
+        New edges are sorted by decreasing `worth` and follow the remaining ones.
+        """
+        current = [] if self._model is None else self._model.pairs
+        target_set = set(target)
+        removed = [pair for pair in current if pair not in target_set]
+        new = sorted(target_set - set(current), key=lambda pair: (-worth[pair], pair))
+        return removed, [*(pair for pair in current if pair in target_set), *new], new
 
     def _objective_left(self, fit: StructureFit, pairs: list[Pair]) -> float:
-        """Return the objective of a structure in which only edges of the present model say more."""
+        """Return the objective of a structure when only edges of the current model have weights."""
         if self._model is None:
             return self._empty.objective
         point = self._model.tied.solved.point
-        left = self._model.carried(point.parameters, fit.layout, pairs)
-        return fit.evaluate(left).loss + Penalties(self._lam2).price(left)
+        parameters = self._model.carried(point.parameters, fit.layout, pairs)
+        return fit.evaluate(parameters).loss + Penalties(self._lam2).price(parameters)
 
-    def _lost(self, gone: list[Pair]) -> np.ndarray:
-        """Sort leaving edges by what they contribute to the present model, and return that."""
+    def _sort_removed(self, removed: list[Pair]) -> np.ndarray:
+        """Sort removed edges by their contribution to the current model; return these."""
         if self._model is None:
             return np.zeros(0)
         with self.clock.work("scoring"):
             total = self._model.contributions().total
-        lost = dict(zip(self._model.pairs, total.tolist(), strict=True))
-        gone.sort(key=lambda pair: (lost[pair], pair))
-        return np.array([lost[pair] for pair in gone])
+        contribution = dict(zip(self._model.pairs, total.tolist(), strict=True))
+        removed.sort(key=lambda pair: (contribution[pair], pair))
+        return np.array([contribution[pair] for pair in removed])
 
     def _fit_of(self, pairs: Sequence[Pair]) -> StructureFit:
-        return StructureFit(self._rows, np.array(pairs, dtype=np.int64), self._room)
+        return StructureFit(self._rows, np.array(pairs, dtype=np.int64), self._buffer)
 
     # Exchanges.
 
     def _may_exchange(self) -> bool:
         """Whether this start allows another exchange."""
         assert self._model is not None
-        asks = self._k > 0 or len(self._model.pairs) != self._edges
-        has_room = self._made < self.options.exchanges and self._circle is None
-        return asks and has_room and len(self._outside()) > 0
+        changes_edges = self._k > 0 or len(self._model.pairs) != self._edges
+        has_room = self._exchanges < self.options.exchanges and self._cycle_start is None
+        return changes_edges and has_room and len(self._outside()) > 0
 
     @property
     def _k(self) -> int:
@@ -265,30 +268,31 @@ class ExchangeRun:
         return min(size, len(self._model.pairs))
 
     def _outside(self) -> np.ndarray:
-        """Return the pairs of variables that vary and are no edges, shape (k, 2)."""
+        """Return the inactive pairs of variables that vary, shape (k, 2)."""
         inside = set() if self._model is None else set(self._model.pairs)
         return np.array([p for p in self._pairs if p not in inside], dtype=np.int64).reshape(-1, 2)
 
     def _try_exchange(self) -> bool:
-        """Exchange edges; False, and nothing done, if that leads to a structure already seen."""
+        """Exchange edges; return False, changing nothing, if the structure was visited before."""
         model = self._model
         assert model is not None
         outside = self._outside()
         surplus = len(model.pairs) - self._edges
         k = min(self._k, len(outside) - max(0, -surplus), len(model.pairs))
         with self.clock.work("scoring"):
-            known = model.contributions()
-            deletion = edges_out(self.options, model, known, k + max(0, surplus), self._random)
+            contributions = model.contributions()
+            count = k + max(0, surplus)
+            deletion = edges_out(self.options, model, contributions, count, self._random)
             gains = pairs_in(
                 self.options, model, self._lam2, outside, k + max(0, -surplus), self._random
             )
-        gone = [model.pairs[e] for e in deletion.edges]
+        removed = [model.pairs[e] for e in deletion.edges]
         new = [(int(i), int(j)) for i, j in gains.edges]
-        pairs = [pair for pair in model.pairs if pair not in set(gone)] + new
+        pairs = [pair for pair in model.pairs if pair not in set(removed)] + new
         structure = frozenset(pairs)
         is_random = self.options.heuristic != "greedy" or self.options.sample_additions
-        if structure in self._seen and not is_random:
-            self._circle = self._seen[structure]
+        if structure in self._visited and not is_random:
+            self._cycle_start = self._visited[structure]
             return False
         if k < self._k:
             self._notes.append(f"Only {k:,} pairs are no edges, so no more could be exchanged.")
@@ -304,18 +308,18 @@ class ExchangeRun:
             self._previous_objective = self._objective_left(fit, pairs)
             values = model.carried(model.tied.values, fit.layout, pairs, entering)
             tied = self._tied(fit, values)
-        self._made += 1
+        self._exchanges += 1
         lines = ("loop", "fit", "tie", "keep", "delete", "add", "exchange")
-        self._take(
+        self._record(
             "exchange",
             pairs,
             fit,
             tied,
             gains.gains,
-            gone,
+            removed,
             lines,
             deletion=deletion,
-            lost=known.total[deletion.edges],
+            lost=contributions.total[deletion.edges],
             added=new,
         )
         return True
@@ -323,39 +327,39 @@ class ExchangeRun:
     # The best model.
 
     def _return_to_best(self) -> None:
-        """Go back to the best model seen."""
+        """Make the best model the current one again."""
         best = self._best
-        assert best is not None  # it was left
+        assert best is not None  # a model was replaced before
         with self.clock.work("scoring"):
-            known = best.contributions().total
-        worth = dict(zip(best.pairs, known.tolist(), strict=True))
-        gone, pairs, new = self._replaced_by(best.pairs, worth)
+            total = best.contributions().total
+        worth = dict(zip(best.pairs, total.tolist(), strict=True))
+        removed, pairs, new = self._replacement(best.pairs, worth)
         fit = self._fit_of(pairs)
         with self.clock.work("fitting"):
             self._previous_objective = self._objective_left(fit, pairs)
         tied = reordered(best.tied, best.fit.layout, best.pairs, fit.layout, pairs)
         gains = np.array([worth[pair] for pair in new])
-        lost = self._lost(gone)
+        lost = self._sort_removed(removed)
         self._tests = 0
-        self._take("best", pairs, fit, tied, gains, gone, ("best",), lost=lost, added=new)
+        self._record("best", pairs, fit, tied, gains, removed, ("best",), lost=lost, added=new)
 
-    # What all steps do.
+    # Recording.
 
-    def _take(
+    def _record(
         self,
         kind: Kind,
         pairs: list[Pair],
         fit: StructureFit,
         tied: TiedFit,
         gains: np.ndarray,
-        gone: Sequence[Pair],
+        removed: Sequence[Pair],
         lines: tuple[str, ...],
         *,
         lost: np.ndarray,
         added: list[Pair],
         deletion: Deletion | None = None,
     ) -> None:
-        """Make a fitted structure the present model, and write down how it came about."""
+        """Make a fitted structure the current model and record the step."""
         before = -self._empty.point.loss if self._model is None else self._model.value
         self._index += 1
         self._tests_total += self._tests
@@ -365,11 +369,11 @@ class ExchangeRun:
         if is_best:
             self._best = model
         assert self._best is not None
-        self._seen[frozenset(pairs)] = self._index
+        self._visited[frozenset(pairs)] = self._index
         if not is_best:
             lines = tuple(line for line in lines if line != "keep")
         self._lines = lines
-        removed_ids = [self._ids.pop(pair) for pair in gone]
+        removed_ids = [self._ids.pop(pair) for pair in removed]
         first = len(self._history.activations)
         self._ids.update({pair: first + e for e, pair in enumerate(added)})
         self._activated = tuple(
@@ -379,7 +383,7 @@ class ExchangeRun:
         tree = set(self._tree)
         self._exchange = Exchange(
             kind=kind,
-            removed=np.array(gone, dtype=np.int32).reshape(-1, 2),
+            removed=np.array(removed, dtype=np.int32).reshape(-1, 2),
             contributions=np.array(lost, dtype=np.float64),
             added=np.array(added, dtype=np.int32).reshape(-1, 2),
             gains=np.array(gains, dtype=np.float64),
@@ -406,7 +410,7 @@ class ExchangeRun:
         )
 
     def _reason(self) -> str:
-        """Say why the run ended."""
+        """Return the reason why the run ended, as a sentence."""
         model, best = self._model, self._best
         if model is None or best is None:
             return "Fewer than two variables vary, so that no edge would say anything."
@@ -416,18 +420,18 @@ class ExchangeRun:
             return "Every pair of variables that vary is active."
         if self._k == 0:
             return "Nothing was to be exchanged (k = 0): the start was fitted, and that is all."
-        if self._circle is not None:
+        if self._cycle_start is not None:
             ended = (
-                f"After {_count(self._made, 'exchange')} the next one would lead back to the edges "
-                f"of step {self._circle}, so that greedy exchanges go on in a circle."
+                f"After {_count(self._exchanges, 'exchange')} the next one would lead back to the "
+                f"edges of step {self._cycle_start}, so that greedy exchanges go on in a circle."
             )
         else:
-            ended = f"All {_count(self._made, 'exchange')} that were allowed have been made."
+            ended = f"All {_count(self._exchanges, 'exchange')} that were allowed have been made."
         if self._starts > 1:
             ended = f"{self._starts:,} starts were made. In the last one: {ended}"
-        kept = "The result is the best model seen"
         value = f"{best.value:.6g}".replace("-", "−")
-        return f"{ended} {kept}, with a training PLL of {value} nats per row."
+        result = "The result is the best model seen"
+        return f"{ended} {result}, with a training PLL of {value} nats per row."
 
 
 def _count(number: int, noun: str) -> str:

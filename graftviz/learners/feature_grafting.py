@@ -15,13 +15,13 @@ from graftviz.trace import Outcome, Step
 
 @dataclass(frozen=True)
 class FeatureGrafting(FeatureOptions):
-    """Greedy activation of single features, always the one with the largest gradient.
+    """Greedy activation of the single feature with the largest gradient.
 
     A feature is one joint state (a, b) of one pair (i, j); the objective is the Bethe likelihood
-    plus λ Σ |w_k| + λ₂ Σ w_k² over the features, with free node weights. It is the ancestor of edge
-    grafting: features of an edge are judged one by one, so that an edge may stay *partially
-    active*, with weights for a few of its joint states and none for the others. Use it to see what
-    grouping buys, or where a few joint states are all there is to say.
+    plus λ Σ |w_k| + λ₂ Σ w_k² over the features, with free node weights. It is the predecessor of
+    edge grafting: features of an edge are tested one by one, so an edge may stay *partially
+    active*, with weights for only a few of its joint states. Use it to study the effect of
+    grouping, or if few joint states describe the dependence.
 
     Source: thesis algorithm 5, after Perkins, Lacker and Theiler (2003) and Lee, Ganapathi and
     Koller (2006).
@@ -47,5 +47,5 @@ class FeatureGrafting(FeatureOptions):
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is not used, as nothing here is random."""
+        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         return (yield from graft_features(table, self, one_step=False))

@@ -1,9 +1,9 @@
-"""Options of the learners that activate single features, and what is left open filled in.
+"""Options of the learners that activate single features, and their default values.
 
 Default λ: σ √(2 ln F), where σ is the score that a feature has by sampling noise alone
-(:func:`graftviz.fitting.noise.feature_noise`) and F the number of features. Of F noisy scores the
-largest is about that large, so that noise alone activates hardly anything. (Learners of whole edges
-take a few times σ, as the norm of many cells hardly varies; here every cell is a test of its own.)
+(:func:`graftviz.fitting.noise.feature_noise`) and F the number of features. This is about the
+largest of F noisy scores, so noise alone activates hardly any feature. (Learners of whole edges
+use a few times σ, as the norm of many cells hardly varies; here every cell is a separate test.)
 Default λ₂: 4 / √N, as for whole edges under the Bethe likelihood.
 """
 
@@ -25,17 +25,17 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import ActivationTest
 
 _SCORE = "feature"  # |∂L/∂w_k| of the Bethe likelihood
-_FALLBACK_LAM = 1e-3  # where nothing varies, so that there is no noise
+_FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 
 
 class FeatureSettings(NamedTuple):
-    """Resolved options of one run: the penalty, whose λ is also what a score must exceed."""
+    """Resolved options of one run: the penalty, whose λ is also the threshold of scores."""
 
     penalty: Penalty
 
     @property
     def lam(self) -> float:
-        """λ."""
+        """Threshold λ of scores."""
         return self.penalty.lam
 
     @property
@@ -82,7 +82,7 @@ class FeatureOptions(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        """Raise :class:`InputError` if `table` is too small or has too few pairs."""
         super().check(table)
         self.edge_budget(table.n_variables)
 
@@ -92,12 +92,12 @@ class FeatureOptions(Learner):
         Raises
         ------
         InputError
-            When more edges are asked than there are pairs.
+            If the budget exceeds the number of pairs.
         """
         return checked_budget(self.max_edges, n)
 
     def settings(self, counts: PairCounts) -> FeatureSettings:
-        """Return the options with all that was left open filled in for the data counted."""
+        """Return the options with automatic values resolved for the counted data."""
         lam, lam2 = self.lam, self.lam2
         if lam is None:
             packed = counts.packed

@@ -1,4 +1,4 @@
-"""What feature grafting and grafting-light share: the loop, the active set, steps and outcomes."""
+"""Run of feature grafting and grafting-light: the loop, the active set, steps and outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graftviz.history import History
 from graftviz.learners.base import Learner
 from graftviz.learners.clock import Clock
 from graftviz.learners.feature_options import FeatureOptions
-from graftviz.learners.grafting import budget_reason, told_below
+from graftviz.learners.grafting import budget_reason, format_below
 from graftviz.search.features import FeatureSearch, FoundFeature, best_inside
 from graftviz.table import DiscreteTable
 from graftviz.trace import Certificate, Outcome, ScoredEdge, ScoredFeature, Step
@@ -19,7 +19,7 @@ _STEP_TOLERANCE = 1e-8
 _POLISH_TOLERANCE = 1e-10
 _POLISHED = 1e-7  # KKT residual at which polishing stops
 _POLISH_ROUNDS = 5
-_WENT_ON = (
+_NOTE_AFTER_POLISH = (
     "Before this step nothing violated at the unfinished weights, so they were fitted fully; at "
     "the fitted weights this feature violates."
 )
@@ -28,36 +28,36 @@ _WENT_ON = (
 def graft_features(
     table: DiscreteTable, options: FeatureOptions, *, one_step: bool
 ) -> Generator[Step, Learner | None, Outcome]:
-    """Activate the worst feature until none violates (TH algorithm 5).
+    """Activate the feature with the largest gradient until none violates (TH algorithm 5).
 
     Parameters
     ----------
     one_step : bool
-        After each activation take one proximal step instead of fitting all weights.
+        Whether to take one proximal step after each activation instead of fitting all weights.
     """
     run = _FeatureRun(table, options, one_step=one_step)
     is_polished = True  # there are no edges yet
     while True:
-        stopped_by = run.used_up()
+        stopped_by = run.exhausted_budget()
         found = None if stopped_by else run.best()
         if found is None or found.score <= run.settings.lam:
             if is_polished:
                 return run.finish(stopped_by)
-            # Only polished weights can prove that nothing violates.
+            # Only at polished weights do the scores prove that no feature violates.
             run.polish()
             is_polished = True
             continue
         is_late = is_polished and run.index > 0
         run.activate(found)
         is_polished = False
-        sent = yield run.step(notes=(_WENT_ON,) if is_late and one_step else ())
+        sent = yield run.step(notes=(_NOTE_AFTER_POLISH,) if is_late and one_step else ())
         run.clock.resume()
         if type(sent) is type(options):
             run.switch(sent)
 
 
 class _FeatureRun:
-    """The active features of one run and its report."""
+    """Active features and reports of one run."""
 
     def __init__(self, table: DiscreteTable, options: FeatureOptions, *, one_step: bool) -> None:
         options.check(table)
@@ -83,11 +83,11 @@ class _FeatureRun:
 
     @property
     def inactive(self) -> int:
-        """Features that are not active."""
+        """Number of inactive features."""
         return self._search.possible - self._network.n_features
 
-    def used_up(self) -> str:
-        """Say which budget is used up, empty if none is (or if nothing is left to spend it on)."""
+    def exhausted_budget(self) -> str:
+        """Return a sentence on a budget that is used up; empty if none limits the run."""
         n_edges, n_features = self._network.n_edges, self._network.n_features
         possible = self._counts.tables_possible
         if n_edges >= self.options.edge_budget(len(self.names)) and n_edges < possible:
@@ -116,7 +116,7 @@ class _FeatureRun:
         return found
 
     def activate(self, found: FoundFeature) -> None:
-        """Activate a feature, and fit (or step)."""
+        """Activate a feature, then fit all weights or take one step."""
         network, penalty = self._network, self.settings.penalty
         i, j, cell, score = found
         with self.clock.work("fitting"):
@@ -139,7 +139,7 @@ class _FeatureRun:
         self.index += 1
 
     def switch(self, options: FeatureOptions) -> None:
-        """Go on with other options; a full fit follows a new penalty, of grafting-light a step."""
+        """Continue with other options; refit if the penalty changed (not with one_step)."""
         before, self.settings = self.settings, options.settings(self._counts)
         self.options = options
         if self.settings == before:
@@ -153,7 +153,7 @@ class _FeatureRun:
             )
 
     def polish(self) -> None:
-        """Fit all active weights tightly; the look that follows leans on no bound of the search."""
+        """Fit all active weights tightly and reset the bounds of the search."""
         self._search.forget()
         with self.clock.work("fitting"):
             for _ in range(_POLISH_ROUNDS):
@@ -164,7 +164,7 @@ class _FeatureRun:
                     break
 
     def step(self, *, notes: tuple[str, ...]) -> Step:
-        """Report the step just made; the clock stands still until it is resumed."""
+        """Return the report of the last step and pause the clock until it is resumed."""
         assert self._feature is not None
         refit = "step" if self.one_step else "refit"
         lines = ("loop", "score", "best", "activate", refit)
@@ -189,7 +189,7 @@ class _FeatureRun:
         )
 
     def finish(self, stopped_by: str) -> Outcome:
-        """Report how the run ended, after `polish` if there are edges."""
+        """Return the outcome of the run; call `polish` before if there are edges."""
         worst = self.best()
         self._tests_total += self.inactive
         certificate = self._certificate(worst)
@@ -235,14 +235,14 @@ class _FeatureRun:
         (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
         where = f"{self.names[i]} = {self.labels[i][a]} with {self.names[j]} = {self.labels[j][b]}"
         assert certificate.worst_score is not None
-        own = f"{told_below(certificate.worst_score, certificate.threshold)} ({where})"
-        asked = f"not above λ = {certificate.threshold:g}"
+        score = f"{format_below(certificate.worst_score, certificate.threshold)} ({where})"
+        requirement = f"not above λ = {certificate.threshold:g}"
         if self._network.n_edges == 0:
             return (
                 f"No feature violates, so no edge was activated: the largest of the "
-                f"{certificate.scored:,} scores is {own}, {asked}. Lower λ to get edges."
+                f"{certificate.scored:,} scores is {score}, {requirement}. Lower λ to get edges."
             )
         return (
             f"No inactive feature violates: all {certificate.scored:,} were scored at the final "
-            f"weights, and the worst, {own}, is {asked}."
+            f"weights, and the worst, {score}, is {requirement}."
         )

@@ -15,10 +15,10 @@ from graftviz.trace import Outcome, Step
 
 @dataclass(frozen=True)
 class FirstHit(GraftingOptions):
-    """Best-choice without a reservoir: the first violating edge is activated at once.
+    """Best-choice without a reservoir: the first violating edge is activated immediately.
 
-    It reaches an edge budget soonest and with the poorest edges. Use it to see what the reservoir
-    is good for.
+    It reaches an edge budget fastest and with the worst edges. Use it as the baseline that shows
+    the effect of the reservoir.
 
     Source: BC §3.1, the baseline "first hit".
     """
@@ -42,7 +42,7 @@ class FirstHit(GraftingOptions):
     )
 
     def plan(self, n: int) -> StreamPlan:
-        """Return a plan with a reservoir of one place: filled by the first hit, emptied at once."""
+        """Return a plan with a reservoir of size 1, which the first violating edge fills."""
         return StreamPlan(
             capacity=1,
             first_limit=n * (n - 1) // 2,
@@ -60,5 +60,5 @@ class FirstHit(GraftingOptions):
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; `seed` decides the order of tests."""
+        """Learn from `table`; `seed` sets the order of tests."""
         return stream_steps(self, table, seed, FirstHit.plan)

@@ -1,9 +1,9 @@
 """Forced pruning: a fixed number of edges, of which the k worst are exchanged for the k best.
 
-Most learners find the number of edges by a penalty. Here the number M is given, and sought is
-the best M: starting from the Chow–Liu tree and random other edges, each exchange takes out k edges
-that contribute little to the pseudo-likelihood and puts in k that promise most, even if nothing is
-gained by it at first. Parameters are tied: they share K values, found along the way.
+Most learners find the number of edges by a penalty. Here the number M is fixed and the best M edges
+are sought: starting from the Chow–Liu tree and random further edges, each exchange removes k edges
+that contribute little to the pseudo-likelihood and adds the k pairs with the largest gain, even if
+the pseudo-likelihood falls at first. Parameters are tied: they share K values, which are learned.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from graftviz.trace import Outcome, Step
 
 EXCHANGE = 5
 CLUSTERS = 16
-MCMC_SWAPS = 50  # per edge exchanged
+MCMC_SWAPS = 50  # per exchanged edge
 MOST_DRAWS = 100_000
 
 
 @dataclass(frozen=True)
 class ForcedPruning(Learner):
-    """Models of exactly M edges, bettered by exchanges of k edges.
+    """Learner of models with exactly M edges, improved by exchanges of k edges.
 
-    The first step is the start: the Chow–Liu tree and M − (n − 1) random other edges, fitted. Every
-    further step is one exchange. Fitted is the mean pseudo-likelihood per row minus λ₂ Σ θ_j² with
-    automatic parameter tying: at first the θ_j are only drawn to the nearest of K centres by
-    β Σ_j (θ_j − μ_{a_j})², with exact 1-D k-means in between, then θ_j = μ_{a_j}, and the K values
-    are fitted again. Nodes and edges are tied in one pool, as log-odds of deviations from the mean
-    of the data (:mod:`graftviz.fitting.deviations`): as many parameters as a model of this
-    structure has, and the form in which tying and pruning disturb the other parameters least.
+    The first step is the start: the Chow–Liu tree and M − (n − 1) random further edges, fitted.
+    Every further step is one exchange. The fit maximises the mean pseudo-likelihood per row minus
+    λ₂ Σ θ_j² with automatic parameter tying: first the θ_j are pulled to the nearest of K centres
+    by the penalty β Σ_j (θ_j − μ_{a_j})², alternating with exact 1-D k-means; then
+    θ_j = μ_{a_j}, and the K values are fitted again. Nodes and edges are tied in one pool, as
+    log-odds of deviations from the mean of the data (:mod:`graftviz.fitting.deviations`): this
+    parametrisation is minimal, and in it tying and pruning disturb the other parameters least.
 
-    An edge's contribution is what the pseudo-likelihood loses without it, all other weights as
-    they are; the gain of a pair outside is what it wins when the pair's weights alone are fitted.
-    The score of an activated edge is its gain; of the edges of a start, and of those that come back
-    with the best model, what they contribute. The best model seen, by pseudo-likelihood of the
-    training rows, is the result; where the last exchange left it, the last step goes back to it.
+    The contribution of an edge is the loss of pseudo-likelihood without it, all other weights
+    fixed; the gain of an inactive pair is the increase when only the pair's weights are fitted. The
+    score of an activated edge is its gain; the score of an edge of a start, or of an edge that
+    returns with the best model, is its contribution. The result is the best model visited, by
+    pseudo-likelihood of the training rows; if it is not the last one, the last step returns to it.
 
-    The certificate says whether one more exchange would gain: its score of a pair outside is the
-    pair's gain minus the smallest contribution in the model. A pair of which one variable never
-    varies has nothing to gain and is never an edge. Greedy exchanges stop when the next one would
-    lead to a structure already seen; random ones go on to the limit.
+    The certificate checks whether one more exchange would gain: its score of an inactive pair is
+    the pair's gain minus the smallest contribution in the model. A pair with a constant variable
+    has gain 0 and is never an edge. Greedy exchanges stop when the next one would lead to a
+    structure already visited; random ones continue to the limit.
 
     Source: Abdelatty, Sahoo and Roy, "Structure learning using forced pruning", algorithm 2; tying:
     Chou et al., "Automatic parameter tying" (2018).
@@ -169,7 +169,7 @@ class ForcedPruning(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when table and options do not go together."""
+        """Raise :class:`InputError` if the table and the options are incompatible."""
         super().check(table)
         if not table.has_rows:
             raise InputError(
@@ -199,17 +199,17 @@ class ForcedPruning(Learner):
         Raises
         ------
         InputError
-            When there are not so many pairs, a tree has more, or M is given twice.
+            If M exceeds the number of pairs, is below n − 1, or is set by two options.
         """
         if self.edges is not None and self.max_edges is not None and self.edges != self.max_edges:
             raise InputError(
                 f"The number of edges is given twice: edges = {self.edges:,} and max_edges = "
                 f"{self.max_edges:,}; give one of them."
             )
-        asked = self.max_edges if self.edges is None else self.edges
-        if asked is None:
+        requested = self.max_edges if self.edges is None else self.edges
+        if requested is None:
             return min(2 * (n - 1), n * (n - 1) // 2)
-        edges = checked_budget(asked, n)
+        edges = checked_budget(requested, n)
         if edges < n - 1:
             raise InputError(
                 f"{edges:,} edges were asked for, but forced pruning starts from a tree, and that "
@@ -218,29 +218,29 @@ class ForcedPruning(Learner):
         return edges
 
     def exchange_size(self, edges: int) -> int:
-        """Return k for a model of so many edges."""
+        """Return k for a model with `edges` edges."""
         return min(EXCHANGE, edges) if self.exchange is None else self.exchange
 
     def cluster_count(self, parameters: int) -> int:
-        """Return K for a model of so many parameters; all of them where nothing is tied."""
+        """Return K for a model with `parameters` parameters; `parameters` if they are not tied."""
         if not self.tied:
             return parameters
         return min(CLUSTERS if self.clusters is None else self.clusters, parameters)
 
     def most_tries(self, exchange: int) -> int:
-        """Return how many subsets may be drawn for an exchange of k edges."""
+        """Return the largest number of subsets drawn for an exchange of k edges."""
         if self.tries is not None:
             return self.tries
         return MCMC_SWAPS * exchange if self.heuristic == "mcmc" else MOST_DRAWS
 
     def for_rehearsal(self) -> Learner:
-        """Return the learner without what only fits data of a certain size."""
+        """Return the learner without options that require data of a certain size."""
         return replace(self, edges=None, max_edges=None, exchange=None, clusters=None)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed draws the random edges, and subsets where asked for."""
+        """Learn from `table`; `seed` draws the random edges and, if requested, the subsets."""
         run = ExchangeRun(table, self, checked_seed(seed))
         while run.advance():
             sent = yield run.step()

@@ -1,4 +1,4 @@
-"""What all edge-activating learners share: options, active set, clock, steps and outcomes."""
+"""Run of the learners that activate edges: active set, clock, steps and outcomes."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from graftviz.trace import (
     Step,
 )
 
-# Belief movement that calls for another visit of an edge: within a run, and in the final polish.
-# Penalised node weights tie all edges together, so there a step is content with less.
+# Belief change that makes the fit visit an edge again: within a run, and in the final polish.
+# Penalised node weights couple all edges, so a step uses a larger tolerance then.
 _STEP_TOLERANCE = 1e-8
 _COUPLED_STEP_TOLERANCE = 1e-5
 _STEP_SWEEPS = 10
 _POLISH_TOLERANCE = 1e-10
 _POLISHED = 1e-7  # KKT residual at which polishing stops
 _POLISH_ROUNDS = 5
-# The pseudo-likelihood is fitted in single precision: within a run as tightly as N rows can tell
-# (a share of 1 / √N), at the end to what single precision can hold.
+# The pseudo-likelihood is fitted in single precision: within a run to a share of the statistical
+# error 1 / √N, at the end to the limit of single precision.
 _ROWS_STEP_SHARE = 0.1
 _ROWS_STEP_SWEEPS = 4
 _ROWS_POLISH_TOLERANCE = 1e-5
-PRUNE_ROUNDS = 4  # how often a run goes on after edges were taken out again
+PRUNE_ROUNDS = 4  # largest number of times that a run continues after pruning
 
 
 class Search(NamedTuple):
-    """What the search part of a learner reports for one step; see :class:`graftviz.trace.Step`."""
+    """Report of a learner's search for one step; see :class:`graftviz.trace.Step`."""
 
     activated: tuple[ScoredEdge, ...]
     tests: int
@@ -69,7 +69,7 @@ class Search(NamedTuple):
 
 
 class GraftingRun:
-    """The active set of one run and its report; the learner adds the search for edges.
+    """Active set and reports of one run; the learner adds the search for edges.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class GraftingRun:
     Raises
     ------
     InputError
-        When the table has fewer than two rows or variables.
+        If the table has fewer than two rows or variables.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class GraftingRun:
         self._every_pair = every_pair
         self.index = 0
         self.tests = 0
-        self._ids: list[int] = []  # of the network's edges, see History
-        self._pruned: list[int] = []  # taken out since the last recorded step
+        self._ids: list[int] = []  # ids of the network's edges, see History
+        self._pruned: list[int] = []  # ids removed since the last recorded step
         self._notes: list[str] = []
         with self.clock.work("fitting"):
             self.network = make_network(self.settings, table, self.counts)
@@ -125,31 +125,31 @@ class GraftingRun:
 
     @property
     def threshold(self) -> float:
-        """What an effective score must exceed: λ."""
+        """Threshold λ of effective scores."""
         return self.settings.lam
 
     @property
     def n_edges(self) -> int:
-        """Active edges so far."""
+        """Number of active edges."""
         return self.network.n_edges
 
     @property
     def inactive(self) -> int:
-        """Pairs that are not active."""
+        """Number of inactive pairs."""
         return self.counts.tables_possible - self.n_edges
 
     @property
     def room(self) -> int:
-        """Edges left in the budget."""
+        """Number of edges left in the budget."""
         return self.budget - self.n_edges
 
     def switch(self, options: GraftingOptions) -> None:
-        """Go on with other options: all weights are fitted anew at the next step.
+        """Continue with other options; all weights are refitted if the penalty changed.
 
         Raises
         ------
         InputError
-            When the options ask for another objective: a run cannot change what it fits.
+            If the options change the objective, which is fixed for a run.
         """
         settings = options.settings(self.counts, has_rows=self._table.has_rows)
         if settings.objective != self.settings.objective:
@@ -169,7 +169,7 @@ class GraftingRun:
         self.scorer = self._new_scorer()
 
     def refresh_scores(self) -> None:
-        """Let scores follow the weights."""
+        """Update the scorer to the current weights."""
         with self.clock.work("scoring"):
             self.scorer.refresh()
 
@@ -182,7 +182,7 @@ class GraftingRun:
         return scorer
 
     def refit(self, pairs: np.ndarray) -> None:
-        """Add edges and re-optimise all active weights."""
+        """Add edges and refit all active weights."""
         with self.clock.work("fitting"):
             for k, (i, j) in enumerate(pairs):
                 self._ids.append(len(self.history.activations) + k)
@@ -197,7 +197,7 @@ class GraftingRun:
         self.refresh_scores()
 
     def step(self, found: Search) -> Step:
-        """Report the step just made; the clock stands still until `resumed`."""
+        """Return the report of the last step and pause the clock until it is resumed."""
         self.tests += found.tests
         facts = found._asdict()
         facts["notes"] = (*self._notes, *found.notes)
@@ -220,7 +220,7 @@ class GraftingRun:
         )
 
     def polish(self) -> None:
-        """Fit tightly; called once the search has ended (or seems to have)."""
+        """Fit tightly; called when the search finds no further edge."""
         penalty = self.settings.penalty
         with self.clock.work("fitting"):
             if self._by_rows:
@@ -233,48 +233,49 @@ class GraftingRun:
         self.refresh_scores()
 
     def prune(self) -> np.ndarray:
-        """Take out edges that are not needed, at polished weights, and fit the rest tightly.
+        """Remove superfluous edges, at polished weights, and fit the remaining ones tightly.
 
         Returns
         -------
         int array, shape (k, 2)
-            The pairs taken out.
+            The removed pairs.
         """
         network = self.network
         if not (self.settings.refit and isinstance(network, PseudoNetwork) and self.n_edges):
             return NO_PAIRS
-        taken: list[tuple[int, int]] = []
+        removed: list[tuple[int, int]] = []
         with self.clock.work("fitting"):
-            while len(gone := self._superfluous(network)):
-                taken += [(int(i), int(j)) for i, j in network.edges[gone]]
-                network.remove_edges(gone)
-                positions = set(gone.tolist())
-                self._pruned += [self._ids[e] for e in gone.tolist()]
+            while len(superfluous := self._superfluous(network)):
+                removed += [(int(i), int(j)) for i, j in network.edges[superfluous]]
+                network.remove_edges(superfluous)
+                positions = set(superfluous.tolist())
+                self._pruned += [self._ids[e] for e in superfluous.tolist()]
                 self._ids = [id_ for e, id_ in enumerate(self._ids) if e not in positions]
                 network.fit(self.settings.penalty, tolerance=self._tolerance)
-        if taken:
-            what = "One edge was" if len(taken) == 1 else f"{len(taken):,} edges were"
-            self._notes.append(f"{what} taken out again, not passing the test if left out.")
+        if removed:
+            count = "One edge was" if len(removed) == 1 else f"{len(removed):,} edges were"
+            self._notes.append(f"{count} taken out again, not passing the test if left out.")
             self.polish()
-        return np.array(taken, dtype=np.int32).reshape(-1, 2)
+        return np.array(removed, dtype=np.int32).reshape(-1, 2)
 
     def _superfluous(self, network: PseudoNetwork) -> np.ndarray:
-        """Return positions of edges that are not needed: weakest first, none touching another.
+        """Return the positions of superfluous edges of which no two share a variable, ascending.
 
-        Those with zero weights, and those that would not pass the test if they were left out. Of
-        two that share a variable only the weaker goes, as the other may be needed without it.
+        An edge is superfluous if its weights are zero or if it would not pass the test were it left
+        out. Of two that share a variable only the weaker is returned, as the other may be needed
+        without it.
         """
         state, settings = network.state, self.settings
         offsets = state.edge_offsets[: network.n_edges + 1]
         squares = np.add.reduceat(state.edge_weights[: offsets[-1]] ** 2, offsets[:-1])
-        share = np.where(squares > 0.0, np.inf, 0.0)  # of what the test asks for
+        share = np.where(squares > 0.0, np.inf, 0.0)  # of the threshold of the test
         if settings.significance > 0.0:
             norms, noise = network.leave_one_out(tolerance=self._tolerance)
             joint = np.diff(offsets)
             units = np.sqrt(joint) if settings.penalty.square_root else joint
             needed = np.maximum(settings.significance * noise, settings.lam * units)
             share = np.minimum(share, norms / np.maximum(needed, 1e-300))
-        gone: list[int] = []
+        superfluous: list[int] = []
         touched: set[int] = set()
         for e in np.argsort(share, kind="stable").tolist():
             if share[e] > 1.0:
@@ -282,11 +283,11 @@ class GraftingRun:
             ends = set(network.edges[e].tolist())
             if not ends & touched:
                 touched |= ends
-                gone.append(e)
-        return np.array(sorted(gone), dtype=np.int64)
+                superfluous.append(e)
+        return np.array(sorted(superfluous), dtype=np.int64)
 
     def _record(self, activated: list[tuple[int, int]]) -> None:
-        """Append to the history, with the network's positions translated to ids."""
+        """Append the changes to the history, with edge positions translated to ids."""
         changes = self.network.changes()
         ids = np.array(self._ids, dtype=np.int64)[changes.edges]
         ids.flags.writeable = False
@@ -301,14 +302,14 @@ class GraftingRun:
         return pairs
 
     def finish(self, edges: np.ndarray, scores: np.ndarray, *, stopped_by: str = "") -> Outcome:
-        """Report how the run ended, after `polish`.
+        """Return the outcome of the run; call `polish` before.
 
         Parameters
         ----------
         edges, scores : arrays, shapes (k, 2) and (k,)
             Inactive edges and their scores at the polished weights.
         stopped_by : str
-            The limit that ended the run, as a sentence; empty if nothing violated any more.
+            The limit that ended the run, as a sentence; empty if no edge violated any more.
         """
         certificate = self._certificate(edges, scores)
         if self.settings.refit and not self._by_rows and self.n_edges:
@@ -334,8 +335,8 @@ class GraftingRun:
 
     def _certificate(self, edges: np.ndarray, scores: np.ndarray) -> Certificate:
         worst, worst_edge = None, None
-        # Where κ decides, an effective score is told as what it is of the threshold, times κ: for
-        # all but tiny scores, the multiple of its noise.
+        # With κ > 0 an effective score is reported as its share of the threshold times κ: for all
+        # but tiny scores this is the multiple of its noise.
         unit = self.settings.significance / self.threshold if self.settings.significance else 1.0
         if len(scores):
             at = int(np.argmax(scores))
@@ -352,7 +353,7 @@ class GraftingRun:
         )
 
     def _refit_by_rows(self) -> None:
-        """Fit the final structure of a Bethe run by pseudo-likelihood, and prune it once."""
+        """Refit the final structure of a Bethe run by pseudo-likelihood and prune it once."""
         old = self.network
         weights = old.model().weights
         cells = int(old.state.node_offsets[-1])
@@ -387,17 +388,17 @@ class GraftingRun:
         test = self.settings.test
         if test.significance > 0.0:
             share = 100.0 * certificate.worst_score / certificate.threshold
-            asked = f"what κ = {test.significance:g} and λ = {test.lam:g} ask for"
+            required = f"what κ = {test.significance:g} and λ = {test.lam:g} ask for"
             limits = "κ or λ"
-            reached = f"{edge}, has {told_below(share, 100.0)} % of {asked}"
+            reached = f"{edge}, has {format_below(share, 100.0)} % of {required}"
             worst = f"the worst, {reached}"
             none_passes = f"the best of {certificate.scored:,} pairs, {reached}"
         else:
             limits = "λ"
-            asked = f"not above λ = {test.lam:g}"
-            own = f"{told_below(certificate.worst_score, test.lam)} ({edge})"
-            worst = f"the worst, {own}, is {asked}"
-            none_passes = f"the largest of the {certificate.scored:,} scores is {own}, {asked}"
+            required = f"not above λ = {test.lam:g}"
+            score = f"{format_below(certificate.worst_score, test.lam)} ({edge})"
+            worst = f"the worst, {score}, is {required}"
+            none_passes = f"the largest of the {certificate.scored:,} scores is {score}, {required}"
         if self.n_edges == 0:
             return (
                 f"No pair violates, so no edge was activated: {none_passes}. Lower {limits} to get "
@@ -409,19 +410,19 @@ class GraftingRun:
         )
 
 
-def told_below(value: float, limit: float) -> str:
-    """Return a number with three digits, or as many as tell it from the limit it is below."""
+def format_below(value: float, limit: float) -> str:
+    """Format a number with at least three digits and enough to show that it is below `limit`."""
     texts = [f"{value:.{digits}g}" for digits in range(3, 17)]
     return next((text for text in texts if float(text) < limit), texts[0])
 
 
 def budget_reason(budget: int) -> str:
-    """Say that the edge budget ended the run."""
+    """Return the sentence for a run that the edge budget ended."""
     return f"The edge budget of {budget:,} edges is used up."
 
 
 def scored_edges(edges: np.ndarray, scores: Sequence[float]) -> tuple[ScoredEdge, ...]:
-    """Pair edges with their scores."""
+    """Return the edges with their scores as :class:`ScoredEdge`."""
     return tuple(
         ScoredEdge(int(i), int(j), float(score))
         for (i, j), score in zip(edges, scores, strict=True)

@@ -1,4 +1,4 @@
-"""Grafting-light: as feature grafting, but one optimisation step after each activation."""
+"""Grafting-light: feature grafting with one optimisation step after each activation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from graftviz.trace import Outcome, Step
 class GraftingLight(FeatureOptions):
     """Greedy activation of single features, with one proximal step of all weights in between.
 
-    The step moves every active weight once, node weights follow it, and messages are sent once. The
-    next feature is chosen at unfinished weights, so that some come in that a full fit would not
-    have needed. Weights are fitted fully when nothing violates any more, and the search goes on if
-    something violates then: it ends at the objective of feature grafting.
+    The step updates every active weight once, then the node weights, and sends all messages once.
+    As the next feature is chosen at weights that are not fitted fully, some features are activated
+    that a full fit would not need. When no feature violates any more, the weights are fitted fully,
+    and the search continues if a feature violates then: the run ends at the objective of feature
+    grafting.
 
-    A single step saves work where a full fit has to go through all edges. Here node weights are
-    free, so that edges do not disturb each other and a full fit works on the new feature's edge
-    alone, while the step moves all that are not fitted yet: with few states feature grafting is the
-    faster of the two, and with dozens of states, where one edge is much work, this one.
+    A single step saves work if a full fit has to visit all edges. Here node weights are free, so
+    edges do not interact and a full fit visits only the edge of the new feature, while the step
+    updates every edge that is not fitted yet. With few states feature grafting is faster; with
+    dozens of states, where one edge is expensive, grafting-light is.
 
     Source: thesis section 3.2.2, after Zhu, Lao and Xing, "Grafting-light: fast, incremental
     feature selection and structure learning of Markov random fields" (2010).
@@ -51,5 +52,5 @@ class GraftingLight(FeatureOptions):
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is not used, as nothing here is random."""
+        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         return (yield from graft_features(table, self, one_step=True))

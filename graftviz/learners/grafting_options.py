@@ -98,15 +98,15 @@ class GraftingOptions(Learner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        methods(self)  # refuses what means nothing on any data
+        methods(self)  # rejects combinations that are invalid on any data
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, or has too few pairs."""
+        """Raise :class:`InputError` if `table` is too small or has too few pairs."""
         super().check(table)
         self.edge_budget(table.n_variables)
 
     def settings(self, counts: PairCounts, *, has_rows: bool = True) -> Settings:
-        """Return the options with all that was left open filled in for the data counted."""
+        """Return the options with automatic values resolved for the counted data."""
         return resolve(self, counts, has_rows=has_rows)
 
     def edge_budget(self, n: int) -> int:
@@ -115,6 +115,6 @@ class GraftingOptions(Learner):
         Raises
         ------
         InputError
-            When more edges are asked than exist.
+            If the budget exceeds the number of pairs.
         """
         return checked_budget(self.max_edges, n)

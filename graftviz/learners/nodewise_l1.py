@@ -1,8 +1,9 @@
 """Nodewise group-ℓ₁ pseudo-likelihood: one penalised regression per variable, along a path of λ.
 
 Every variable is regressed on all others (multinomial logistic regression), with a group penalty
-per neighbour. The neighbours whose weights are not zero are its neighbourhood; two variables are
-joined by what both neighbourhoods say. It is the method most people use for this task.
+per neighbour. The neighbours with non-zero weights are its neighbourhood, and a rule combines the
+two neighbourhoods of a pair into the decision on its edge. This is the most common method for
+structure learning.
 """
 
 from __future__ import annotations
@@ -24,24 +25,23 @@ from graftviz.trace import Outcome, Step
 class NodewiseL1(Learner):
     """Group-ℓ₁ penalised nodewise pseudo-likelihood.
 
-    λ goes down a path, evenly in its logarithm, from the largest score of any pair (above which
-    nothing is an edge) to `lam`. At each λ the sum over variables i of
+    λ decreases along a path, evenly spaced in its logarithm, from the largest score of any pair
+    (above which there is no edge) to `lam`. At each λ the sum over variables i of
 
         −(1/N) Σ_m log p(x_i | x_others) + λ Σ_j d_ij ‖W_ij‖₂ + λ₂ Σ_j ‖W_ij‖₂²
 
-    is minimised from where it was; intercepts are free. That sum is the objective, and it falls
-    along the path because λ does. Each edge is estimated twice, by W_ij and by W_ji, and `rule`
-    says how the two norms decide. One step is one λ at which the graph changes; edges may leave
-    again. The score of an activated edge is the gradient norm of its group divided by d_ij, with
-    which the group violated when it was let in; the two directions are combined as the rule says.
+    is minimised, starting from the previous weights; intercepts are free. This sum is the
+    objective; it falls along the path because λ does. Each edge is estimated twice, by W_ij and by
+    W_ji, and `rule` defines how the two norms decide. One step is one λ at which the graph changes;
+    edges may also be removed. The score of an activated edge is the gradient norm of its group
+    divided by d_ij at the time the group entered; the rule combines the two directions.
 
-    The model has w_ij = (W_ij + W_jiᵀ) / 2, and node weights that are fitted again under the
-    pseudo-likelihood with the edges given: the mean of p(x_i | x_others) over the rows is what the
-    data show. The KKT residual is that of the regressions, over all variables and all neighbours.
-    The certificate scores each pair that is no edge in every direction in which its weights are
-    zero.
+    The model has w_ij = (W_ij + W_jiᵀ) / 2, and node weights that are fitted again by
+    pseudo-likelihood with fixed edges: the mean of p(x_i | x_others) over the rows equals the
+    observed shares. The KKT residual is that of the regressions, over all variables and neighbours.
+    The certificate scores each inactive pair in every direction in which its weights are zero.
 
-    `lam` left open is a score that sampling noise alone would exceed in about one of all pairs:
+    The automatic `lam` is a score that sampling noise alone would exceed in about one of all pairs:
     N ‖p_i p_jᵀ − p_D‖² of independent variables is about (1 − ‖p_i‖²)(1 − ‖p_j‖²) χ² / k with
     k = (s_i − 1)(s_j − 1) degrees of freedom, and its 1 − 1/pairs quantile, divided by d_ij, is
     averaged over pairs.
@@ -121,7 +121,7 @@ class NodewiseL1(Learner):
     )
 
     def check(self, table: DiscreteTable) -> None:
-        """Raise :class:`InputError` when `table` is too small, in chunks, or has too few pairs."""
+        """Raise :class:`InputError` if `table` is too small, in chunks, or has too few pairs."""
         super().check(table)
         if not table.has_rows:
             raise InputError(
@@ -136,14 +136,14 @@ class NodewiseL1(Learner):
         Raises
         ------
         InputError
-            When more edges are asked than there are pairs.
+            If the budget exceeds the number of pairs.
         """
         return checked_budget(self.max_edges, n)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
-        """Learn from `table`; the seed is not used, as nothing here is random."""
+        """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
         run = PathRun(table, self)
         while run.has_more:
             if run.lower():

@@ -1,4 +1,4 @@
-"""A path of λ on its way down: nodewise regressions, the graph they make, and its report."""
+"""Run along a decreasing path of λ: nodewise regressions, the graph and its reports."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from graftviz.trace import (
 
 _SCORE = "pseudo-likelihood gradient"
 _OBJECTIVE = "nodewise pseudo-likelihood"
-_ON_THE_WAY = 1e-3  # of λ d: how exactly the regressions are fitted before the last λ
-_POLISHED = (1e-8, 1e-9, 1e-10)  # violations allowed at the last λ; less if a pair is in doubt
-_MOST_LOGGED = 250_000  # pairs; the scores of more are not kept step by step
-_NODE_ON_THE_WAY = 1e-6  # difference between predicted and observed shares
+_PATH_TOLERANCE = 1e-3  # of λ d: tolerance of the regressions before the last λ
+_POLISHED = (1e-8, 1e-9, 1e-10)  # tolerances tried at the last λ until every zero group is certain
+_MOST_LOGGED = 250_000  # pairs up to which steps store all scores
+_NODE_PATH_TOLERANCE = 1e-6  # difference between predicted and observed shares
 _NODE_POLISHED = 1e-9
 
 
 class PathRun:
-    """The regressions on their way down the path, and the report.
+    """Regressions along the path, and reports of a run.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class PathRun:
             self._counts = PairCounts(table)
             self._distances = distances(self._counts)
         self._fit = Neighbourhoods(table, self._distances)
-        self._ids: dict[tuple[int, int], int] = {}  # of the edges there are, in the history
-        self._told: dict[int, np.ndarray] = {}  # weights of each edge as the history has them
+        self._ids: dict[tuple[int, int], int] = {}  # ids of the current edges in the history
+        self._recorded: dict[int, np.ndarray] = {}  # weights of each edge in the history
         with self.clock.work("fitting"):
             nodes = [self._fit.node_weights(i, [], [], _NODE_POLISHED) for i in range(n)]
         weights, beliefs = (np.concatenate(parts) for parts in zip(*nodes, strict=True))
@@ -67,7 +67,7 @@ class PathRun:
         )
         self._history = History(start, beliefs)
         self._objective = self._previous_objective = self._fit.objective
-        self._index = self._tests_told = 0
+        self._index = self._tests_total = 0
         self._activated: tuple[ScoredEdge, ...] = ()
         self._removed = NO_PAIRS
         self._budget_spent = False
@@ -77,11 +77,11 @@ class PathRun:
 
     @property
     def has_more(self) -> bool:
-        """Whether the path goes on."""
+        """Whether the path has another λ."""
         return bool(self._path) and not self._budget_spent
 
     def switch(self, options: Any) -> None:
-        """Go on with other options, from the present weights."""
+        """Continue with other options from the current weights."""
         if options.group_weight != self.options.group_weight:
             self._lam = math.inf
         self.options = options
@@ -93,8 +93,8 @@ class PathRun:
         thresholds = self._lam * self._dimensions
         if self._path:
             with self.clock.work("fitting"):
-                reach = _ON_THE_WAY * float(thresholds.min())
-                self._fit.fit(thresholds, self.options.lam2, reach)
+                tolerance = _PATH_TOLERANCE * float(thresholds.min())
+                self._fit.fit(thresholds, self.options.lam2, tolerance)
         found, entries = self._graph()
         self._budget_spent = len(found) > self.options.edge_budget(self._table.n_variables)
         if not self._path or self._budget_spent:
@@ -103,10 +103,10 @@ class PathRun:
         return self._record(found, entries)
 
     def step(self) -> Step:
-        """Report the λ just reached; the clock stands still until it is resumed."""
+        """Return the report of the current λ and pause the clock until it is resumed."""
         tested = self._tested()
         tests = len(tested.scores) or self._possible
-        self._tests_told += tests
+        self._tests_total += tests
         lines = ("lower", "fit", "check", "rule", "average")
         return Step(
             index=self._index,
@@ -117,7 +117,7 @@ class PathRun:
             previous_objective=self._previous_objective,
             kkt_residual=self._fit.violation(self._lam * self._dimensions),
             tests=tests,
-            tests_total=self._tests_told,
+            tests_total=self._tests_total,
             tables_counted=self._counts.tables_possible,
             tables_possible=self._counts.tables_possible,
             seconds=self.clock.pause(),
@@ -129,7 +129,7 @@ class PathRun:
         )
 
     def finish(self) -> Outcome:
-        """Report how the run ended; the last fit is a polished one already."""
+        """Return the outcome of the run; the last fit is already polished."""
         certificate = self._certificate()
         self._history.append((), self._changes([]))
         return Outcome(
@@ -139,7 +139,7 @@ class PathRun:
             objective=self._objective,
             kkt_residual=self._fit.violation(self._lam * self._dimensions),
             bp_restart_gap=None,
-            tests=max(self._tests_told, self._fit.tests // 2),
+            tests=max(self._tests_total, self._fit.tests // 2),
             tables_counted=self._counts.tables_possible,
             tables_possible=self._counts.tables_possible,
             seconds=self.clock.pause(),
@@ -148,7 +148,7 @@ class PathRun:
         )
 
     def _tested(self) -> EdgeTests:
-        """Return the pairs let in, and those that are zero in a direction the rule asks for."""
+        """Return the tests of activated pairs and of pairs that are zero as the rule requires."""
         if self._possible > _MOST_LOGGED:
             return NO_TESTS
         is_zero = self._fit.norms == 0.0
@@ -159,7 +159,7 @@ class PathRun:
         new = np.array([edge[:2] for edge in self._activated], dtype=np.int32).reshape(-1, 2)
         entered = np.array([edge.score for edge in self._activated])
         edges = np.concatenate([new, np.stack([first, second], axis=1).astype(np.int32)])
-        # Before the last λ a zero group may exceed it within the tolerance of the fit.
+        # Before the last λ the score of a zero group may exceed λ within the fit's tolerance.
         passed = np.minimum(scores[first, second], self._lam)
         verdicts = np.full(len(edges), PASSED, dtype=np.int8)
         verdicts[: len(new)] = ADMITTED
@@ -169,7 +169,7 @@ class PathRun:
         return tests
 
     def _plan(self) -> None:
-        """Lay out what is left of the path under the options in force."""
+        """Compute the remaining path under the current options."""
         options, sizes = self.options, self._table.cardinalities.astype(np.float64)
         joint = np.outer(sizes, sizes)
         self._dimensions = np.sqrt(joint) if options.group_weight == "sqrt" else joint
@@ -183,7 +183,7 @@ class PathRun:
         self._path = [*(lam for lam in path if lam < self._lam), last]
 
     def _polish(self, thresholds: np.ndarray) -> None:
-        """Fit tightly, so that no zero group is in doubt."""
+        """Fit tightly, until no zero group violates its threshold."""
         with self.clock.work("fitting"):
             for tolerance in _POLISHED:
                 self._fit.fit(thresholds, self.options.lam2, tolerance)
@@ -191,7 +191,7 @@ class PathRun:
                     break
 
     def _graph(self) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
-        """Return the edges the rule finds, strongest first, and the scores they entered with."""
+        """Return the edges under the rule, strongest first, and their scores at entry."""
         rule, norms = self.options.rule, self._fit.norms
         scores = np.where(norms > 0.0, self._fit.entered / self._dimensions, np.nan)
         if rule == "and":
@@ -208,16 +208,16 @@ class PathRun:
         return pairs, {pair: float(entered[pair]) for pair in pairs}
 
     def _record(self, found: list[tuple[int, int]], entries: dict[tuple[int, int], float]) -> bool:
-        """Make the found edges those of the model; return whether they are others than before."""
-        kept = set(found[: self.options.edge_budget(self._table.n_variables)])
-        removed = sorted(set(self._ids) - kept)
-        new = [ScoredEdge(i, j, entries[i, j]) for i, j in sorted(kept - set(self._ids))]
+        """Make `found` the edges of the model; return whether the edges changed."""
+        chosen = set(found[: self.options.edge_budget(self._table.n_variables)])
+        removed = sorted(set(self._ids) - chosen)
+        new = [ScoredEdge(i, j, entries[i, j]) for i, j in sorted(chosen - set(self._ids))]
         objective = self._fit.objective
         if not new and not removed:
             self._objective = objective
             return False
         self._previous_objective, self._objective = self._objective, objective
-        gone = [self._ids.pop(pair) for pair in removed]
+        removed_ids = [self._ids.pop(pair) for pair in removed]
         self._removed = np.array(removed, dtype=np.int32).reshape(-1, 2)
         self._removed.flags.writeable = False
         self._activated = tuple(sorted(new, key=lambda edge: (-edge.score, edge)))
@@ -226,14 +226,14 @@ class PathRun:
         self._ids.update({pair: first + k for k, pair in enumerate(activated)})
         with self.clock.work("fitting"):
             changes = self._changes(removed)
-        self._history.append(activated, changes, removed=gone)
+        self._history.append(activated, changes, removed=removed_ids)
         self._index += 1
         return True
 
     def _changes(self, removed: list[tuple[int, int]]) -> Changes:
-        """Return what differs between the present model and the one told last.
+        """Return the changes since the last recorded model.
 
-        Node weights are fitted again where the weights of an edge have changed.
+        Node weights are refitted at the ends of edges whose weights changed.
         """
         n = self._table.n_variables
         partners: list[list[int]] = [[] for _ in range(n)]
@@ -245,12 +245,12 @@ class PathRun:
             for node, other, table in ((i, j, weights.T), (j, i, weights)):
                 partners[node].append(other)
                 incoming[node].append(table)
-            if e not in self._told or not np.array_equal(self._told[e], weights):
-                self._told[e] = weights
+            if e not in self._recorded or not np.array_equal(self._recorded[e], weights):
+                self._recorded[e] = weights
                 changed.append((e, weights.reshape(-1)))
                 touched.update((i, j))
         nodes = sorted(touched)
-        tolerance = _NODE_ON_THE_WAY if self.has_more else _NODE_POLISHED
+        tolerance = _NODE_PATH_TOLERANCE if self.has_more else _NODE_POLISHED
         fitted = [self._fit.node_weights(i, partners[i], incoming[i], tolerance) for i in nodes]
         changes = Changes(
             nodes=np.array(nodes, dtype=np.int64),
@@ -270,10 +270,10 @@ class PathRun:
         return changes
 
     def _certificate(self) -> Certificate:
-        """Score every pair that is no edge, in the directions in which its weights are zero.
+        """Score every inactive pair in the directions in which its weights are zero.
 
-        A pair with weights that the edge budget left out counts with the score it entered with; one
-        that the rule left out has nothing to prove beyond the KKT residual.
+        A pair that the edge budget excludes counts with its score at entry; for a pair that the
+        rule excludes, the KKT residual is the proof.
         """
         fit = self._fit
         scores = np.where(fit.norms == 0.0, fit.slopes / self._dimensions, 0.0)

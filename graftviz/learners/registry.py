@@ -1,4 +1,4 @@
-"""Finds the learners: a module of this folder that defines a named Learner adds it by itself."""
+"""Registry of learners: every named Learner defined in a module of this package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftviz.learners.base import Learner
 
 
 @functools.cache
-def _found() -> dict[str, type[Learner]]:
+def _classes() -> dict[str, type[Learner]]:
     classes = {}
     for info in pkgutil.iter_modules(learners.__path__, prefix=f"{learners.__name__}."):
         module = importlib.import_module(info.name)
@@ -24,18 +24,18 @@ def _found() -> dict[str, type[Learner]]:
 
 def learner_names() -> tuple[str, ...]:
     """Return the names of all learners, sorted."""
-    return tuple(_found())
+    return tuple(_classes())
 
 
 def learner_class(name: str) -> type[Learner]:
-    """Return the learner of that name.
+    """Return the learner class with this name.
 
     Raises
     ------
     InputError
-        When there is none; the message lists those there are.
+        If there is none; the message lists the available learners.
     """
-    found = _found()
-    if name not in found:
-        raise InputError(f"There is no learner {name!r}; the learners are {', '.join(found)}.")
-    return found[name]
+    classes = _classes()
+    if name not in classes:
+        raise InputError(f"There is no learner {name!r}; the learners are {', '.join(classes)}.")
+    return classes[name]

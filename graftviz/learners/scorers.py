@@ -1,4 +1,4 @@
-"""Scores in step with the fit: after each refit a scorer hands out what the kernels need."""
+"""Scorers: the arrays that score kernels read, updated after each refit."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from graftviz.search.scoring import (
 )
 from graftviz.table import DiscreteTable
 
-_RESPONSE_TOLERANCE = 1e-3  # change of a Hessian term worth an update of all covariances
+_RESPONSE_TOLERANCE = 1e-3  # change of a Hessian term above which all covariances are updated
 
 
 class Scorer(Protocol):
-    """What every scorer offers.
+    """Interface of scorers.
 
     Attributes
     ----------
     scoring : Scoring
-        For the kernels, as of the last `refresh`.
+        Input of the kernels, as of the last `refresh`.
     drift : float64 array, shape (n,)
-        Grows at each node whenever scores of its pairs may have changed.
+        Increases at a node whenever scores of its pairs may have changed.
     stopped : str
-        Why there are no scores any more, as a sentence; empty while there are.
+        Why scores are no longer available, as a sentence; empty while they are.
     """
 
     scoring: Scoring
@@ -46,14 +46,14 @@ class Scorer(Protocol):
 
     @property
     def drift(self) -> np.ndarray:
-        """See above."""
+        """Accumulated change of scores at each node."""
 
     def refresh(self) -> None:
-        """Follow the fit."""
+        """Update `scoring` to the current fit."""
 
 
 class BeliefScorer:
-    """‖b_i b_jᵀ − p_D‖: needs nothing but node beliefs."""
+    """Scorer for ‖b_i b_jᵀ − p_D‖, computed from node beliefs only."""
 
     def __init__(
         self, network: ActiveNetwork | PseudoNetwork, counts: PairCounts, settings: Settings
@@ -68,20 +68,20 @@ class BeliefScorer:
         return self._network.state.drift
 
     def refresh(self) -> None:
-        """Follow the node beliefs."""
+        """Update `scoring` to the current node beliefs."""
         beliefs = self._network.node_beliefs
         impurity = impurity_of(self._network.state.node_offsets, beliefs)
         self.scoring = self.scoring._replace(beliefs=beliefs, impurity=impurity)
 
 
 class ResponseScorer:
-    """‖b_i b_jᵀ + C_ij − p_D‖ with C from the Bethe Hessian at the tracked fixed point.
+    """Scorer for ‖b_i b_jᵀ + C_ij − p_D‖ with C from the Bethe Hessian at the fixed point.
 
     Parameters
     ----------
     dense : bool
-        Keep all covariances up to date, for learners that score every pair at every step;
-        otherwise those of the tested pairs are solved for.
+        Whether to store and update all covariances, for learners that score every pair at every
+        step; otherwise covariances are solved for tested pairs.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class ResponseScorer:
 
     @property
     def drift(self) -> np.ndarray:
-        """The same number everywhere: any new edge may change all covariances."""
+        """Number of updates, the same at each node: a new edge may change all covariances."""
         return np.full(self._network.n_nodes, float(self._version))
 
     def refresh(self) -> None:
-        """Follow beliefs and Hessian; where it is not positive definite, stop."""
+        """Update beliefs and Hessian; set `stopped` if it is not positive definite."""
         network = self._network
         state, beliefs = network.state, network.node_beliefs
         self._version += 1
@@ -130,12 +130,12 @@ class ResponseScorer:
 
 
 class PseudoScorer:
-    """Gradient of the pseudo-likelihood, from the conditionals a pseudo-likelihood fit keeps.
+    """Scorer for the gradient of the pseudo-likelihood, from the conditionals of a fit.
 
     Parameters
     ----------
     network : ActiveNetwork or PseudoNetwork
-        The fit. A Bethe fit keeps no conditionals: they are computed beside it.
+        The fit. A Bethe fit stores no conditionals; they are computed in a separate network.
     """
 
     def __init__(
@@ -146,9 +146,11 @@ class PseudoScorer:
         settings: Settings,
     ) -> None:
         self._network = network
-        self._beside = None if isinstance(network, PseudoNetwork) else PseudoNetwork(table, counts)
+        self._separate = (
+            None if isinstance(network, PseudoNetwork) else PseudoNetwork(table, counts)
+        )
         self.stopped = ""
-        rows = self._rows_of()
+        rows = self._pseudo_network()
         scoring = start_scoring(settings, counts, rows.rows.margins)
         self.scoring = scoring._replace(kind=PSEUDO, conditionals=rows.rows)
         self._columns = new_state_columns(rows.rows)
@@ -157,28 +159,30 @@ class PseudoScorer:
 
     @property
     def drift(self) -> np.ndarray:
-        """How far the log-conditionals of every node have travelled."""
-        return self._rows_of().state.drift
+        """Accumulated change of the log-conditionals of every node."""
+        return self._pseudo_network().state.drift
 
     def refresh(self) -> None:
-        """Follow the conditionals."""
+        """Update `scoring` to the current conditionals."""
         network = self._network
-        if self._beside is not None:
+        if self._separate is not None:
             state = network.state
             cells = int(state.edge_offsets[network.n_edges])
-            self._beside.follow(state.node_weights, network.edges, state.edge_weights[:cells])
-        fit = self._rows_of()
+            self._separate.follow(state.node_weights, network.edges, state.edge_weights[:cells])
+        fit = self._pseudo_network()
         fit.refresh_impurity()
         rows = fit.rows
         connected = rows.places >= 0
         alone = impurity_of(rows.node_offsets, rows.alone)
         self._marginal[~connected] = alone[~connected]
-        offsets, often = rows.node_offsets, rows.multiplicity
+        offsets, multiplicity = rows.node_offsets, rows.multiplicity
         self._columns = with_columns(self._columns, np.flatnonzero(connected))
         for i in np.flatnonzero(connected & (fit.state.drift != self._seen)):
-            self._marginal[i] = mean_impurity(rows.impurity[rows.places[i]], often, rows.rows)
+            self._marginal[i] = mean_impurity(
+                rows.impurity[rows.places[i]], multiplicity, rows.rows
+            )
             states = offsets[i + 1] - offsets[i]
-            fill_columns(self._columns, block_of(rows, i), often, i, offsets[i], states)
+            fill_columns(self._columns, block_of(rows, i), multiplicity, i, offsets[i], states)
         self._seen[:] = np.where(connected, fit.state.drift, -1.0)
         self.scoring = self.scoring._replace(
             conditionals=rows,
@@ -187,15 +191,15 @@ class PseudoScorer:
             drift=fit.state.drift,
         )
 
-    def _rows_of(self) -> PseudoNetwork:
-        if self._beside is not None:
-            return self._beside
+    def _pseudo_network(self) -> PseudoNetwork:
+        if self._separate is not None:
+            return self._separate
         assert isinstance(self._network, PseudoNetwork)
         return self._network
 
 
 def start_scoring(settings: Settings, counts: PairCounts, beliefs: np.ndarray) -> Scoring:
-    """Return the belief score in the unit, and with the significance, of a run."""
+    """Return the belief scoring in the unit and with the significance of a run."""
     return belief_scoring(
         counts.packed,
         beliefs,
@@ -222,7 +226,7 @@ def make_scorer(
     *,
     every_pair: bool,
 ) -> Scorer:
-    """Return the scorer for a score; `every_pair` if each step scores all inactive pairs."""
+    """Return the scorer for the settings; `every_pair`: each step scores all inactive pairs."""
     if settings.score == "linear-response":
         assert isinstance(network, ActiveNetwork)
         return ResponseScorer(network, counts, settings, dense=every_pair)

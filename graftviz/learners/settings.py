@@ -1,13 +1,13 @@
-"""The options of grafting learners with everything left open filled in: presets and default rules.
+"""Resolved options of grafting learners: presets and default rules.
 
-Defaults follow from the number of rows N and the numbers of states, never from what is to be found:
+Defaults depend on the number of rows N and the numbers of states, never on the structure sought:
 
 - λ is three times σ, the score that two independent variables have by sampling noise alone
   (:func:`graftviz.fitting.noise.score_noise`); the score by pseudo-likelihood has twice the noise
-  of the others. Where κ decides about edges, λ has to keep out those that are significant but tiny,
-  which shrunken weights leave at hubs, and the σ of a belief score is enough.
+  of the others. With κ > 0, λ only has to exclude significant but tiny scores, which shrunken
+  weights cause at hubs, and the σ of a belief score is enough.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
-  be trusted, and 2 / N under the pseudo-likelihood: worth a row or two of evidence.
+  be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ OBJECTIVES = (BETHE, PSEUDO_LIKELIHOOD)
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0
 _SMALL_LAM_TO_NOISE = 1.0
-_FALLBACK_LAM = 1e-3  # where nothing varies, so that there is no noise
+_FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
 
 
 class Preset(NamedTuple):
-    """What a preset says where an option was left open."""
+    """Values of a preset for options left automatic."""
 
     score: str
     objective: str
@@ -46,7 +46,7 @@ PRESETS = {
     "thesis": Preset("belief", BETHE, 0.0, False),
     "authors": Preset("belief", BETHE, 0.0, False),
 }
-# Where the rows stay in a file there are only counts to learn from.
+# If the rows stay in a file, only counts are available.
 _BEST_BY_COUNTS = Preset("linear-response", BETHE, 3.0, False)
 
 
@@ -60,9 +60,9 @@ class Settings(NamedTuple):
         κ; 0: the plain test s_e > λ.
     refit : bool
     lam : float
-        λ, which a score must exceed.
+        λ, the threshold of scores.
     penalty : Penalty
-        Its λ is 0 where κ decides: what was activated for being significant is not shrunk.
+        Its λ is 0 with κ > 0: weights of significant edges are not shrunk.
     """
 
     score: str
@@ -74,7 +74,7 @@ class Settings(NamedTuple):
 
     @property
     def unit(self) -> int:
-        """What scores are measured in; see :class:`graftviz.search.scoring.Scoring`."""
+        """Unit of scores; see :class:`graftviz.search.scoring.Scoring`."""
         return ROOT if self.penalty.square_root else COUNT
 
     @property
@@ -84,7 +84,7 @@ class Settings(NamedTuple):
 
 
 class Methods(NamedTuple):
-    """How edges are scored and tested, and what is fitted; see :class:`Settings`."""
+    """Score, objective and tests of a run; see :class:`Settings`."""
 
     score: str
     objective: str
@@ -93,7 +93,7 @@ class Methods(NamedTuple):
 
 
 def methods(options: Any, *, has_rows: bool = True) -> Methods:
-    """Fill in what `options` (GraftingOptions) leave open and needs no data.
+    """Resolve the automatic values of `options` (GraftingOptions) that need no data.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ def methods(options: Any, *, has_rows: bool = True) -> Methods:
     Raises
     ------
     InputError
-        When the options ask for the pseudo-likelihood and the rows are not there, or for a
-        combination that means nothing.
+        If the options require the pseudo-likelihood and the rows are not in memory, or if they
+        cannot be combined.
     """
     preset = PRESETS[options.preset]
     if not has_rows and options.preset == "best":
@@ -127,7 +127,7 @@ def methods(options: Any, *, has_rows: bool = True) -> Methods:
 
 
 def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
-    """Fill in what `options` (GraftingOptions) leave open, for the data counted.
+    """Resolve all automatic values of `options` (GraftingOptions) for the counted data.
 
     Raises
     ------
@@ -153,5 +153,5 @@ def resolve(options: Any, counts: PairCounts, *, has_rows: bool) -> Settings:
 
 
 def _score_for(objective: str) -> str:
-    """Return the score that suits an objective chosen by hand: the gradient of that objective."""
+    """Return the default score of an objective: the norm of its gradient."""
     return "belief" if objective == BETHE else "pseudo-likelihood"

@@ -1,4 +1,4 @@
-"""The loop of the streaming learners: test, choose, activate, refit, update (BC alg. 3 and 4)."""
+"""Loop of the streaming learners: test, choose, activate, refit, update (BC alg. 3 and 4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcom
 
 
 class StreamPlan(NamedTuple):
-    """A streaming learner's options with everything left open filled in.
+    """Resolved options of a streaming learner.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class StreamPlan(NamedTuple):
     hub_centrality : float or None
         ĉ; None: the mean centrality.
     hubs_once : bool
-        Boost a node once instead of in every step in which it is a hub.
+        Whether a node is boosted once instead of at every step at which it is a hub.
     hubs_after : int
-        Active edges before the hub rule starts.
+        Number of active edges after which the hub rule starts.
     by_history : bool
-        Frozen edges return by violation offset; otherwise in random order.
+        Whether frozen edges return by violation offset; otherwise in random order.
     full_queue : bool
     screening : bool
-        Count all pairs first, and test them in the order of their belief scores.
+        Whether all pairs are counted first and tested in the order of their belief scores.
     """
 
     capacity: int
@@ -62,7 +62,7 @@ class StreamPlan(NamedTuple):
 
 
 def hub_mask(degrees: np.ndarray, centrality: float | None) -> np.ndarray:
-    """Return which nodes are hubs: c_i = deg(i) / (n - 1) above ĉ (None: above the mean)."""
+    """Return the mask of hubs: nodes with deg(i) / (n - 1) above ĉ (None: above the mean)."""
     n = len(degrees)
     bound = degrees.mean() if centrality is None else centrality * (n - 1)
     mask: np.ndarray = degrees > bound
@@ -98,7 +98,7 @@ def stream_steps(
         if not stream.polished:
             run.polish()
             stream.polished = True
-        # What was pruned makes room, and may let others violate: go on, but not for ever.
+        # Pruning frees budget and may make other edges violate: continue, a few times at most.
         pruned = run.prune()
         stream.release(pruned)
         prunings += 1
@@ -111,7 +111,7 @@ def stream_steps(
 
 
 class _Stream:
-    """A streaming learner at work: its active set, its search, its plan."""
+    """Active set, search and plan of a streaming learner."""
 
     def __init__(
         self,
@@ -133,8 +133,8 @@ class _Stream:
         if self.plan.screening:
             with self.run.clock.work("scoring"):
                 run = self.run
-                quick = start_scoring(run.settings, run.counts, run.network.node_beliefs)
-                self.search.screen(quick, run.threshold)
+                scoring = start_scoring(run.settings, run.counts, run.network.node_beliefs)
+                self.search.screen(scoring, run.threshold)
         self.polished = False
         self._round = 0
         self._degrees = np.zeros(table.n_variables, dtype=np.int64)
@@ -145,9 +145,9 @@ class _Stream:
         self._notes: list[str] = []
 
     def find(self) -> bool:
-        """Test edges until there is something to activate; False: nothing violates any more.
+        """Test edges until the reservoir has an edge; return False if no edge violates.
 
-        That nothing violates is only believed at polished weights with every inactive edge tested.
+        It returns False only at polished weights with every inactive edge tested.
         """
         self.search.begin_step()
         self._refills_before = self.search.refills
@@ -160,7 +160,7 @@ class _Stream:
             if self.search.reservoir_size > 0:
                 return True
             if self.polished and ended == EXHAUSTED:
-                # The tests that found nothing were tests too.
+                # The tests of this round belong to no step, so they are counted here.
                 self.run.tests += self.search.tests_logged
                 return False
             self.run.polish()
@@ -206,7 +206,7 @@ class _Stream:
         )
 
     def release(self, pairs: np.ndarray) -> None:
-        """Let edges that were taken out wait with those that did not violate."""
+        """Return removed edges to the frozen list."""
         if len(pairs) == 0:
             return
         np.add.at(self._degrees, pairs.reshape(-1), -1)
@@ -217,12 +217,12 @@ class _Stream:
             self._dropped = np.concatenate([self._dropped, dropped])
 
     def inactive_scores(self, *, is_current: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return slots and scores of what has been tested, at the weights as they are.
+        """Return the slots and scores of all tested edges at the current weights.
 
         Parameters
         ----------
         is_current : bool
-            Whether the last round of tests was made at these weights.
+            Whether the last round of tests was made at these weights, so its scores hold.
         """
         if self.run.scorer.stopped:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -231,7 +231,7 @@ class _Stream:
         return self.search.score_inactive(self.run.scorer.scoring)
 
     def switch(self, options: Any) -> None:
-        """Go on with other options."""
+        """Continue with other options."""
         self.run.switch(options)
         self.plan = self._plan_of(options, self.run.counts.n_variables)
         self.search.resize(self.plan.capacity)
@@ -253,7 +253,7 @@ class _Stream:
                 )
 
     def _test(self) -> int:
-        """Make this step's tests; then go on until a hit if R is still empty."""
+        """Make this step's tests; continue to the first violating edge if R is still empty."""
         search, plan = self.search, self.plan
         first = self._round == 1
         self._limit = plan.first_limit if first else plan.limit
@@ -285,12 +285,12 @@ class _Stream:
         return ended
 
     def _lines(self, verdicts: np.ndarray, choice: Choice) -> tuple[str, ...]:
-        """Name the learner's pseudo-code lines that ran."""
-        known = {line.key for line in self.run.options.pseudocode}
+        """Return the keys of the pseudo-code lines that ran."""
+        keys = {line.key for line in self.run.options.pseudocode}
         ran = {
             "reorganise": bool(self._hubs.any()),
             "fill": self._round == 1,
-            "loop": self._round > 1 or "fill" not in known,
+            "loop": self._round > 1 or "fill" not in keys,
             "refill": self.search.refills > self._refills_before,
             "extract": len(verdicts) > 0,
             "count": len(verdicts) > 0,
@@ -303,4 +303,4 @@ class _Stream:
             "refit": True,
             "update": True,
         }
-        return tuple(key for key, happened in ran.items() if happened and key in known)
+        return tuple(key for key, happened in ran.items() if happened and key in keys)
