@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graftviz.errors import InputError
 from graftviz.sampling import (
     Graph,
-    given_graph,
+    graph_from_edges,
     grid_graph,
     karate_graph,
     les_miserables_graph,
@@ -98,8 +98,8 @@ def test_known_networks() -> None:
     assert degrees.max() == 36
 
 
-def test_given_graph_numbers_nodes_as_they_come() -> None:
-    graph = given_graph([("b", "a"), ("a", "b"), ("c", "a")])
+def test_graph_from_edges_numbers_nodes_by_first_appearance() -> None:
+    graph = graph_from_edges([("b", "a"), ("a", "b"), ("c", "a")])
     assert graph.names == ("b", "a", "c")
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert not graph.edges.flags.writeable
@@ -115,8 +115,8 @@ def test_given_graph_numbers_nodes_as_they_come() -> None:
         (lambda: random_graph(4, edges=2, probability=0.5), "either"),
         (lambda: random_graph(4), "either"),
         (lambda: random_graph(4, probability=1.1), "probability"),
-        (lambda: given_graph([("a", "z")], ["a", "b"]), "'z'"),
-        (lambda: given_graph([("a", "a")]), "'a' to itself"),
+        (lambda: graph_from_edges([("a", "z")], ["a", "b"]), "'z'"),
+        (lambda: graph_from_edges([("a", "a")]), "'a' to itself"),
         (lambda: Graph(("a", "a"), np.zeros((0, 2))), "different"),
         (lambda: Graph(("a", "b"), np.array([[0, 2]])), "0 … 1"),
     ],

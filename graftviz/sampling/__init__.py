@@ -4,7 +4,7 @@ from graftviz.sampling.exact import joint_probabilities, joint_states, sample_ex
 from graftviz.sampling.gibbs import Sample, sample_gibbs
 from graftviz.sampling.graphs import (
     Graph,
-    given_graph,
+    graph_from_edges,
     grid_graph,
     karate_graph,
     les_miserables_graph,
@@ -21,7 +21,7 @@ __all__ = [
     "Graph",
     "MixingDiagnostic",
     "Sample",
-    "given_graph",
+    "graph_from_edges",
     "grid_graph",
     "ising_grid",
     "ising_model",

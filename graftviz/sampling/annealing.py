@@ -1,11 +1,11 @@
-"""Population annealing: a start for Gibbs chains that is right even where chains do not move.
+"""Population annealing: initial states of Gibbs chains that are right even where mixing is slow.
 
-Around a hub with many neighbours the chain freezes: the hub keeps its state because its neighbours
-do, and they because it does. Started at random and left alone, chains keep the hub states that they
-happened to fall into, which have little to do with the model. So the chains are cooled together
-(Hukushima and Iba 2003; Machta 2010): sample from p_β(x) ∝ exp(β · score(x)) with β rising from 0
-to 1, and at each rise draw the population anew, each chain with weight exp(Δβ · score(x)). That
-gives every hub state its due while the chains still move.
+At a hub with many neighbours a chain freezes: the hub and its neighbours hold each other in place.
+Chains that start at random then keep the hub states of their first sweeps, whose frequencies are
+not those of the model. So the chains are annealed as a population (Hukushima and Iba 2003; Machta
+2010): they sample from p_β(x) ∝ exp(β · score(x)) with β increasing from 0 to 1, and at each
+increase the population is resampled, each chain with weight exp(Δβ · score(x)). Every hub state
+gets its share while the chains still mix.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from graftviz.model import PairwiseMRF
 from graftviz.sampling.sweep import Conditionals, advance
 
 SWEEPS_PER_STEP = 5
-_KEPT_SHARE = 0.85  # effective share of the population that a rise of β should leave
+_EFFECTIVE_SHARE = 0.85  # smallest effective share of the population after an increase of β
 _FEWEST_SWEEPS = 100
 _MOST_SWEEPS = 1000
 
 
 class Population(NamedTuple):
-    """Chains on their way.
+    """States, random generators and ancestry of a population of chains.
 
     Attributes
     ----------
     states : uint8 array, shape (n, chains)
     generators : uint32 array, shape (4, chains)
-        They stay in place when the population is drawn anew: copies of one chain go separate ways.
+        Resampling leaves them in place, so that copies of one chain diverge.
     ancestors : int64 array, shape (chains,)
-        The chain of the start that each one descends from.
+        Index of the initial chain that each chain descends from.
     """
 
     states: np.ndarray
@@ -43,7 +43,7 @@ class Population(NamedTuple):
 
 
 def new_population(model: PairwiseMRF, chains: int, rng: np.random.Generator) -> Population:
-    """Start `chains` chains at uniformly random states, the model at β = 0."""
+    """Return `chains` chains at uniformly random states, the distribution at β = 0."""
     generators = rng.integers(0, 2**32, size=(4, chains), dtype=np.uint32)
     shape = (model.n_variables, chains)
     states = rng.integers(0, model.cardinalities[:, None], size=shape).astype(np.uint8)
@@ -51,13 +51,13 @@ def new_population(model: PairwiseMRF, chains: int, rng: np.random.Generator) ->
 
 
 def usual_sweeps(model: PairwiseMRF, start: Population) -> int:
-    """Return how many sweeps of annealing the model deserves, between 100 and 1,000.
+    """Return the default number of annealing sweeps for a model, between 100 and 1,000.
 
-    For normally distributed scores a rise Δβ leaves the share exp(−(Δβ · σ)²) of the population
-    effective; σ, their standard deviation, is largest at the start, where it is known.
+    For normally distributed scores an increase Δβ leaves the share exp(−(Δβ · σ)²) of the
+    population effective; σ, their standard deviation, is largest at β = 0, where it is measured.
     """
     spread = float(scores(model, start.states).std())
-    steps = np.ceil(spread / np.sqrt(-np.log(_KEPT_SHARE)))
+    steps = np.ceil(spread / np.sqrt(-np.log(_EFFECTIVE_SHARE)))
     return int(np.clip(SWEEPS_PER_STEP * steps, _FEWEST_SWEEPS, _MOST_SWEEPS))
 
 
@@ -69,15 +69,16 @@ def anneal(
     rng: np.random.Generator,
     done: Callable[[int], None] | None = None,
 ) -> Population:
-    """Cool the population from β = 0 to 1 in `sweeps` sweeps.
+    """Anneal the population from β = 0 to 1 in `sweeps` sweeps.
 
-    β rises as far as leaves 85 % of the population effective, further only if the sweeps would not
-    suffice; sweeps left over are made at β = 1. With fewer than five there is no annealing at all.
+    Each increase of β leaves 85 % of the population effective, less only if the sweeps would not
+    suffice otherwise; remaining sweeps are made at β = 1. With fewer than five sweeps there is no
+    annealing.
 
     Returns
     -------
     Population
-        New arrays; `start` is left as it was.
+        New arrays; `start` is not changed.
     """
     states, generators, ancestors = (array.copy() for array in start)
     beta = 0.0
@@ -88,7 +89,7 @@ def anneal(
         chosen = resample(np.exp(rise * (score - score.max())), rng.random())
         states = np.ascontiguousarray(states[:, chosen])
         ancestors = ancestors[chosen]
-        # Adding up rises must not miss 1 by a rounding error.
+        # The sum of the increases must reach 1 exactly, despite rounding.
         beta = 1.0 if rise > (1 - beta) * (1 - 1e-9) else beta + rise
         cooled = conditionals._replace(weights=conditionals.weights * np.float32(beta))
         advance(cooled, states, generators, SWEEPS_PER_STEP, done)
@@ -101,11 +102,11 @@ def resample(weights: np.ndarray, offset: float) -> np.ndarray:
     """Draw as many indices as there are weights, index k about weights[k] / mean times.
 
     Systematic resampling: evenly spaced points, all shifted by `offset` in [0, 1), along the
-    cumulative weights; so every index is drawn its expected number of times, rounded up or down.
+    cumulative weights. Every index is drawn its expected number of times, rounded up or down.
     """
     cumulative = np.cumsum(weights)
     points = (np.arange(len(weights)) + offset) * (cumulative[-1] / len(weights))
-    # Rounding may push the last point to the very end.
+    # Rounding may move the last point to the end of the interval.
     return np.minimum(np.searchsorted(cumulative, points, side="right"), len(weights) - 1)
 
 
@@ -125,19 +126,19 @@ def scores(model: PairwiseMRF, states: np.ndarray) -> np.ndarray:
 
 
 def _rise(score: np.ndarray, most: float) -> float:
-    """Return the largest rise of β up to `most` that keeps enough of the population effective."""
+    """Return the largest increase of β, at most `most`, that satisfies the effective share."""
     centred = score - score.max()
 
-    def kept(rise: float) -> float:
+    def effective_share(rise: float) -> float:
         weights = np.exp(rise * centred)
         return float(weights.sum() ** 2 / (weights @ weights) / len(weights))
 
-    if kept(most) >= _KEPT_SHARE:
+    if effective_share(most) >= _EFFECTIVE_SHARE:
         return most
     low, high = 0.0, most
     while high - low > 1e-3 * most:
         middle = (low + high) / 2
-        low, high = (middle, high) if kept(middle) >= _KEPT_SHARE else (low, middle)
+        low, high = (middle, high) if effective_share(middle) >= _EFFECTIVE_SHARE else (low, middle)
     return low
 
 

@@ -1,4 +1,4 @@
-"""Exact sampling by listing every joint state: for small models, and to check other samplers."""
+"""Exact sampling by enumeration of all joint states: for small models and for tests of samplers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_JOINT_STATES = 2**20
 
 
 def joint_states(model: PairwiseMRF) -> np.ndarray:
-    """Return every joint state, shape (variables, joint states); the last variable runs fastest.
+    """Return every joint state, shape (variables, joint states); the last variable varies fastest.
 
     Raises
     ------
     InputError
-        When there are more than 2²⁰ of them.
+        When there are more than 2²⁰ joint states.
     """
     sizes = model.cardinalities.tolist()
     total = float(np.prod(model.cardinalities, dtype=np.float64))
@@ -41,7 +41,7 @@ def joint_probabilities(model: PairwiseMRF) -> np.ndarray:
     Raises
     ------
     InputError
-        When there are too many joint states, or none has a positive probability.
+        When there are too many joint states, or all have probability zero.
     """
     scores = model.log_scores(joint_states(model))
     top = scores.max()
@@ -62,8 +62,8 @@ def sample_exact(model: PairwiseMRF, rows: int, seed: int = 0) -> DiscreteTable:
     if rows < 1:
         raise InputError(f"A sample needs at least 1 row; got {rows}.")
     cumulative = np.cumsum(joint_probabilities(model))
-    # Scaled by the sum as rounded: a uniform below 1 then never passes the last state that has
-    # any probability.
+    # Scaled by the rounded sum, so that a uniform below 1 never exceeds the cumulative probability
+    # of the last state of positive probability.
     uniforms = generator(seed, "exact").random(rows) * cumulative[-1]
     drawn = np.searchsorted(cumulative, uniforms, side="right")
     return DiscreteTable.from_codes(

@@ -21,14 +21,14 @@ MAX_STATES = 256  # a state is recorded in one byte
 
 _MOST = 1_000_000_000  # rows, chains or sweeps; more would take months
 _LEAST_CHAINS = 2  # the diagnostic compares chains
-_LEAST_DRAWS = 4  # and halves of chains, of at least two draws each
-_DRAWS_WANTED = 8
+_LEAST_DRAWS = 4  # the diagnostic compares halves of chains, of at least two draws each
+_USUAL_DRAWS = 8
 _FEWEST_USUAL_CHAINS, _MOST_USUAL_CHAINS = 1024, 4096
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows drawn from a model, and whether the sampler mixed.
+    """Rows drawn from a model, with a diagnostic of mixing.
 
     Attributes
     ----------
@@ -62,16 +62,16 @@ def sample_gibbs(
     seed : int
         The same seed gives the same rows in every process.
     burn_in : int, optional
-        Sweeps (visits to all variables) before the first recorded draw, from uniformly random
-        starts through an annealing (:mod:`graftviz.sampling.annealing`); default: as many as that
-        needs, 100 to 1,000, the more the larger and the stronger the potentials.
+        Sweeps (visits to all variables) before the first recorded draw, which anneal uniformly
+        random states (:mod:`graftviz.sampling.annealing`); default: 100 to 1,000, depending on the
+        size of the model and the strength of its potentials.
     thin : int
         Sweeps from one recorded draw to the next.
     chains : int, optional
-        At least 2; default: an eighth of the rows, but 1,024 to 4,096. Each chain gives as many
-        draws as it takes, and never less than 4; surplus draws, the earliest, are dropped.
+        At least 2; default: an eighth of the rows, but 1,024 to 4,096. Every chain contributes the
+        same number of draws, at least 4; surplus draws, the earliest, are dropped.
     progress : callable (done, total), optional
-        Told now and then how many sweeps of how many are done, summed over chains.
+        Called from time to time with the numbers of sweeps, summed over chains.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def sample_gibbs(
     """
     check_settings(model, rows, burn_in=burn_in, thin=thin, chains=chains)
     if chains is None:
-        eighth = -(-rows // _DRAWS_WANTED)
+        eighth = -(-rows // _USUAL_DRAWS)
         chains = min(max(eighth, _FEWEST_USUAL_CHAINS), _MOST_USUAL_CHAINS)
     draws = max(_LEAST_DRAWS, -(-rows // chains))
     rng = generator(seed, "gibbs")
@@ -119,7 +119,7 @@ def check_settings(
     thin: int = THIN,
     chains: int | None = None,
 ) -> None:
-    """Raise what :func:`sample_gibbs` would raise, before any work is done."""
+    """Raise the errors of :func:`sample_gibbs` without drawing anything."""
     for name, value, least in (
         ("rows", rows, 1),
         ("sweeps of burn-in", burn_in, 0),
@@ -130,7 +130,7 @@ def check_settings(
             raise InputError(f"The number of {name} must be at least {least}; got {value}.")
         if value is not None and value > _MOST:
             raise InputError(f"The number of {name} must be at most {_MOST:,}; got {value:,}.")
-    # Drawn and returned: two arrays of one byte a cell.
+    # The recorded draws and the returned rows are two arrays of one byte per cell.
     drawn = max(rows, _LEAST_DRAWS * (chains or 0))
     needed, free = 2 * drawn * model.n_variables, free_bytes()
     if free is not None and needed > free:

@@ -1,4 +1,4 @@
-"""Graphs to put potentials on: scale-free, grid, random, and two famous social networks."""
+"""Graphs for synthetic models: scale-free, grid, random, and two well-known social networks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from graftviz.sampling.seeds import generator
 from graftviz.table.discrete import default_names
 
 EDGES_PER_NEW_NODE = 2  # best-choice edge grafting, appendix C
-_CANVAS = 10_000  # positions run from 0 to this, as the player expects them
+_CANVAS = 10_000  # positions range from 0 to this, as the player expects them
 _MARGIN = 500
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """An undirected graph without loops or double edges, its nodes numbered 0 … n − 1.
+    """Undirected graph without loops or multiple edges, with nodes 0 … n − 1.
 
     Attributes
     ----------
@@ -29,13 +29,14 @@ class Graph:
     edges : int64 array, shape (m, 2)
         Rows (i, j) with i < j, sorted; read-only.
     positions : float64 array, shape (n, 2), or None
-        Natural places x, y in 0 … 10000 with y pointing down, where there are any; read-only.
+        Coordinates x, y in 0 … 10000 with y pointing down, for graphs with a natural layout;
+        read-only.
 
     Raises
     ------
     InputError
-        When an edge joins a node to itself or names a node that is not there, or two nodes share
-        a name.
+        When an edge joins a node to itself or refers to a node that does not exist, or two nodes
+        have the same name.
     """
 
     names: tuple[str, ...]
@@ -74,9 +75,9 @@ class Graph:
 def scale_free_graph(nodes: int, seed: int = 0) -> Graph:
     """Grow a Barabási–Albert graph, two edges per new node, 2n − 4 edges in all.
 
-    The seed graph is two nodes without an edge. The third node joins both, having no choice; each
-    later one joins two different nodes drawn with probability proportional to their degrees (the
-    second draw repeats until it differs). So n − 2 nodes bring two edges each.
+    The initial graph is two nodes without an edge. The third node is connected to both; each later
+    one is connected to two different nodes drawn with probability proportional to their degrees
+    (the second draw is repeated until it differs). So n − 2 nodes add two edges each.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def scale_free_graph(nodes: int, seed: int = 0) -> Graph:
     if nodes < 3:
         raise InputError(f"A scale-free graph needs at least 3 nodes; got {nodes}.")
     rng = generator(seed, "graph")
-    # Every node stands here once per edge it has: a uniform draw is a draw by degree.
+    # Every node is listed once per edge: a uniform draw is proportional to the degree.
     ends = np.empty(2 * EDGES_PER_NEW_NODE * (nodes - 2), dtype=np.int64)
     edges = np.empty((EDGES_PER_NEW_NODE * (nodes - 2), 2), dtype=np.int64)
     filled = 0
@@ -109,7 +110,7 @@ def grid_graph(rows: int, columns: int) -> Graph:
     Raises
     ------
     InputError
-        When a side is shorter than one or the grid has fewer than two nodes.
+        When a side is less than one or the grid has fewer than two nodes.
     """
     if rows < 1 or columns < 1 or rows * columns < 2:
         raise InputError(f"A grid needs at least two nodes; got {rows} × {columns}.")
@@ -122,9 +123,9 @@ def grid_graph(rows: int, columns: int) -> Graph:
 
 
 def lattice_positions(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return places in 0 … 10000, shape (n, 2), for nodes on a lattice; row 0 is at the top.
+    """Return coordinates in 0 … 10000, shape (n, 2), for nodes on a lattice; row 0 is at the top.
 
-    Both axes share one scale and the lattice is centred.
+    Both axes have the same scale, and the lattice is centred.
     """
     places = np.stack([columns, rows], axis=-1).astype(np.float64)
     places -= places.min(axis=0)
@@ -139,7 +140,7 @@ def square_side(nodes: int) -> int:
     Raises
     ------
     InputError
-        When the number is no square; the nearest squares are named.
+        When the number is no square; the message names the nearest squares.
     """
     side = math.isqrt(max(nodes, 0))
     if side < 2 or side * side != nodes:
@@ -158,7 +159,7 @@ def random_graph(
     Raises
     ------
     InputError
-        Unless exactly one of the two is given, and it is possible on that many nodes.
+        When not exactly one of the two is given, or its value is out of range.
     """
     if nodes < 2:
         raise InputError(f"A random graph needs at least 2 nodes; got {nodes}.")
@@ -172,10 +173,8 @@ def random_graph(
             raise InputError(f"The edge probability must lie in 0 … 1; got {probability:g}.")
         edges = int(rng.binomial(possible, probability))
     if not 0 <= edges <= possible:
-        raise InputError(
-            f"{nodes} nodes can have between 0 and {possible:,} edges; asked were {edges:,}."
-        )
-    # Pair number k counts the pairs (i, j), i < j, by j: it is j (j − 1) / 2 + i.
+        raise InputError(f"{nodes} nodes can have between 0 and {possible:,} edges; got {edges:,}.")
+    # Pairs (i, j), i < j, are numbered by j: pair (i, j) has number j (j − 1) / 2 + i.
     numbers = np.sort(rng.choice(possible, size=edges, replace=False, shuffle=False))
     j = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
     # The square root may be off by one in its last bit.
@@ -184,19 +183,19 @@ def random_graph(
     return Graph(default_names(nodes), np.stack([numbers - j * (j - 1) // 2, j], axis=-1))
 
 
-def given_graph(edges: Iterable[tuple[str, str]], names: Sequence[str] = ()) -> Graph:
-    """Return the graph of an edge list over node names; double edges count once.
+def graph_from_edges(edges: Iterable[tuple[str, str]], names: Sequence[str] = ()) -> Graph:
+    """Return the graph of an edge list over node names; duplicate edges count once.
 
     Parameters
     ----------
     edges : iterable of (str, str)
     names : sequence of str, optional
-        All nodes in their order; default: as they first appear in `edges`.
+        All nodes in order; default: in the order of first appearance in `edges`.
 
     Raises
     ------
     InputError
-        When an edge names a node that `names` does not hold, or joins a node to itself.
+        When an edge refers to a node that is not in `names`, or joins a node to itself.
     """
     pairs = [(str(source), str(target)) for source, target in edges]
     order = list(names) or list(dict.fromkeys(name for pair in pairs for name in pair))
@@ -211,13 +210,13 @@ def given_graph(edges: Iterable[tuple[str, str]], names: Sequence[str] = ()) -> 
 def karate_graph() -> Graph:
     """Return Zachary's karate club: 34 members, 78 friendships; names as in his paper, from 1."""
     network = nx.karate_club_graph()
-    return given_graph(
+    return graph_from_edges(
         ((f"member {a + 1}", f"member {b + 1}") for a, b in network.edges),
         [f"member {node + 1}" for node in network.nodes],
     )
 
 
 def les_miserables_graph() -> Graph:
-    """Return who meets whom in Les Misérables: 77 characters, 254 pairs; names as in networkx."""
+    """Return the co-appearance graph of Les Misérables: 77 characters, 254 edges (networkx)."""
     network = nx.les_miserables_graph()
-    return given_graph(network.edges, [str(node) for node in network.nodes])
+    return graph_from_edges(network.edges, [str(node) for node in network.nodes])

@@ -1,4 +1,4 @@
-"""Ising models: spins −1 and +1 on any graph, and random ones on a grid."""
+"""Ising models: spins −1 and +1 on any graph, and random models on a grid."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def ising_model(
     couplings : float array, shape (m,)
         θ_ij of every edge, in the order of `edges`.
     names : sequence of str, optional
-        Of the nodes; default x0, x1, …
+        Names of the nodes; default x0, x1, …
 
     Raises
     ------
     InputError
-        When fields or couplings are too few or too many, or not finite; or the edges are no graph.
+        When the number of fields or couplings is wrong, a value is not finite, or the edges are not
+        those of a graph.
     """
     theta = np.asarray(fields, dtype=np.float64).reshape(-1)
     coupled = np.asarray(couplings, dtype=np.float64).reshape(-1)
@@ -63,13 +64,13 @@ def ising_grid(
 ) -> PairwiseMRF:
     """Draw an Ising model on a grid: θ_i from U[−T₁, T₁] and θ_ij from U[−T₂, T₂].
 
-    The draws are those of T₁ = T₂ = 1, scaled: with one seed, a larger T₁ or T₂ makes the same
-    fields or couplings larger and leaves the other as they are (localized inference, section 6.1).
+    The draws for T₁ = T₂ = 1 are scaled: for a fixed seed, T₁ scales the fields and T₂ the
+    couplings, independently of each other (localized inference, section 6.1).
 
     Parameters
     ----------
     rows, columns : int
-        Size of the grid; no wrap-around. Node r · columns + c is called ``r{r}c{c}``.
+        Size of the grid; no wrap-around. Node r · columns + c has the name ``r{r}c{c}``.
     field, coupling : float
         T₁ and T₂, at least 0.
     seed : int
@@ -79,9 +80,9 @@ def ising_grid(
     InputError
         For a strength that is negative or not finite, or fewer than two nodes.
     """
-    for what, strength in (("fields", field), ("couplings", coupling)):
+    for name, strength in (("fields", field), ("couplings", coupling)):
         if not 0 <= strength < np.inf:
-            raise InputError(f"The strength of {what} must be 0 or more; got {strength:g}.")
+            raise InputError(f"The strength of {name} must be 0 or more; got {strength:g}.")
     graph = grid_graph(rows, columns)
     rng = generator(seed, "potentials")
     fields = field * rng.uniform(-1.0, 1.0, graph.n_nodes)

@@ -1,4 +1,4 @@
-"""Have the chains forgotten where they started? A diagnosis from many short chains."""
+"""Convergence diagnostic of Gibbs sampling, from many short chains."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from graftviz.model import PairwiseMRF
 
 MIXED_RHAT = 1.1
 ENOUGH_ROWS = 100
-_WATCHED_NODES = 16
-_RARE = 0.01  # an error in the share of a rarer state is small whatever its effective rows
+_MONITORED_NODES = 16
+_RARE = 0.01  # the share of a rarer state has a small error even with few effective rows
 
 
 @dataclass(frozen=True, eq=False)
 class MixingDiagnostic:
-    """What the recorded draws say about the sampler, statistic by statistic.
+    """Split R̂ and effective sample size of the recorded draws, for each statistic.
 
     Attributes
     ----------
     chains, draws : int
-        Number of chains, and of draws recorded from each.
+        Number of chains, and number of draws recorded from each.
     burn_in, thin : int
-        Sweeps before the first recorded draw, and from one to the next.
+        Sweeps before the first recorded draw, and between consecutive draws.
     statistics : tuple of str
-        What was watched: the log-score of the row, and "variable = label" indicators of the nodes
-        with most neighbours (they are the slowest) and of some others, rare states left out.
+        Names of the statistics: the log-score of the row, and "variable = label" indicators of the
+        nodes with most neighbours (which mix most slowly) and of some others, except rare states.
     split_rhat : float64 array, one per statistic
         Potential scale reduction of the half chains (Gelman et al., Bayesian Data Analysis, 3rd
-        edition, section 11.4): 1 when draws vary within a chain as they do between chains, larger
+        edition, section 11.4): 1 when draws vary within a chain as much as between chains, larger
         when draws of one chain resemble each other, infinite when no chain moves.
     effective_rows : float64 array, one per statistic
-        How many independent rows would give the statistic's mean equally well. Families of chains
-        with a common ancestor in the annealing are independent of each other, so the spread of
-        their sums tells the variance of the mean. At most chains · draws.
+        Number of independent rows that would estimate the statistic's mean equally well. Families
+        of chains with a common ancestor in the annealing are independent of each other, so the
+        variance of the mean is estimated from the spread of their sums. At most chains · draws.
     """
 
     chains: int
@@ -56,7 +56,7 @@ class MixingDiagnostic:
         return float(self.effective_rows.min())
 
     def sentence(self) -> str:
-        """Say it in one sentence, verdict included."""
+        """Return a one-sentence summary with a verdict."""
         rhat = f"{self.worst_rhat:.2f}" if np.isfinite(self.worst_rhat) else "infinite"
         slowest = self.statistics[int(self.split_rhat.argmax())]
         if self.fewest_effective_rows < ENOUGH_ROWS:
@@ -86,15 +86,15 @@ def diagnose(
     draws : integer array, shape (variables, draws per chain, chains)
         At least four draws from each of at least two chains.
     ancestors : int array, shape (chains,)
-        Chains of the same number are one family.
+        Chains with the same number are one family.
     burn_in, thin : int
-        For the record.
+        Copied to the result.
     """
     n, length, chains = draws.shape
     names = ["log-score"]
     series = [model.log_scores(draws.reshape(n, -1)).reshape(length, chains)]
-    for i in _watched(model):
-        # Of two states the second says it all.
+    for i in _monitored_nodes(model):
+        # With two states, the indicator of the second determines that of the first.
         states = int(model.cardinalities[i])
         for k in range(1 if states == 2 else 0, states):
             indicator = (draws[i] == k).astype(np.float64)
@@ -130,7 +130,7 @@ def effective_rows(values: np.ndarray, ancestors: np.ndarray) -> float:
         return float(values.size)
     if len(sums) == 1:
         return 1.0
-    # The sums add up to zero, which costs one degree of freedom.
+    # The sums add up to zero, so there is one degree of freedom less.
     variance_of_mean = (sums @ sums) * len(sums) / (len(sums) - 1) / values.shape[1] ** 2
     if variance_of_mean * values.size <= spread:
         return float(values.size)
@@ -138,15 +138,15 @@ def effective_rows(values: np.ndarray, ancestors: np.ndarray) -> float:
 
 
 def _rounding(values: np.ndarray) -> float:
-    """Return the variance that equal numbers of this size may seem to have."""
+    """Return the variance that rounding can produce for equal numbers of this magnitude."""
     return float((1e-12 * np.abs(values).max()) ** 2)
 
 
-def _watched(model: PairwiseMRF) -> list[int]:
-    """Return nodes, half by degree and half evenly spread; those with one state do not move."""
+def _monitored_nodes(model: PairwiseMRF) -> list[int]:
+    """Return nodes with more than one state, half by degree and half evenly spread."""
     moving = np.flatnonzero(model.cardinalities > 1)
     if len(moving) == 0:
         return []
     by_degree = moving[np.argsort(-model.degrees()[moving], kind="stable")]
-    spread = moving[np.linspace(0, len(moving) - 1, _WATCHED_NODES // 2).astype(np.int64)]
-    return list(dict.fromkeys([*by_degree[: _WATCHED_NODES // 2].tolist(), *spread.tolist()]))
+    spread = moving[np.linspace(0, len(moving) - 1, _MONITORED_NODES // 2).astype(np.int64)]
+    return list(dict.fromkeys([*by_degree[: _MONITORED_NODES // 2].tolist(), *spread.tolist()]))

@@ -25,15 +25,15 @@ def random_model(
 ) -> PairwiseMRF:
     """Draw every node weight from N(0, node_sigma²) and every edge weight from N(0, edge_sigma²).
 
-    The paper (appendix C) centres the weights at 100; adding a constant to all weights of a group
-    leaves the distribution as it is, so they are centred at 0 here.
+    The paper (appendix C) centres the weights at 100. Adding a constant to all weights of a group
+    does not change the distribution, so they are centred at 0 here.
 
     Parameters
     ----------
     edges : int array, shape (m, 2)
         Pairs i < j, no pair twice.
     cardinalities : sequence of int, length n
-        Number of states of every variable; they may differ.
+        Number of states of every variable.
     node_sigma, edge_sigma : float
         Standard deviations, not negative.
     seed : int
@@ -43,7 +43,7 @@ def random_model(
     Raises
     ------
     InputError
-        For a standard deviation that is negative or not finite, or a structure that is no model.
+        For a standard deviation that is negative or not finite, or an invalid structure.
     """
     for name, sigma in (("node", node_sigma), ("edge", edge_sigma)):
         if not 0 <= sigma < np.inf:

@@ -1,4 +1,4 @@
-"""One seed for everything: a stream of random numbers of its own for each purpose."""
+"""Random generators: an independent stream of one seed for each purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up survey with its known network: answers in words, with differing numbers of states."""
+"""Fictitious survey with a true network: answers in words, with different numbers of states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from graftviz.model import PairwiseMRF
 
-# Question, its answers, and how much each answer is favoured for itself.
+# Questions, their answers, and the node weight of each answer.
 _QUESTIONS: tuple[tuple[str, dict[str, float]], ...] = (
     ("home", {"city": 0.4, "suburb": 0.2, "village": 0.0}),
     ("commute", {"bicycle": 0.0, "bus": 0.2, "car": 0.2, "on foot": -0.2}),
@@ -21,8 +21,9 @@ _QUESTIONS: tuple[tuple[str, dict[str, float]], ...] = (
     ("sleeps well", {"no": -0.2, "yes": 0.2}),
 )
 
-# Which answers attract (+) and repel (−) each other; pairs that are not listed are indifferent.
-_TIES: tuple[tuple[str, str, dict[tuple[str, str], float]], ...] = (
+# Edge weights: positive for answers that occur together, negative for answers that exclude each
+# other, zero for pairs that are not listed.
+_EDGES: tuple[tuple[str, str, dict[tuple[str, str], float]], ...] = (
     (
         "home",
         "commute",
@@ -61,14 +62,14 @@ _TIES: tuple[tuple[str, str, dict[tuple[str, str], float]], ...] = (
 
 
 def survey_model() -> PairwiseMRF:
-    """Return the network behind the survey: 11 questions, 11 ties, one of them closing a circle."""
+    """Return the true network of the survey: 11 questions and 11 edges, with one cycle."""
     names = [name for name, _ in _QUESTIONS]
     labels = [tuple(answers) for _, answers in _QUESTIONS]
     edge_weights = {}
-    for first, second, ties in _TIES:
+    for first, second, weights in _EDGES:
         i, j = names.index(first), names.index(second)
         matrix = np.zeros((len(labels[i]), len(labels[j])))
-        for (answer, other), weight in ties.items():
+        for (answer, other), weight in weights.items():
             matrix[labels[i].index(answer), labels[j].index(other)] = weight
         edge_weights[i, j] = matrix
     return PairwiseMRF.from_tables(

@@ -1,16 +1,15 @@
 """Gibbs sweeps over many chains at once.
 
-All chains visit the same variable at the same time, so every step of the work is one short loop
-over chains, which the compiler turns into vector instructions. Meanwhile the states are kept as
-indicator rows: variable j has s_j − 1 rows, row b holding 1 for the chains with x_j = b and 0 for
-the others. The log-odds of x_i = k against x_i = 0 are then *linear* in the indicator rows of the
-neighbours,
+All chains update the same variable at the same time, so every step is a short loop over chains,
+which the compiler turns into vector instructions. The states are stored as indicator rows: variable
+j has s_j − 1 rows; row b is 1 for the chains with x_j = b and 0 for the others. The log-odds of
+x_i = k against x_i = 0 are then *linear* in the indicator rows of the neighbours,
 
     w_i[k] − w_i[0] + Σ_j (w_ij[k, 0] − w_ij[0, 0])
       + Σ_j Σ_(b ≥ 1) (w_ij[k, b] − w_ij[0, b] − w_ij[k, 0] + w_ij[0, 0]) · 1{x_j = b},
 
-and nothing has to be looked up by state. Working with logarithms until the largest is subtracted,
-hubs with any number of neighbours neither overflow nor underflow.
+so no table is indexed by states. The sums are logarithms from which the largest is subtracted, so
+that hubs with any number of neighbours neither overflow nor underflow.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from numba import njit
 from graftviz.model import PairwiseMRF
 
 _CHAINS_TOGETHER = 256  # long enough for the vector unit, short enough for the caches
-_SWEEPS_TOGETHER = 100  # then progress and Ctrl-C get a turn
+_SWEEPS_TOGETHER = 100  # between reports of progress and checks for Ctrl-C
 _INPUTS_TOGETHER = 4  # indicator rows added in one pass over the chains
 _LOG2_E = 1.0 / np.log(2.0)
 
-# Taylor coefficients of 2^f; for |f| ≤ 1/2 the error is below 3e-7, about what float32 resolves.
+# Taylor coefficients of 2^f; for |f| ≤ 1/2 the error is below 3e-7, about the float32 resolution.
 _C1, _C2, _C3, _C4, _C5, _C6 = (
     np.float32(np.log(2.0) ** power / factorial)
     for power, factorial in ((1, 1), (2, 2), (3, 6), (4, 24), (5, 120), (6, 720))
@@ -37,12 +36,12 @@ _ZERO = np.float32(0.0)
 _HALF = np.float32(0.5)
 _ONE = np.float32(1.0)
 _UNIFORM_STEP = np.float32(2.0**-24)
-# Far below what a draw can notice, and far above the subnormal numbers, which are slow.
+# Far below the resolution of a draw, and far above the subnormal numbers, which are slow.
 _LEAST_EXPONENT = np.float32(-100.0)
 
 
 class Conditionals(NamedTuple):
-    """The model as the kernel wants it: every full conditional as weights of indicator rows.
+    """Model for the kernel: every full conditional as weights of indicator rows.
 
     Attributes
     ----------
@@ -52,7 +51,8 @@ class Conditionals(NamedTuple):
         all of them is always zero.
     input_starts : int64 array, shape (n + 1,)
     inputs : int64 array, flat
-        Indicator rows that variable i listens to, padded with the zero row to a multiple of four.
+        Indicator rows of the neighbours of variable i, padded with the zero row to a multiple of
+        four.
     weight_starts : int64 array, shape (n,)
     weights : float32 array, flat
         For variable i and k = 1 … s_i − 1 (padded to an even number): the constant, then one
@@ -68,7 +68,7 @@ class Conditionals(NamedTuple):
 
 
 def conditionals_of(model: PairwiseMRF) -> Conditionals:
-    """Rewrite the model's weights, all finite, as those of the formula above."""
+    """Convert the model's weights, all finite, to those of the formula above."""
     n = model.n_variables
     sizes = model.cardinalities
     own_rows = np.concatenate([[0], np.cumsum(sizes - 1)])
@@ -88,13 +88,13 @@ def conditionals_of(model: PairwiseMRF) -> Conditionals:
     flat_weights = [np.zeros(0, dtype=np.float32)]
     filled = 0
     for i in range(n):
-        listened = sum(len(part) for part in inputs[i])
-        padding = -listened % _INPUTS_TOGETHER
+        n_inputs = sum(len(part) for part in inputs[i])
+        padding = -n_inputs % _INPUTS_TOGETHER
         flat_inputs += [*inputs[i], np.full(padding, own_rows[-1])]
-        input_starts[i + 1] = input_starts[i] + listened + padding
+        input_starts[i + 1] = input_starts[i] + n_inputs + padding
         odds = np.concatenate([constants[i][:, None], *columns[i]], axis=1)[1:]
-        padded = np.zeros((int(sizes[i] // 2 * 2), 1 + listened + padding), dtype=np.float32)
-        padded[: len(odds), : 1 + listened] = odds * _LOG2_E
+        padded = np.zeros((int(sizes[i] // 2 * 2), 1 + n_inputs + padding), dtype=np.float32)
+        padded[: len(odds), : 1 + n_inputs] = odds * _LOG2_E
         weight_starts[i] = filled
         filled += padded.size
         flat_weights.append(padded.reshape(-1))
@@ -117,8 +117,8 @@ def advance(
 ) -> None:
     """Visit every variable of every chain `sweeps` times, variable by variable.
 
-    Chains do not know of each other: each draws from its own generator, so the result does not
-    depend on which chains are dealt with together.
+    Chains are independent: each draws from its own generator, so the result does not depend on how
+    the chains are grouped into blocks.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def advance(
         State of each chain's xoshiro128+, not all zero; updated in place.
     sweeps : int
     done : callable, optional
-        Told the number of sweeps just made, summed over chains.
+        Called with the number of sweeps just made, summed over chains.
     """
     chains = states.shape[1]
     for first in range(0, chains, _CHAINS_TOGETHER):
@@ -155,7 +155,7 @@ def _sweep(model, indicators, generator, sweeps):
     chains = indicators.shape[1]
     uniforms = np.empty(chains, dtype=np.float32)
     largest = np.empty(chains, dtype=np.float32)
-    # A row per state, and a spare one for the padding to an even number of odds.
+    # One row per state, and one for the padding to an even number of odds.
     table = np.empty((model.cardinalities.max() + 1, chains), dtype=np.float32)
     for _ in range(sweeps):
         for i in range(len(model.cardinalities)):
@@ -173,7 +173,7 @@ def _draw_uniforms(generator, uniforms):
     first, second, third, fourth = generator[0], generator[1], generator[2], generator[3]
     for c in range(len(uniforms)):
         s0, s1, s2, s3 = first[c], second[c], third[c], fourth[c]
-        # Through a signed integer, for which processors have a vector conversion.
+        # Converted via a signed integer, for which processors have a vector instruction.
         bits = np.int32(np.uint32(s0 + s3) >> np.uint32(8))
         uniforms[c] = np.float32(bits) * _UNIFORM_STEP
         shifted = np.uint32(s1 << np.uint32(9))
@@ -191,7 +191,7 @@ def _log_odds(model, i, indicators, table):
     chains = indicators.shape[1]
     start, stop = model.input_starts[i], model.input_starts[i + 1]
     at = model.weight_starts[i]
-    # Two states a pass, since reading the indicators costs as much as multiplying them.
+    # Two states per pass, because reading the indicators costs as much as multiplying them.
     for k in range(1, model.cardinalities[i], 2):
         row_a, row_b = table[k], table[k + 1]
         weights_a = model.weights[at : at + 1 + stop - start]
@@ -210,7 +210,7 @@ def _log_odds(model, i, indicators, table):
             a0, a1, a2, a3 = weights_a[m + 1], weights_a[m + 2], weights_a[m + 3], weights_a[m + 4]
             b0, b1, b2, b3 = weights_b[m + 1], weights_b[m + 2], weights_b[m + 3], weights_b[m + 4]
             for c in range(chains):
-                # Everything is read before anything is written, or the loop is not vectorised.
+                # All reads precede all writes; otherwise the loop is not vectorised.
                 x0, x1, x2, x3 = input_0[c], input_1[c], input_2[c], input_3[c]
                 sum_a, sum_b = row_a[c], row_b[c]
                 row_a[c] = sum_a + ((a0 * x0 + a1 * x1) + (a2 * x2 + a3 * x3))
@@ -236,19 +236,22 @@ def _cumulate(table, states, largest):
 
 @njit(cache=True, nogil=True)
 def _add_term(below, largest, row):
-    """Set `row` to ``below + 2^(row − largest)``; a function, or the loop is not vectorised."""
+    """Set `row` to ``below + 2^(row − largest)``.
+
+    A separate function, because the loop is not vectorised when it is written in place.
+    """
     for c in range(len(row)):
         row[c] = below[c] + _exp2(row[c] - largest[c])
 
 
 @njit(cache=True, nogil=True)
 def _exp2(exponent):
-    """Return 2^exponent for exponent ≤ 0, and never less than 2⁻¹⁰⁰."""
+    """Return 2^exponent for exponent ≤ 0, at least 2⁻¹⁰⁰."""
     exponent = exponent if exponent > _LEAST_EXPONENT else _LEAST_EXPONENT
     whole = np.int32(exponent - _HALF)
     f = exponent - np.float32(whole)
     power = _ONE + f * (_C1 + f * (_C2 + f * (_C3 + f * (_C4 + f * (_C5 + f * _C6)))))
-    # The bits of the float 2^whole: a biased exponent and nothing else.
+    # The bits of the float 2^whole: a biased exponent with a zero mantissa.
     return power * np.int32((whole + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
@@ -264,7 +267,7 @@ def _choose_states(model, i, table, uniforms, indicators):
         lower, upper = table[k - 1], table[k]
         row = indicators[model.own_rows[i] + k - 1]
         for c in range(chains):
-            # Even rounded, u · total < total for every u < 1: exactly one state is chosen.
+            # Even after rounding, u · total < total for u < 1: exactly one state is chosen.
             u = uniforms[c]
             row[c] = np.float32(u >= lower[c]) - np.float32(u >= upper[c])
 
