@@ -242,7 +242,7 @@ def test_damaged_and_missing_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="empty"):
         open_table(tmp_path / "empty.parquet")
     (tmp_path / "table.xls").write_text("a,b\n")
-    with pytest.raises(InputError, match="unknown kind"):
+    with pytest.raises(InputError, match="unsupported file type"):
         open_table(tmp_path / "table.xls")
 
 

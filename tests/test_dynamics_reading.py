@@ -139,7 +139,7 @@ def test_short_gaps_are_filled_along_lines(tmp_path):
         ("a,b\n1,2\n3,2\n", "series 'b' is 2 at all times .1 of 2 series never change"),
         ("a,b\n1,2\n", "at least two rows"),
         ("time\n1\n2\n", "times but no series"),
-        ("a,a\n1,2\n2,3\n", "the name 'a' is given to columns 1 and 2"),
+        ("a,a\n1,2\n2,3\n", "columns 1 and 2 have the same name 'a'"),
         ("time,series,value\n0,a,1\n0,a,2\n1,a,2\n", "line 3 gives series 'a' a second value"),
         ("time,series,value\n0,a,1\n1,a,2\n1,b,2\n", "series 'b' has no value at '0'"),
     ],

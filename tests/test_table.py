@@ -211,9 +211,12 @@ class TestShape:
             (np.zeros((2, 2), dtype=complex), "not complex128"),
             (
                 pd.DataFrame([[1, 2, 3]] * 2, columns=["a", "b", "a"]),
-                "'a' is given to columns 1 and 3",
+                "columns 1 and 3 have the same name 'a'",
             ),
-            (pd.DataFrame([[1, 2]] * 2, columns=[1, "1"]), "'1' is given to columns 1 and 2"),
+            (
+                pd.DataFrame([[1, 2]] * 2, columns=[1, "1"]),
+                "columns 1 and 2 have the same name '1'",
+            ),
             (pd.DataFrame([[1, 2]] * 2, columns=["a", " "]), "column 2 has an empty name"),
             ([[1, 2], [3, 4]], "cannot be read from a list"),
             (None, "cannot be read from a NoneType"),

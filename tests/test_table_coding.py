@@ -267,7 +267,7 @@ class TestLike:
     def test_missing_and_extra_columns_are_named(self):
         sentence = refusal(frame(a=["x"], c=[True], d=[0]), like=self.train)
         assert "lacks 'b'" in sentence
-        assert "adds 'd'" in sentence
+        assert "has the additional 'd'" in sentence
 
     def test_an_unseen_label_is_named_with_its_place(self):
         data = frame(a=["x", None, "q"], b=[1, 2, 3], c=[True] * 3)

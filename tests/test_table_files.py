@@ -143,7 +143,7 @@ class TestHeader:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("a,b,a\n1,2,3\n2,3,4\n", "'a' is given to columns 1 and 3"),
+            ("a,b,a\n1,2,3\n2,3,4\n", "columns 1 and 3 have the same name 'a'"),
             ("a, ,b\n1,2,3\n2,3,4\n", "column 2 has an empty name"),
         ],
     )
@@ -197,7 +197,7 @@ class TestPlaces:
     @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
     def test_other_encodings(self, end):
         text = end.join([b"a,b", b"x,1", "é,caf\xe9".encode("latin-1"), b""])
-        assert "byte 1 of line 3 (0xe9) is no UTF-8" in refusal(text)
+        assert "byte 1 of line 3 (0xe9) is not UTF-8" in refusal(text)
         assert "UTF-16" in refusal(SMALL.encode("utf-16"))
 
     @pytest.mark.parametrize("text", ['a,b\n"x,1\ny,2\n', 'a,b\nx,1\ny,"2\nz,3\n'])
@@ -237,8 +237,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("name", "words"),
         [
-            ("table.xlsx", "unknown kind '.xlsx'"),
-            ("table", "without a suffix"),
+            ("table.xlsx", "unsupported file type '.xlsx'"),
+            ("table", "has no suffix"),
             ("nothing.csv", "There is no file"),
             ("folder.csv", "is a folder"),
             ("empty.csv", "the file is empty"),
@@ -272,7 +272,7 @@ class TestFiles:
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
     def test_a_pipe_is_not_waited_for(self, tmp_path):
         os.mkfifo(tmp_path / "pipe.csv")
-        assert "no ordinary file" in refusal(tmp_path / "pipe.csv")
+        assert "not an ordinary file" in refusal(tmp_path / "pipe.csv")
 
     def test_size_is_checked_before_reading(self, tmp_path):
         path = tmp_path / "large.csv"
@@ -304,7 +304,7 @@ class TestFiles:
     def test_names_of_uploads(self):
         assert "survey.csv: line 2" in refusal(upload("a,b\n1\n", "survey.csv"))
         assert "survey.csv: line 2" in refusal(upload("a,b\n1\n"), name="survey.csv")
-        assert "unknown kind '.xls'" in refusal(upload(SMALL, "survey.xls"))
+        assert "unsupported file type '.xls'" in refusal(upload(SMALL, "survey.xls"))
 
     def test_unusable_uploads(self):
         assert "binary mode" in refusal(io.StringIO(SMALL))

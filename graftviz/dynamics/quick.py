@@ -1,4 +1,4 @@
-"""Large files of plain numbers, read without the detour that finds out what is wrong with them."""
+"""Fast reader of large CSV files of plain numbers, without diagnosis of errors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from graftviz.errors import InputError
-from graftviz.table.arrow import Gathering
+from graftviz.table.arrow import ColumnBuilder
 from graftviz.table.files import memory_limit
 from graftviz.table.labels import MISSING_TOKENS, is_number
 from graftviz.table.raw import RawTable, check_names, row_place
 
-LEAST_BYTES = 5_000_000  # smaller files are read quickly in any case
+LEAST_BYTES = 5_000_000  # the general reader is fast enough for smaller files
 
 
 def read_quickly(source: object, max_bytes: int) -> RawTable | None:
-    """Read a large CSV file of names and numbers; return None for anything less simple.
+    """Read a large CSV file of names and numbers; return None for any other file.
 
-    The first column may hold anything, as it may hold times; long tables, which have a column
-    "series", are left out. Messages name rows and not lines, so a caller that has to complain
-    should read the file again the usual way.
+    The first column may hold any text, since it may hold times. Long tables, which have a column
+    "series", are not read. The table names rows instead of lines, so callers that report errors
+    read the file again with the general reader.
     """
     if not isinstance(source, (str, os.PathLike)) or Path(source).suffix.lower() != ".csv":
         return None
@@ -46,10 +46,10 @@ def read_quickly(source: object, max_bytes: int) -> RawTable | None:
                 strings_can_be_null=True,
             ),
         )
-        gathering = Gathering(path.name, tuple(names), memory_limit(max_bytes))
+        builder = ColumnBuilder(path.name, tuple(names), memory_limit(max_bytes))
         for batch in table.to_batches():
-            gathering.add(batch.columns)
-        columns = gathering.columns()
+            builder.add(batch.columns)
+        columns = builder.columns()
         return RawTable(path.name, tuple(names), columns, table.num_rows, row_place, named=True)
     except (OSError, ValueError, csv.Error, InputError, pa.ArrowException):
         return None

@@ -1,22 +1,24 @@
-"""Tables of discrete data: read, checked, coded, split.
+"""Tables of discrete data: reading, checking, coding, splitting.
 
-=============  ===========================================================
-file           what it does
-=============  ===========================================================
-reading.py     ``read_table``, the one door for all sources
-files.py       paths and uploads, their size and kind; parquet
-delimited.py   CSV and its relatives; in which line something is wrong
-header.py      whether the first line holds names
-raw.py         columns as they come; data frames and arrays
-labels.py      what a value is called, what is missing, order of states
-quantiles.py   bins for continuous columns
-coding.py      raw columns to codes, also like another table
-discrete.py    ``DiscreteTable``
-batches.py     files a piece at a time
-lookup.py      codes of values met before
-survey.py      the first look at a table that is read in pieces
-chunked.py     ``ChunkedTable`` and ``open_table``, for tables larger than memory
-=============  ===========================================================
+================  ===========================================================
+file              contents
+================  ===========================================================
+reading.py        ``read_table``, which reads every kind of source
+files.py          paths and uploads: size, kind, dispatch to the right reader
+delimited.py      CSV and similar text; line numbers of errors
+parquet_files.py  parquet files: checks of the metadata, batches of rows
+header.py         detection of a line of names
+raw.py            uncoded columns; data frames and arrays
+labels.py         labels of values, missing values, order of states
+quantiles.py      bins for continuous columns
+coding.py         raw columns to codes, optionally with the labels of another table
+discrete.py       ``DiscreteTable``
+batches.py        files read in pieces
+lookup.py         codes of values seen in earlier batches
+survey.py         first pass over a table that is read in pieces
+chunked.py        ``ChunkedTable`` and ``open_table``, for tables larger than memory
+csv_text.py       rows to CSV text
+================  ===========================================================
 """
 
 from graftviz.table.batches import Extent, file_extent

@@ -1,7 +1,7 @@
-"""Arrow arrays as codes and different values, gathered batch by batch within a memory limit.
+"""Conversion of Arrow arrays to codes and distinct values, in batches, within a memory limit.
 
-Only different values become Python objects, never cells: a column of a million dates that holds two
-different ones makes two of them.
+Only distinct values become Python objects, never cells: a column of a million dates of which two
+are distinct creates two objects.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from graftviz.table.labels import EXACT, MISSING_TOKENS
 from graftviz.table.raw import (
     RawColumn,
     RawTable,
-    factorized,
+    factorize,
     look_up,
-    no_unicode,
     series_column,
     smallest_codes,
     text_column,
+    unicode_error,
 )
 from graftviz.wording import quoted
 
-# Bytes that a different value takes once it is a Python object, and while numbers are sorted.
+# Bytes per distinct value: as a Python object, and while numbers are sorted.
 OBJECT_BYTES = 640
 NUMBER_BYTES = 48
 NO_LIMIT = 2**62
-# Years 1000 to 9999, which all write alike.
+# Years 1000 to 9999: the range in which years have four digits.
 _FIRST_SECOND, _LAST_SECOND = -30_610_224_000, 253_402_300_799
-_MANY = 2**16  # texts that are parsed as numbers at once, without an object each
+_MANY = 2**16  # above this count, texts are parsed as numbers without creating an object each
 _LONGEST_NUMBER = 20  # characters; whole numbers of more digits are keys
-# All that str.strip removes.
+# The characters that str.strip removes.
 _SPACE = "".join(chr(k) for k in range(0x3001) if chr(k).isspace())
 _TOKENS = pa.array(sorted(MISSING_TOKENS))
 
 
 class Encoded(NamedTuple):
-    """A column as codes.
+    """Column encoded as codes and distinct values.
 
     Attributes
     ----------
     codes : signed integer array, shape (rows,)
         Index into `values`; −1 where a value is missing. The smallest type that holds them.
     values : pyarrow.Array
-        The different values; texts that differ in white space only are different here.
+        The distinct values; texts that differ only in white space are distinct.
     """
 
     codes: np.ndarray
@@ -57,7 +57,7 @@ class Encoded(NamedTuple):
 
 
 def encode(array: pa.Array) -> Encoded:
-    """Return the codes and different values of an array that is not nested."""
+    """Return the codes and distinct values of an array that is not nested."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return encode(array.storage)
@@ -71,7 +71,7 @@ def encode(array: pa.Array) -> Encoded:
     if indices.null_count:
         indices = indices.fill_null(-1)
     codes = indices.to_numpy(zero_copy_only=False)
-    if len(values) > len(codes):  # a batch has the whole dictionary of its row group
+    if len(values) > len(codes):  # a batch carries the whole dictionary of its row group
         used = np.zeros(len(values) + 1, dtype=np.bool_)
         used[codes] = True
         codes = np.append(np.cumsum(used[:-1]) - 1, -1)[codes]
@@ -80,12 +80,12 @@ def encode(array: pa.Array) -> Encoded:
 
 
 def raw_column(column: Encoded, kind: pa.DataType) -> RawColumn:
-    """Return a raw column, with the values that pandas would make of an array of type `kind`.
+    """Return a raw column whose values are those that pandas converts an array of `kind` to.
 
     Raises
     ------
     UnicodeError
-        For bytes that are no UTF-8.
+        For bytes that are not UTF-8.
     OverflowError, ValueError, NotImplementedError, pyarrow.ArrowException
         For dates and times that Python cannot represent.
     """
@@ -96,19 +96,19 @@ def raw_column(column: Encoded, kind: pa.DataType) -> RawColumn:
         numbers = values.to_numpy(zero_copy_only=False)
         if not (codes < 0).any():
             return RawColumn(codes, numbers)
-        few = factorized(numbers.astype(np.float64))  # as pandas does beside missing values
-        return _composed(few, codes)
+        # pandas converts integers to floats when values are missing.
+        return _compose(factorize(numbers.astype(np.float64)), codes)
     elif pa.types.is_floating(kind):
-        return _composed(factorized(values.to_numpy(zero_copy_only=False)), codes)
+        return _compose(factorize(values.to_numpy(zero_copy_only=False)), codes)
     elif pa.types.is_string(values.type):
         return text_column(codes, values.to_pylist())
     elif (texts := _timestamp_texts(values)) is not None:
         return text_column(codes, texts)
-    return _composed(series_column(values.to_pandas()), codes)
+    return _compose(series_column(values.to_pandas()), codes)
 
 
 def _timestamp_texts(values: pa.Array) -> list[str] | None:
-    """Return what pandas would write for times of whole seconds in UTC; None for any others."""
+    """Return the texts that pandas writes for whole seconds in UTC; None for any other times."""
     kind = values.type
     if not pa.types.is_timestamp(kind) or kind.tz not in (None, "UTC") or len(values) == 0:
         return None
@@ -126,10 +126,10 @@ def _timestamp_texts(values: pa.Array) -> list[str] | None:
 
 
 def text_numbers(column: Encoded) -> RawColumn | None:
-    """Return many texts as numbers, if all of them are; None otherwise.
+    """Return a column of many texts as numbers; None unless all of them are numbers.
 
-    The labels of such a column are the same either way. What is rare, such as a sign before a
-    positive number, is left to the usual way.
+    The labels of the column are the same either way. For rare notations, such as a plus sign,
+    None is returned too: they are parsed text by text.
     """
     codes, values = column
     if len(values) <= _MANY or not pa.types.is_string(values.type):
@@ -147,19 +147,19 @@ def text_numbers(column: Encoded) -> RawColumn | None:
         return None
     if np.nanmax(np.abs(numbers), initial=0.0) >= EXACT:
         return None
-    return _composed(factorized(numbers), codes)
+    return _compose(factorize(numbers), codes)
 
 
-def _composed(few: RawColumn, codes: np.ndarray) -> RawColumn:
-    """Return the column of `codes` that index into the rows of `few`."""
-    if np.array_equal(few.codes, np.arange(len(few.codes))):
-        return RawColumn(codes, few.values)
-    lookup = np.append(few.codes, -1).astype(smallest_codes(len(few.values)))
-    return RawColumn(look_up(lookup, codes), few.values)
+def _compose(distinct: RawColumn, codes: np.ndarray) -> RawColumn:
+    """Return the column whose `codes` index into the rows of `distinct`."""
+    if np.array_equal(distinct.codes, np.arange(len(distinct.codes))):
+        return RawColumn(codes, distinct.values)
+    lookup = np.append(distinct.codes, -1).astype(smallest_codes(len(distinct.values)))
+    return RawColumn(look_up(lookup, codes), distinct.values)
 
 
-class Gathering:
-    """Columns that come in batches, as codes and different values.
+class ColumnBuilder:
+    """Builder of columns, as codes and distinct values, from batches of rows.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Gathering:
         Source name for messages.
     names : tuple of str
     limit : int
-        Bytes that the columns may take.
+        Maximum number of bytes of all columns.
     """
 
     def __init__(self, title: str, names: tuple[str, ...], limit: int) -> None:
@@ -186,28 +186,28 @@ class Gathering:
         """
         if not self._columns:
             self._columns = [_Column(array.type) for array in arrays]
-        held = 0
+        size = 0
         for column, array in zip(self._columns, arrays, strict=True):
             column.add(array)
-            held += column.bytes
-            if held > self._limit:
-                raise self._too_large()
+            size += column.bytes
+            if size > self._limit:
+                raise self._size_error()
 
     def columns(self) -> ArrowColumns:
-        """Return the columns, each made when it is accessed."""
+        """Return the columns; each is converted when it is accessed."""
         arrays = [column.whole() for column in self._columns]
         kinds = [column.kind for column in self._columns]
         self._columns = []
         return ArrowColumns(self._title, self._names, arrays, kinds, self._limit)
 
-    def _too_large(self) -> InputError:
+    def _size_error(self) -> InputError:
         sizes = [column.bytes for column in self._columns]
         i = int(np.argmax(sizes))
-        return too_large(self._title, self._limit, self._names[i], self._columns[i].n_values)
+        return _size_error(self._title, self._limit, self._names[i], self._columns[i].n_values)
 
 
-def too_large(title: str, limit: int, name: str, values: int) -> InputError:
-    """Return the refusal of a table that takes more than `limit` bytes once it is read."""
+def _size_error(title: str, limit: int, name: str, values: int) -> InputError:
+    """Return the error for a table that takes more than `limit` bytes in memory."""
     return InputError(
         f"{title} would take more than {limit / 1e6:.0f} MB of memory (column {quoted(name)} has "
         f"{values:,} different values or more); use fewer rows or columns, or raise max_bytes."
@@ -215,7 +215,7 @@ def too_large(title: str, limit: int, name: str, values: int) -> InputError:
 
 
 class _Column:
-    """One column of a :class:`Gathering`."""
+    """Column of a :class:`ColumnBuilder`."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = kind
@@ -223,8 +223,8 @@ class _Column:
         self._each = 8 if _is_text(kind) else NUMBER_BYTES if _is_number(kind) else OBJECT_BYTES
         self._codes: list[np.ndarray] = []
         self._values: pa.Array | None = None
-        self._waiting: list[Encoded] = []
-        self._n_waiting = 0
+        self._unmerged: list[Encoded] = []
+        self._n_unmerged = 0
 
     @property
     def n_values(self) -> int:
@@ -233,20 +233,20 @@ class _Column:
     def add(self, array: pa.Array) -> None:
         part = encode(array)
         self.bytes += part.codes.nbytes + part.values.nbytes + self._each * len(part.values)
-        if self._values is None or (not self._waiting and self._values.equals(part.values)):
+        if self._values is None or (not self._unmerged and self._values.equals(part.values)):
             self._codes.append(part.codes)
             self._values = part.values
             return
-        self._waiting.append(part)
-        self._n_waiting += len(part.values)
-        # So rarely that all values are merged a few times only, however many there are.
-        if self._n_waiting >= len(self._values):
+        self._unmerged.append(part)
+        self._n_unmerged += len(part.values)
+        # Doubling: the number of merges is logarithmic in the number of values.
+        if self._n_unmerged >= len(self._values):
             self._merge()
 
     def whole(self) -> Encoded:
         if self._values is None:
             return Encoded(np.zeros(0, dtype=np.int8), pa.nulls(0, self.kind))
-        if self._waiting:
+        if self._unmerged:
             self._merge()
         kind = smallest_codes(len(self._values))
         if len(self._codes) == 1:
@@ -256,29 +256,29 @@ class _Column:
     def _merge(self) -> None:
         assert self._values is not None
         first = len(self._values)
-        merged = pa.concat_arrays([self._values, *(part.values for part in self._waiting)])
-        if _is_number(self.kind):  # with a smaller table of hashes than that of Arrow
+        merged = pa.concat_arrays([self._values, *(part.values for part in self._unmerged)])
+        if _is_number(self.kind):  # the hash table of pandas is smaller than that of Arrow
             places, numbers = pd.factorize(merged.to_numpy(zero_copy_only=False))
             self._values = pa.array(numbers, type=merged.type)
         else:
             merged = merged.dictionary_encode()
             places, self._values = merged.indices.to_numpy(), merged.dictionary
         kind = smallest_codes(len(self._values))
-        if not np.array_equal(places[:first], np.arange(first)):  # values that repeat, or NaN
+        if not np.array_equal(places[:first], np.arange(first)):  # repeated values, or NaN
             lookup = np.append(places[:first], -1).astype(kind)
             self._codes = [look_up(lookup, codes) for codes in self._codes]
         at = first
-        for codes, values in self._waiting:
+        for codes, values in self._unmerged:
             lookup = np.append(places[at : at + len(values)], -1).astype(kind)
             self._codes.append(look_up(lookup, codes))
             at += len(values)
-        self._waiting, self._n_waiting = [], 0
-        held = self._values.nbytes + self._each * len(self._values)
-        self.bytes = sum(codes.nbytes for codes in self._codes) + held
+        self._unmerged, self._n_unmerged = [], 0
+        values_bytes = self._values.nbytes + self._each * len(self._values)
+        self.bytes = sum(codes.nbytes for codes in self._codes) + values_bytes
 
 
 class ArrowColumns(Sequence[RawColumn]):
-    """Columns made of Arrow arrays, each when it is accessed.
+    """Sequence of columns that are converted from Arrow arrays on access.
 
     Attributes
     ----------
@@ -298,7 +298,7 @@ class ArrowColumns(Sequence[RawColumn]):
         self._names = names
         self._kinds = kinds
         self._limit = limit
-        self._many: dict[int, int] = {}  # objects made of columns of many different values
+        self._many: dict[int, int] = {}  # by column: objects created, where they are many
 
     def __len__(self) -> int:
         return len(self.arrays)
@@ -310,7 +310,7 @@ class ArrowColumns(Sequence[RawColumn]):
         return len(first.codes if isinstance(first, Encoded) else first)
 
     def without_first_row(self) -> ArrowColumns:
-        """Return columns of codes without their first row, nor values that occur only there."""
+        """Return the columns without their first row and without values that only it holds."""
         arrays = []
         for codes, values in self.arrays:
             if len(values) > _MANY and not (codes[1:] == codes[0]).any():
@@ -320,14 +320,14 @@ class ArrowColumns(Sequence[RawColumn]):
         return ArrowColumns(self._title, self._names, arrays, self._kinds, self._limit)
 
     def numeric(self, i: int) -> RawColumn:
-        """Return column i, texts as numbers where there are many and all are numbers."""
+        """Return column i; many texts that are all numbers are returned as numbers."""
         if _is_text(self._kinds[i]):
             array = self.arrays[i]
             found = text_numbers(array if isinstance(array, Encoded) else encode(array))
             if found is not None:
                 return found
-        made: RawColumn = self[i]
-        return made
+        column: RawColumn = self[i]
+        return column
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
@@ -337,11 +337,11 @@ class ArrowColumns(Sequence[RawColumn]):
         if len(column.values) > _MANY and not _is_number(self._kinds[i]):
             self._many[i] = len(column.values)
             if OBJECT_BYTES * sum(self._many.values()) > self._limit:
-                raise too_large(self._title, self._limit, self._names[i], len(column.values))
+                raise _size_error(self._title, self._limit, self._names[i], len(column.values))
         try:
             return raw_column(column, self._kinds[i])
         except UnicodeError:
-            raise no_unicode(self._title, self._names[i]) from None
+            raise unicode_error(self._title, self._names[i]) from None
         except (OverflowError, ValueError, NotImplementedError, pa.ArrowException) as problem:
             reason = str(problem).splitlines()[0] if str(problem) else "out of range"
             raise InputError(
@@ -351,13 +351,13 @@ class ArrowColumns(Sequence[RawColumn]):
 
 
 def numeric_column(raw: RawTable, i: int) -> RawColumn:
-    """Return column i; many texts that are all numbers become numbers without an object each."""
+    """Return column i; see :meth:`ArrowColumns.numeric`."""
     columns = raw.columns
     return columns.numeric(i) if isinstance(columns, ArrowColumns) else columns[i]
 
 
 def arrow_array(raw: RawTable, i: int) -> pa.Array | None:
-    """Return the array that column i is made of, if it comes from one."""
+    """Return the Arrow array behind column i; None for columns from another source."""
     return raw.columns.arrays[i] if isinstance(raw.columns, ArrowColumns) else None
 
 

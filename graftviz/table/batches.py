@@ -1,4 +1,4 @@
-"""Files a piece at a time: parquet by batches of rows, delimited text by blocks of whole lines."""
+"""Files read in pieces: parquet in batches of rows, delimited text in blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from graftviz.table.delimited import (
     read_more,
     read_start,
 )
-from graftviz.table.files import PARQUET, measured, refusing
+from graftviz.table.files import PARQUET, input_errors, suffix_and_size
 from graftviz.table.parquet_files import open_parquet
 from graftviz.table.raw import RawTable, row_place
 
-_BATCH_CELLS = 2**22  # cells held raw at a time; each takes some 25 bytes until it is coded
+_BATCH_CELLS = 2**22  # uncoded cells in memory at a time; each takes about 25 bytes
 _LEAST_ROWS, _MOST_ROWS = 1024, 2**20
 _BLOCK_BYTES = 2**25  # of text
 
 
 class Extent(NamedTuple):
-    """How large a file is, as far as can be told without reading it.
+    """Size of a file, as far as it can be determined without reading all of it.
 
     Attributes
     ----------
@@ -46,14 +46,14 @@ class Extent(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """Number of cells; of delimited text the most there can be."""
+        """Number of cells; an upper bound for delimited text."""
         if self.rows is None or self.columns is None:
-            return self.bytes // 2  # a character and a delimiter each
+            return self.bytes // 2  # one character and one delimiter per cell
         return self.rows * self.columns
 
 
 class Source(NamedTuple):
-    """A file that can be read in pieces, from its beginning, as often as needed.
+    """File that can be read in pieces, from its beginning, any number of times.
 
     Attributes
     ----------
@@ -61,9 +61,9 @@ class Source(NamedTuple):
     extent : Extent
     header, expected
         See :func:`graftviz.table.delimited.read_delimited`; whether the first line of a text holds
-        names is decided by its first block.
+        names is decided from its first block.
     block : int or None
-        Bytes of text, or cells of a parquet file, read at a time; None: as suits.
+        Bytes of text, or cells of a parquet file, read at a time; None: the default size.
     """
 
     path: Path
@@ -73,12 +73,12 @@ class Source(NamedTuple):
     block: int | None = None
 
     def batches(self) -> Iterator[RawTable]:
-        """Yield the table piece by piece, one at least (it may have no rows).
+        """Yield the pieces of the table, at least one (which may have no rows).
 
         Raises
         ------
         InputError
-            When the file cannot be read, or no table.
+            When the file cannot be read, or is not a table.
         """
         if self.extent.columns is None:
             yield from _text_batches(self)
@@ -89,17 +89,17 @@ class Source(NamedTuple):
 
 
 def file_extent(path: Path) -> Extent:
-    """Tell how large a file is.
+    """Return the size of a file.
 
     Raises
     ------
     InputError
-        For a file that is missing, of an unknown kind or damaged.
+        For a file that is missing, of an unsupported type or damaged.
     """
-    suffix, size = measured(path, path.name)
+    suffix, size = suffix_and_size(path, path.name)
     if suffix not in PARQUET:
         return Extent(path.name, size, None, None)
-    with refusing(path), open_parquet(path, path.name) as source:
+    with input_errors(path), open_parquet(path, path.name) as source:
         schema = source.file.schema
         kinds = [schema.column(i).physical_type for i in range(len(schema))]
         wide = sum(kind in ("INT64", "DOUBLE", "INT96") for kind in kinds)
@@ -108,23 +108,23 @@ def file_extent(path: Path) -> Extent:
 
 def _parquet_batches(path: Path, rows: int) -> Iterator[RawTable]:
     start = 0
-    with refusing(path), open_parquet(path, path.name) as source:
+    with input_errors(path), open_parquet(path, path.name) as source:
         kinds = [field.type for field in source.fields]
         for arrays in source.batches(rows):
             columns = ArrowColumns(path.name, source.names, arrays, kinds, NO_LIMIT)
             n_rows = len(arrays[0]) if arrays else 0
-            place = _shifted(row_place, start)
+            place = _shift(row_place, start)
             yield RawTable(path.name, source.names, columns, n_rows, place, named=True)
             start += n_rows
 
 
-def chosen_columns(raw: RawTable, chosen: Sequence[int]) -> RawTable:
-    """Return a table of some columns, in the order of `chosen`, all of them made."""
+def select_columns(raw: RawTable, chosen: Sequence[int]) -> RawTable:
+    """Return a table of the columns `chosen`, in that order, all converted."""
     names = tuple(raw.names[i] for i in chosen)
     return raw._replace(names=names, columns=tuple(raw.columns[i] for i in chosen))
 
 
-def _shifted(place: Callable[[int], str], start: int) -> Callable[[int], str]:
+def _shift(place: Callable[[int], str], start: int) -> Callable[[int], str]:
     return lambda row: place(start + row)
 
 
@@ -132,7 +132,7 @@ def _text_batches(source: Source) -> Iterator[RawTable]:
     title = source.extent.title
     shape: Shape | None = None
     line = 1
-    with refusing(source.path), source.path.open("rb") as file:
+    with input_errors(source.path), source.path.open("rb") as file:
         for data in cut(file, title, source.block or _BLOCK_BYTES):
             text = Text(data, title, line)
             if shape is None:

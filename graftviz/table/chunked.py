@@ -1,8 +1,8 @@
-"""Tables larger than memory: coded once and for all, read from their file a chunk at a time.
+"""Tables larger than memory, read from their file in chunks of rows.
 
-A first pass over the file finds the labels of every column and refuses what
-:func:`graftviz.table.read_table` would refuse. After it the coding is fixed, so any chunk of rows
-can be coded by itself, and what adds up over rows (pair counts, losses) can be summed over chunks.
+A first pass over the file determines the labels of every column and raises the same errors as
+:func:`graftviz.table.read_table`. It fixes the coding, so that every chunk of rows can be coded
+independently, and sums over rows (pair counts, losses) can be computed as sums over chunks.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.memory import free_bytes
 from graftviz.table.arrow import arrow_array
-from graftviz.table.batches import Source, chosen_columns, file_extent
+from graftviz.table.batches import Source, file_extent, select_columns
 from graftviz.table.coding import Rules, code_like
 from graftviz.table.discrete import DiscreteTable, Fingerprint, held_out_rows
 from graftviz.table.lookup import Lookup
 from graftviz.table.raw import RawTable
 from graftviz.table.reading import BINS, MAX_STATES, checked_header, checked_rules
-from graftviz.table.survey import Survey, complete_rows
+from graftviz.table.survey import TableSurvey, complete_rows
 
-# Chunks start at multiples of this, so that a chunk's words and blocks are those of the whole.
+# Chunks start at multiples of this number, so that machine words and blocks of rows are not split.
 ROW_UNIT = 512
 _CHUNK_BYTES = 2**25
 _LEAST_CHUNK, _MOST_CHUNK = 4096, 2**20
-_SHARE = 0.8  # of the free memory that counts may take unless told otherwise
-_UNKNOWN_MEMORY = 4 * 10**9  # where the system does not tell
+_SHARE = 0.8  # default share of the free memory for counts
+_UNKNOWN_MEMORY = 4 * 10**9  # used if the system does not report the free memory
 
 
 class ChunkedTable(DiscreteTable):
-    """A table whose rows stay in their file; made by :func:`open_table`.
+    """Table whose rows stay in their file; returned by :func:`open_table`.
 
-    It has everything a :class:`DiscreteTable` has but rows in memory: `codes` and what needs them
-    raise :class:`InputError`. Learners whose statistics are pair counts work on it as on any other
-    table, and learn the same to the last bit.
+    The rows are not in memory: `codes` and methods that need it raise :class:`InputError`.
+    Learners whose statistics are pair counts accept it like any other table, with identical
+    results.
 
     Attributes
     ----------
     names, labels, warnings
-        As of any table.
+        See :class:`DiscreteTable`.
     has_rows : bool
         False.
     chunk_rows : int
         Rows in every chunk but the last, a multiple of 512.
     max_memory : int
-        Bytes that counts of this table may take.
+        Maximum number of bytes of the counts of this table.
     """
 
     has_rows: ClassVar[bool] = False
@@ -90,16 +90,16 @@ class ChunkedTable(DiscreteTable):
     max_memory: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what is known about the file, not its rows."""
-        return _rebuilt, (self._parts(),)
+        """Pickle the coding and the path of the file, not its rows."""
+        return _rebuild, (self._parts(),)
 
     def __repr__(self) -> str:
-        """Say what matters: the shape."""
+        """Return a text with the shape."""
         return f"ChunkedTable({self.n_variables} variables, {self.n_rows} rows)"
 
     @property
     def codes(self) -> np.ndarray:
-        """Not to be had: there is no memory for all rows.
+        """Unavailable, since the rows are not in memory.
 
         Raises
         ------
@@ -107,9 +107,9 @@ class ChunkedTable(DiscreteTable):
             Always.
         """
         raise InputError(
-            f"{self.title} is read in chunks, so its rows are never all in memory; use what needs "
-            "pair counts only (the Bethe objective with the belief or linear-response score), or "
-            "fewer rows."
+            f"{self.title} is read in chunks, so its rows are never all in memory; use a learner "
+            "that needs only pair counts (the Bethe objective with the belief or linear-response "
+            "score), or fewer rows."
         )
 
     @property
@@ -129,9 +129,9 @@ class ChunkedTable(DiscreteTable):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint that the table would have in memory, taken whenever its rows go by."""
+        """Fingerprint of the same table in memory; computed during the first pass over the rows."""
         if "_fingerprint" not in self.__dict__:
-            for _ in self.chunks():  # which takes it in passing
+            for _ in self.chunks():  # computes it as a side effect
                 pass
         return str(self.__dict__["_fingerprint"])
 
@@ -151,7 +151,7 @@ class ChunkedTable(DiscreteTable):
         return whole
 
     def split(self, test_fraction: float = 0.1, seed: int = 0) -> tuple[ChunkedTable, ChunkedTable]:
-        """Divide the rows at random, as :meth:`DiscreteTable.split` divides them."""
+        """Return the same random partition of the rows as :meth:`DiscreteTable.split`."""
         in_test = held_out_rows(self.n_rows, test_fraction, seed)
         return self._part(~in_test), self._part(in_test)
 
@@ -160,7 +160,7 @@ class ChunkedTable(DiscreteTable):
         if self._chosen is not None:
             chosen = self._chosen.copy()
             chosen[self._chosen] = mask
-        return _rebuilt({**self._parts(), "chosen": chosen})
+        return _rebuild({**self._parts(), "chosen": chosen})
 
     def _parts(self) -> dict[str, Any]:
         return {
@@ -175,7 +175,7 @@ class ChunkedTable(DiscreteTable):
         }
 
     def _pieces(self, size: int) -> Iterator[DiscreteTable]:
-        """Cut the batches of the file into tables of `size` rows."""
+        """Yield tables of `size` rows from the batches of the file."""
         kind = self._coding.codes.dtype
         left = self.n_rows
         piece = np.empty((self.n_variables, min(size, left)), dtype=kind)
@@ -185,7 +185,7 @@ class ChunkedTable(DiscreteTable):
             at = 0
             while at < codes.shape[1]:
                 if left == 0:
-                    raise self._changed()
+                    raise self._changed_error()
                 taken = min(codes.shape[1] - at, piece.shape[1] - filled)
                 piece[:, filled : filled + taken] = codes[:, at : at + taken]
                 at, filled = at + taken, filled + taken
@@ -199,7 +199,7 @@ class ChunkedTable(DiscreteTable):
                     piece = np.empty((self.n_variables, min(size, left)), dtype=kind)
                     filled = 0
         if left:
-            raise self._changed()
+            raise self._changed_error()
         if prints is not None:
             object.__setattr__(self, "_fingerprint", prints.text())
 
@@ -216,7 +216,7 @@ class ChunkedTable(DiscreteTable):
                 yield np.compress(self._chosen[start : start + rows], codes, axis=1)
             start += rows
 
-    def _changed(self) -> InputError:
+    def _changed_error(self) -> InputError:
         return InputError(
             f"{self.title} has changed since it was opened: it no longer has {self._file_rows:,} "
             "rows; open it again."
@@ -224,17 +224,17 @@ class ChunkedTable(DiscreteTable):
 
 
 class _Coder:
-    """Codes batch after batch; only what no batch before it held is asked for its label."""
+    """Coder of successive batches, with a cache of the codes of earlier values."""
 
     def __init__(self, coding: DiscreteTable, rules: Rules) -> None:
         self._coding = coding
         self._rules = rules
-        self._known = [Lookup() for _ in coding.names]
+        self._lookups = [Lookup() for _ in coding.names]
         self._position = {name: i for i, name in enumerate(coding.names)}
         self._parts: dict[tuple[int, ...], DiscreteTable] = {}
 
     def codes(self, raw: RawTable) -> np.ndarray:
-        """Return the codes of a batch, without the rows that are to be dropped."""
+        """Return the codes of a batch, without the rows to drop."""
         place = [self._position.get(name, -1) for name in raw.names]
         if not raw.named or sorted(place) != list(range(len(place))):
             place = list(range(len(raw.names)))
@@ -245,14 +245,14 @@ class _Coder:
         left = []
         for i in new:
             array = arrow_array(raw, i)
-            found = None if array is None else self._known[place[i]].codes(array)
+            found = None if array is None else self._lookups[place[i]].codes(array)
             if found is None:
                 left.append(i)
             else:
                 out[place[i]] = found
         if not left:
             return out
-        part = chosen_columns(raw, left)
+        part = select_columns(raw, left)
         whole = complete_rows(part) if self._rules.missing == "drop" else None
         if whole is not None and not whole.all():
             out = out[:, whole]
@@ -263,7 +263,7 @@ class _Coder:
             out[place[i]] = coded[k]
             array = arrow_array(raw, i)
             if array is not None and out.shape[1] == raw.n_rows:
-                self._known[place[i]].learn(array, coded[k])
+                self._lookups[place[i]].add(array, coded[k])
         return out
 
     def _part(self, chosen: tuple[int, ...]) -> DiscreteTable:
@@ -290,25 +290,25 @@ def open_table(
     max_memory: int | None = None,
     chunk_rows: int | None = None,
 ) -> ChunkedTable:
-    """Open a table that need not fit into memory; its file is read once, to check it.
+    """Open a table that may be larger than memory; its file is read once, to check it.
 
     Parameters
     ----------
     path : path
         CSV or parquet, as for :func:`graftviz.table.read_table`.
     missing, max_states, like, header
-        As for :func:`graftviz.table.read_table`; whether a first line holds names is decided by
+        As for :func:`graftviz.table.read_table`; whether a first line holds names is decided from
         the first 32 MB. Continuous columns cannot be divided into quantiles, which need all values
         at once, unless `like` has the bins.
     max_memory : int, optional
-        Bytes that counts of this table may take; default: 80 % of what is free.
+        Maximum number of bytes of the counts of this table; default: 80 % of the free memory.
     chunk_rows : int, optional
-        Rows worked on at a time, rounded up to a multiple of 512; default: about 32 MB of them.
+        Rows per chunk, rounded up to a multiple of 512; default: about 32 MB.
 
     Raises
     ------
     InputError
-        For anything that cannot be used: what, where and what to do.
+        For input that cannot be used; the message states the problem, its place and a remedy.
     """
     place = Path(path)
     expected = None if like is None else like.names
@@ -317,17 +317,17 @@ def open_table(
     if max_memory is None:
         free = free_bytes()
         max_memory = _UNKNOWN_MEMORY if free is None else int(_SHARE * free)
-    return _opened(source, rules, like, max_memory, chunk_rows)
+    return _open(source, rules, like, max_memory, chunk_rows)
 
 
-def _opened(
+def _open(
     source: Source,
     rules: Rules,
     like: DiscreteTable | None,
     max_memory: int,
     chunk_rows: int | None,
 ) -> ChunkedTable:
-    survey = Survey(source.extent.title, rules, like)
+    survey = TableSurvey(source.extent.title, rules, like)
     for raw in source.batches():
         survey.add(raw)
     coding = survey.coding()
@@ -336,12 +336,12 @@ def _opened(
         source,
         rules,
         coding,
-        file_rows=survey.kept,
+        file_rows=survey.remaining_rows,
         warnings=coding.warnings,
         chunk_rows=-(-(chunk_rows or usual) // ROW_UNIT) * ROW_UNIT,
         max_memory=max_memory,
     )
 
 
-def _rebuilt(parts: dict[str, Any]) -> ChunkedTable:
+def _rebuild(parts: dict[str, Any]) -> ChunkedTable:
     return ChunkedTable(**parts)

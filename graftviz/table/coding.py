@@ -1,4 +1,4 @@
-"""From raw columns to codes: missing values, continuous columns, labels, coding like another."""
+"""Coding of raw columns: missing values, continuous columns, labels, labels of another table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LISTED = 5  # names written out in a message
 
 
 class Rules(NamedTuple):
-    """How to code; the fields are those of :func:`graftviz.table.read_table`."""
+    """Coding options; the fields are arguments of :func:`graftviz.table.read_table`."""
 
     missing: Literal["reject", "drop", "state"]
     max_states: int
@@ -37,7 +37,7 @@ class Rules(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """A raw column reduced to the rows that stay and the values that occur in them."""
+    """Raw column reduced to the remaining rows and the values that occur in them."""
 
     name: str
     codes: np.ndarray
@@ -45,8 +45,8 @@ class _Column(NamedTuple):
     numbers: np.ndarray | None
 
 
-class _Kept(NamedTuple):
-    """The rows that stay; None: all of them."""
+class _Remaining(NamedTuple):
+    """Rows that are not dropped (None: all rows), and warnings about the dropped ones."""
 
     rows: np.ndarray | None
     notes: tuple[str, ...]
@@ -61,15 +61,15 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
         For missing values or continuous columns that the rules reject, infinite values, and text
         with too many different values.
     """
-    kept = _without_missing(raw, rules, least_rows=2)
-    columns = _reduce(raw, kept)
-    _refuse_infinite(raw, kept, columns)
+    remaining = _without_missing(raw, rules, least_rows=2)
+    columns = _reduce(raw, remaining)
+    _refuse_infinite(raw, remaining, columns)
     most = rules.max_states
     wide = [column for column in columns if n_values(column.values, column.numbers, most) > most]
     _check_wide(raw.title, wide, rules)
     wide_names = [column.name for column in wide]
     binned = frozenset(wide_names)
-    notes = list(kept.notes)
+    notes = list(remaining.notes)
     if wide:
         notes.append(f"{raw.title}: binned into {rules.bins} quantiles: {_listed(wide_names)}.")
     labels, lookups = [], []
@@ -78,9 +78,8 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
             texts = _bin_values(column, rules.bins)
             if (found := len(set(texts))) < rules.bins:
                 notes.append(
-                    f"{raw.title}: column {quoted(column.name)} repeats few values so often that "
-                    f"it got "
-                    f"{found} bins instead of {rules.bins}."
+                    f"{raw.title}: column {quoted(column.name)} has {found} bins instead of "
+                    f"{rules.bins}, because few values repeat often."
                 )
         else:
             texts = plain_labels(column.values, column.numbers)
@@ -91,9 +90,7 @@ def code_table(raw: RawTable, rules: Rules) -> DiscreteTable:
         lookups.append([position[label] for label in [*texts, *own]])
     constant = [name for name, states in zip(raw.names, labels, strict=True) if len(states) == 1]
     if constant:
-        notes.append(
-            f"{raw.title}: only one value, so no edge can say anything: {_listed(constant)}."
-        )
+        notes.append(f"{raw.title}: constant, so without edges: {_listed(constant)}.")
     return _assemble(columns, lookups, labels, (*raw.notes, *notes))
 
 
@@ -107,12 +104,12 @@ def code_like(raw: RawTable, like: DiscreteTable, rules: Rules) -> DiscreteTable
         and missing values that the rules reject.
     """
     raw = _arrange(raw, like.names)
-    kept = _without_missing(raw, rules, least_rows=1)
-    columns = _reduce(raw, kept)
+    remaining = _without_missing(raw, rules, least_rows=1)
+    columns = _reduce(raw, remaining)
     lookups = []
     for column, states in zip(columns, like.labels, strict=True):
         lookup = _codes_of_values(column, states)
-        # Where rows lack a value, -1 looks up the last entry.
+        # The code -1 of missing values indexes the last entry.
         own = [states.index(label) for label in MISSING_STATES if label in states]
         unknown = np.append(lookup < 0, not own)[column.codes]
         if unknown.any():
@@ -122,24 +119,22 @@ def code_like(raw: RawTable, like: DiscreteTable, rules: Rules) -> DiscreteTable
                 value = column.values[column.codes[row] : column.codes[row] + 1]
                 found = f"the label {quoted(plain_labels(value, as_numbers(value))[0])}"
             raise InputError(
-                f"{_place(raw, kept, row)}, column {quoted(column.name)} holds {found}, which the "
-                f"training table does not know there; it knows {_listed(states)}."
+                f"{_place(raw, remaining, row)}, column {quoted(column.name)} holds {found}, which "
+                f"does not occur in the training table; its labels are {_listed(states)}."
             )
         lookups.append([*lookup, *own[-1:]])
-    return _assemble(columns, lookups, like.labels, (*raw.notes, *kept.notes))
+    return _assemble(columns, lookups, like.labels, (*raw.notes, *remaining.notes))
 
 
 def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
-    """Bring the columns into the order of `names`; those without names stay as they stand."""
+    """Return the columns in the order of `names`; unnamed columns are matched by position."""
     if not raw.named and len(raw.names) == len(names):
         return raw._replace(names=names)
-    known, given = set(names), set(raw.names)
-    lacking = [name for name in names if name not in given]
-    extra = [name for name in raw.names if name not in known]
+    lacking = [name for name in names if name not in set(raw.names)]
+    extra = [name for name in raw.names if name not in set(names)]
     if lacking or extra:
-        parts = [f"lacks {_listed(lacking)}"] * bool(lacking) + [f"adds {_listed(extra)}"] * bool(
-            extra
-        )
+        parts = [f"lacks {_listed(lacking)}"] * bool(lacking)
+        parts += [f"has the additional {_listed(extra)}"] * bool(extra)
         raise InputError(
             f"{raw.title}: the columns must be those of the training table, but it "
             f"{' and '.join(parts)}."
@@ -148,24 +143,24 @@ def _arrange(raw: RawTable, names: tuple[str, ...]) -> RawTable:
     return raw._replace(names=names, columns=tuple(raw.columns[position[name]] for name in names))
 
 
-def _without_missing(raw: RawTable, rules: Rules, least_rows: int) -> _Kept:
-    """Find the rows to keep, or refuse the table for its missing values."""
+def _without_missing(raw: RawTable, rules: Rules, least_rows: int) -> _Remaining:
+    """Return the rows to use; raise :class:`InputError` if missing values are rejected."""
     gaps = [int(np.count_nonzero(column.codes < 0)) for column in raw.columns]
     if not any(gaps) or rules.missing == "state":
-        return _Kept(None, ())
+        return _Remaining(None, ())
     if rules.missing == "reject":
         columns = [(i, raw.columns[i].codes) for i, count in enumerate(gaps) if count]
         row, i = min((int(np.argmax(codes < 0)), i) for i, codes in columns)
-        raise missing_refused(raw.title, sum(gaps), raw.place(row), raw.names[i])
+        raise missing_error(raw.title, sum(gaps), raw.place(row), raw.names[i])
     complete = np.ones(raw.n_rows, dtype=bool)
     for column in raw.columns:
         complete &= column.codes >= 0
     note = dropped_note(raw.title, int(complete.sum()), raw.n_rows, least_rows)
-    return _Kept(np.flatnonzero(complete), (note,))
+    return _Remaining(np.flatnonzero(complete), (note,))
 
 
-def missing_refused(title: str, total: int, place: str, name: str) -> InputError:
-    """Return the refusal of `total` missing values, the first in `place`, column `name`."""
+def missing_error(title: str, total: int, place: str, name: str) -> InputError:
+    """Return the error for `total` missing values, the first in `place`, column `name`."""
     are = "values are missing, the first" if total > 1 else "value is missing,"
     return InputError(
         f"{title}: {total} {are} in {place}, column {quoted(name)}; fill it in, "
@@ -175,20 +170,20 @@ def missing_refused(title: str, total: int, place: str, name: str) -> InputError
 
 
 def dropped_note(title: str, left: int, rows: int, least_rows: int) -> str:
-    """Say how many of the rows were dropped; raise :class:`InputError` if too few are left."""
+    """Return the warning about dropped rows; raise :class:`InputError` if too few remain."""
     dropped = f"{rows - left} of {rows} rows"
     if left < least_rows:
         raise InputError(
-            f"{title}: dropping the {dropped} that lack a value leaves {left}, too few to "
+            f"{title}: dropping the {dropped} with missing values leaves {left}, too few to "
             'learn from; make missing a state of its own (missing="state").'
         )
-    return f"{title}: dropped {dropped} that lack a value."
+    return f"{title}: dropped {dropped} with missing values."
 
 
-def _reduce(raw: RawTable, kept: _Kept) -> list[_Column]:
+def _reduce(raw: RawTable, remaining: _Remaining) -> list[_Column]:
     columns = []
     for name, (codes, values) in zip(raw.names, raw.columns, strict=True):
-        codes = codes if kept.rows is None else codes[kept.rows]
+        codes = codes if remaining.rows is None else codes[remaining.rows]
         used = count_codes(codes, len(values))[1:] > 0
         if not used.all():
             renumbered = np.append(np.cumsum(used) - 1, -1).astype(codes.dtype)
@@ -197,35 +192,36 @@ def _reduce(raw: RawTable, kept: _Kept) -> list[_Column]:
             numbers = as_numbers(values)
         except UnicodeEncodeError:
             raise InputError(
-                f"{raw.title}: column {quoted(name)} holds text that is no valid Unicode; clean it."
+                f"{raw.title}: column {quoted(name)} holds text that is not valid Unicode; clean "
+                "it."
             ) from None
         columns.append(_Column(name, codes, values, numbers))
     return columns
 
 
-def _refuse_infinite(raw: RawTable, kept: _Kept, columns: Sequence[_Column]) -> None:
+def _refuse_infinite(raw: RawTable, remaining: _Remaining, columns: Sequence[_Column]) -> None:
     for column in columns:
         if column.numbers is not None and np.isinf(column.numbers).any():
             row = int(np.argmax(np.append(np.isinf(column.numbers), False)[column.codes]))
-            raise infinite_refused(_place(raw, kept, row), column.name)
+            raise infinite_error(_place(raw, remaining, row), column.name)
 
 
-def infinite_refused(place: str, name: str) -> InputError:
-    """Return the refusal of an infinite number in `place` (source and row), column `name`."""
+def infinite_error(place: str, name: str) -> InputError:
+    """Return the error for an infinite number in `place` (source and row), column `name`."""
     return InputError(
         f"{place}, column {quoted(name)} holds an infinite number; replace it or leave it empty."
     )
 
 
-def _place(raw: RawTable, kept: _Kept, row: int) -> str:
-    """Name the source and a row that stayed."""
-    return f"{raw.title}: {raw.place(row if kept.rows is None else int(kept.rows[row]))}"
+def _place(raw: RawTable, remaining: _Remaining, row: int) -> str:
+    """Return the text for the source and one of its remaining rows."""
+    return f"{raw.title}: {raw.place(row if remaining.rows is None else int(remaining.rows[row]))}"
 
 
 def n_values(values: np.ndarray, numbers: np.ndarray | None, enough: int) -> int:
-    """Count different values, exactly if there are more than `enough`.
+    """Return the number of distinct values; at most `enough` if it is not computed exactly.
 
-    Text such as 1 and 1.0 is one number.
+    The texts 1 and 1.0 are one number.
     """
     if numbers is None or values.dtype != object or len(numbers) <= enough:
         return len(values)
@@ -233,7 +229,7 @@ def n_values(values: np.ndarray, numbers: np.ndarray | None, enough: int) -> int
 
 
 def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
-    """Refuse columns of too many values, unless they can and shall be binned."""
+    """Raise :class:`InputError` for columns of too many values that cannot be binned."""
     for column in wide:
         count = f"{n_values(column.values, column.numbers, 0)} different"
         limit = f"more than max_states = {rules.max_states}"
@@ -243,21 +239,20 @@ def _check_wide(title: str, wide: Sequence[_Column], rules: Rules) -> None:
                 advice = "write its numbers with a decimal point, 1.5 and not 1,5"
             raise InputError(
                 f"{title}: column {quoted(column.name)} has {count} texts, {limit}, and text "
-                f"cannot be "
-                f"binned; {advice}."
+                f"cannot be binned; {advice}."
             )
         if rules.continuous == "reject":
             others = [other.name for other in wide if other is not column]
-            also = f" (so have: {_listed(others)})" if others else ""
+            also = f" (also: {_listed(others)})" if others else ""
             raise InputError(
-                f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; ask "
-                f"for bins "
-                '(continuous="bin"), or raise max_states if each number is a state of its own.'
+                f"{title}: column {quoted(column.name)} has {count} numbers, {limit}{also}; bin "
+                'them (continuous="bin"), or raise max_states if each number is a state of its '
+                "own."
             )
 
 
 def _bin_values(column: _Column, bins: int) -> list[str]:
-    """Return the label of the quantile bin of each value."""
+    """Return the label of the quantile bin of every value."""
     numbers = np.asarray(column.numbers)
     edges = quantile_edges(numbers[column.codes[column.codes >= 0]], bins)
     labels = bin_labels(edges.tolist())
@@ -265,21 +260,20 @@ def _bin_values(column: _Column, bins: int) -> list[str]:
 
 
 def _own_state(title: str, column: _Column, texts: Sequence[str]) -> list[str]:
-    """Return the label of missing values in a list, empty if there are none."""
+    """Return a list with the label of missing values; empty if no values are missing."""
     if not (column.codes < 0).any():
         return []
     free = [label for label in MISSING_STATES if label not in set(texts)]
     if not free:
         raise InputError(
-            f"{title}: column {quoted(column.name)} lacks values and uses "
-            f"{' and '.join(MISSING_STATES)} "
-            "as labels already; rename these."
+            f"{title}: column {quoted(column.name)} has missing values, but already uses the "
+            f"labels {' and '.join(MISSING_STATES)}; rename these."
         )
     return free[:1]
 
 
 def _codes_of_values(column: _Column, states: tuple[str, ...]) -> np.ndarray:
-    """Return the code of each value, −1 where `states` has none."""
+    """Return the code of every value; −1 for values that are not among `states`."""
     position = {label: k for k, label in enumerate(states)}
     texts = plain_labels(column.values, None if column.values.dtype == object else column.numbers)
     codes = [position.get(text, position.get(plain_label(text), -1)) for text in texts]
@@ -296,7 +290,7 @@ def _assemble(
     labels: Sequence[tuple[str, ...]],
     notes: tuple[str, ...],
 ) -> DiscreteTable:
-    """Look up all codes; the last entry of a lookup serves code −1."""
+    """Return the table of the looked-up codes; the last entry of a lookup is that of code −1."""
     widest = max(len(states) for states in labels)
     dtype = np.uint8 if widest <= 2**8 else np.uint16
     codes = np.empty((len(columns), len(columns[0].codes)), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Rows as CSV text that every reader divides into the same fields again."""
+"""CSV text of rows, quoted so that every reader parses the same fields."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 
 class _Lines(list[str]):
-    write = list.append  # called once a row
+    write = list.append  # called once per row
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    r"""Return rows as CSV, lines ending with ``\n``, fields quoted only where need be.
+    r"""Return rows as CSV, with lines that end with ``\n`` and fields quoted where necessary.
 
     None becomes an empty field, and a float its shortest exact text. Fields with a carriage return
-    are quoted too: it ends a line for many readers.
+    are quoted too, since it ends a line for many readers.
     """
     lines = _Lines()
-    # Python quotes what occurs in its line end; with "\n" alone a carriage return would stay bare.
+    # Python quotes fields with characters of the line end; "\n" alone would not quote "\r".
     csv.writer(lines, lineterminator="\r\n").writerows(rows)
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)

@@ -1,7 +1,7 @@
 """Delimited text: comma, semicolon or tab between fields, UTF-8, with or without a line of names.
 
-A good file is parsed by pyarrow, whole columns at a time. Only when something is wrong is it read
-again, record by record, to say in which line.
+Files are parsed by pyarrow, in columns. Only after an error is the text read again, record by
+record, to find the line of the error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from graftviz.errors import InputError
-from graftviz.table.arrow import NO_LIMIT, ArrowColumns, Gathering
+from graftviz.table.arrow import NO_LIMIT, ArrowColumns, ColumnBuilder
 from graftviz.table.discrete import default_names
 from graftviz.table.header import first_line_has_names
 from graftviz.table.raw import RawTable, check_names
@@ -28,29 +28,29 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}  # in order of preference
 _FIRST_LINE = re.compile(rb"[^\r\n]+")
 _SAMPLE = 20  # records that must agree on a delimiter
-_BLOCK = 2**26  # bytes of a record at most
-_PIECE, _SMALL_PIECE = 2**24, 2**18  # bytes parsed at a time; where an error is looked for
-_WIDE, _WIDE_PIECE = 2000, 3 * 2**23  # so many columns take some time for each piece
+_BLOCK = 2**26  # maximum bytes of a record
+_PIECE, _SMALL_PIECE = 2**24, 2**18  # bytes parsed at a time; bytes searched for an error at a time
+_WIDE, _WIDE_PIECE = 2000, 3 * 2**23  # from this many columns on, a piece has a high fixed cost
 _DECODED = 2**20  # bytes decoded at a time
 _CONTENT = re.compile(rb"\S")
 _STRAY_QUOTE = re.compile(rb'[^\t;,\r\n"]"[^\t;,\r\n"]')
 
 
 class Record(NamedTuple):
-    """The fields of one record and the line it starts in, counted from 1."""
+    """Fields of a record, and the line in which it starts, counted from 1."""
 
     line: int
     fields: list[str]
 
 
 class Text(NamedTuple):
-    """A piece of a delimited file.
+    """Piece of a delimited file.
 
     Attributes
     ----------
     data : bytes
     title : str
-        What messages call the file.
+        Name of the file in messages.
     first_line : int
         The line of the file in which the piece starts, counted from 1.
     """
@@ -61,13 +61,13 @@ class Text(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What the start of a file tells about all of it.
+    """Shape of a delimited file, determined from its first piece.
 
     Attributes
     ----------
     delimiter : str
     width : int
-        Fields a record.
+        Fields per record.
     line : int
         Line of the first record.
     names : tuple of str
@@ -95,13 +95,13 @@ def read_delimited(
     ----------
     data : bytes
     title : str
-        What messages call it.
+        Source name for messages.
     header : bool or None
         Whether the first line holds names; None: see :func:`first_line_has_names`.
     expected : tuple of str or None
         Names the columns should have, if known.
     limit : int
-        Bytes of memory that the columns may take.
+        Maximum number of bytes of all columns.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def read_delimited(
     Raises
     ------
     InputError
-        For an empty file, a wrong encoding, NUL bytes, ragged rows (each with its line), or a
-        first line that could be names as well as values; for columns beyond the limit.
+        For an empty file, a wrong encoding, NUL bytes, ragged rows (with the line), a first line
+        that could be names as well as values, or columns that exceed the limit.
     """
     return read_start(Text(data, title), header, expected, limit)[0]
 
@@ -120,7 +120,7 @@ def read_delimited(
 def read_start(
     text: Text, header: bool | None, expected: tuple[str, ...] | None, limit: int = NO_LIMIT
 ) -> tuple[RawTable, Shape]:
-    """Read the first piece of a file, or all of it; :func:`read_more` reads what follows.
+    """Read the first piece of a file, or all of it; :func:`read_more` reads further pieces.
 
     Parameters and errors are those of :func:`read_delimited`.
     """
@@ -157,7 +157,7 @@ def read_start(
 
 
 def read_more(text: Text, shape: Shape) -> RawTable:
-    """Read a further piece of the file whose start had `shape`; the piece may hold no record."""
+    """Read a further piece of the file with `shape`; the piece may hold no record."""
     if _CONTENT.search(text.data) is not None:
         _check_text(text)
     columns = _parse(text, shape.delimiter, shape.line, shape.names, NO_LIMIT)
@@ -180,8 +180,8 @@ def _check_text(text: Text) -> None:
     nul = data.find(b"\0")
     if nul >= 0:
         raise InputError(
-            f"{title}: line {_line_at(text, nul)} holds a NUL byte, so this is no text file; save "
-            "the table as CSV (UTF-8)."
+            f"{title}: line {_line_at(text, nul)} holds a NUL byte, so this is not a text file; "
+            "save the table as CSV (UTF-8)."
         )
     if data.isascii():
         return
@@ -190,12 +190,12 @@ def _check_text(text: Text) -> None:
         start = _line_start(data, wrong)
         raise InputError(
             f"{title}: byte {wrong - start + 1} of line {_line_at(text, wrong)} "
-            f"(0x{data[wrong]:02x}) is no UTF-8; save the file with the encoding UTF-8."
+            f"(0x{data[wrong]:02x}) is not UTF-8; save the file with the encoding UTF-8."
         )
 
 
 def _first_wrong_byte(data: bytes) -> int | None:
-    """Return where a text stops being UTF-8, decoding a piece at a time."""
+    """Return the position of the first byte that is not UTF-8; None if there is none."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(data), _DECODED):
         unfinished = len(decoder.getstate()[0])
@@ -218,7 +218,7 @@ def _line_at(text: Text, position: int) -> int:
 
 
 def _records(text: Text, delimiter: str, strict: bool = False) -> Iterator[Record]:
-    """Yield the records that are not blank lines, one by one."""
+    """Yield the records, skipping blank lines."""
     stream = io.TextIOWrapper(io.BytesIO(text.data), encoding="utf-8", newline="")
     reader = csv.reader(stream, delimiter=delimiter, strict=strict)
     line = text.first_line
@@ -246,11 +246,11 @@ def _line_of(text: Text, delimiter: str, row: int) -> int:
 
 
 def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
-    """Return the delimiter on whose number the first lines agree.
+    """Return the delimiter that divides the first lines into equally many fields.
 
-    One with which the first line has the expected names comes first. Else tab and semicolon are
-    asked before the comma, which stands in text and in decimals too. When the lines agree on none,
-    the file is ragged, and what divides the first line most is taken.
+    A delimiter that gives the expected names is preferred. Otherwise tab and semicolon are tried
+    before the comma, which also occurs in text and in decimal numbers. If no delimiter qualifies,
+    the file is ragged, and the one that gives the most fields in the first line is returned.
     """
     line = _FIRST_LINE.search(text.data)
     widths = {}
@@ -262,7 +262,7 @@ def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
         try:
             sample = list(islice(_records(text, delimiter), _SAMPLE))
         except InputError:
-            continue  # wrong only if this is the delimiter, and then parsing says so
+            continue  # an error only if this is the delimiter, and then parsing reports it
         counts = [len(record.fields) for record in sample]
         if len(sample) > 1 and min(counts) == max(counts) > 1:
             names = [field.strip() for field in sample[0].fields]
@@ -275,39 +275,40 @@ def _find_delimiter(text: Text, expected: tuple[str, ...] | None) -> str:
 
 
 def _parse(
-    text: Text, delimiter: str, wanted: int, names: tuple[str, ...], limit: int
+    text: Text, delimiter: str, reference: int, names: tuple[str, ...], limit: int
 ) -> ArrowColumns:
-    """Parse all records, the first included, into columns of text.
+    """Parse all records, including the first, into columns of text.
 
-    The record in line `wanted` has as many fields as there are `names`, and so should all.
+    All records must have as many fields as there are `names`; the first one, in line `reference`,
+    does.
     """
     marks = text.data.count(b'"')
     if marks % 2:
-        # Before the first quotation mark nothing can be wrong with them.
+        # The unbalanced quotation mark cannot be in a line before the first one.
         start = _line_start(text.data, text.data.index(b'"'))
-        _explain(_from(text, start), delimiter, len(names), wanted, strict=True)
-    # A quotation mark inside a field that is not quoted says nothing about where records end.
+        _explain(_from(text, start), delimiter, len(names), reference, strict=True)
+    # With quotation marks inside unquoted fields, the ends of records cannot be found by counting.
     whole = marks > 0 and _STRAY_QUOTE.search(text.data) is not None
-    gathering = Gathering(text.title, names, limit)
+    builder = ColumnBuilder(text.title, names, limit)
     at = 0
     size = _PIECE if len(names) < _WIDE else _WIDE_PIECE
     pieces = iter([text.data]) if whole else cut(io.BytesIO(text.data), text.title, size)
     for piece in pieces:
         try:
             for arrays in _arrays(piece, delimiter, len(names)):
-                gathering.add(arrays)
+                builder.add(arrays)
         except pa.ArrowInvalid as problem:
-            _explain_piece(_from(text, at, piece), delimiter, len(names), wanted, whole)
+            _explain_piece(_from(text, at, piece), delimiter, len(names), reference, whole)
             reason = str(problem).splitlines()[0][:200]
             raise InputError(f"{text.title}: the file cannot be read as CSV ({reason}).") from None
         at += len(piece)
-    return gathering.columns()
+    return builder.columns()
 
 
 def _arrays(data: bytes, delimiter: str, width: int) -> Iterator[list[pa.Array]]:
-    """Yield batches of columns of text, one at least."""
+    """Yield batches of columns of text, at least one."""
     names = [str(i) for i in range(width)]
-    # Dictionaries keep each different text once, so all that follows works on few values.
+    # Dictionaries store each distinct text once, so that later steps work on few values.
     kind = pa.dictionary(pa.int32(), pa.string())
     if not data.strip(b"\r\n"):
         yield [pa.nulls(0, kind)] * width
@@ -324,8 +325,8 @@ def _arrays(data: bytes, delimiter: str, width: int) -> Iterator[list[pa.Array]]
         yield batch.columns
 
 
-def _explain_piece(text: Text, delimiter: str, width: int, wanted: int, whole: bool) -> None:
-    """Look for the first wrong record only where pyarrow finds something wrong."""
+def _explain_piece(text: Text, delimiter: str, width: int, reference: int, whole: bool) -> None:
+    """Raise for the first wrong record, searching only the pieces that pyarrow rejects."""
     if not whole:
         at = 0
         for piece in cut(io.BytesIO(text.data), text.title, _SMALL_PIECE):
@@ -333,13 +334,13 @@ def _explain_piece(text: Text, delimiter: str, width: int, wanted: int, whole: b
                 for _ in _arrays(piece, delimiter, width):
                     pass
             except pa.ArrowInvalid:
-                _explain(_from(text, at, piece), delimiter, width, wanted)
+                _explain(_from(text, at, piece), delimiter, width, reference)
             at += len(piece)
-    _explain(text, delimiter, width, wanted)
+    _explain(text, delimiter, width, reference)
 
 
 def _from(text: Text, start: int, data: bytes | None = None) -> Text:
-    """Return the part of a text from `start` on, or `data`, which starts there."""
+    """Return the part of a text from `start` on, or with `data`, which starts there."""
     line = text.first_line + count_line_ends(text.data, start)
     return Text(text.data[start:] if data is None else data, text.title, line)
 
@@ -349,10 +350,10 @@ def _line_start(data: bytes, position: int) -> int:
 
 
 def cut(file: BinaryIO, title: str, size: int) -> Iterator[bytes]:
-    """Cut a text into pieces of about `size` bytes, each the end of a record.
+    """Cut a text into pieces of about `size` bytes that end with a record.
 
-    The first piece holds two records at least, if there are so many: whether the first line
-    holds names is decided by what stands below it.
+    The first piece holds at least two records if the file does, because the records below the
+    first line decide whether it holds names.
 
     Raises
     ------
@@ -384,10 +385,10 @@ def cut(file: BinaryIO, title: str, size: int) -> Iterator[bytes]:
 
 
 def _last_record_end(data: bytes) -> int:
-    """Return where the last whole record of `data` ends; 0 if there is none.
+    """Return the end of the last complete record of `data`; 0 if there is none.
 
-    Line ends inside quotation marks end no record: marks before a record's end are even in number.
-    The very last byte is no safe end, as it may be the first half of a line end.
+    Line ends inside quotation marks do not end a record: the number of marks before the end of a
+    record is even. The last byte cannot be used, as it may be the first half of a line end.
     """
     mark = b"\n" if b"\n" in data else b"\r"
     end = data.rfind(mark, 0, len(data) - (mark == b"\r"))
@@ -402,22 +403,22 @@ def _last_record_end(data: bytes) -> int:
 
 
 def _reader_of(data: bytes) -> pa.BufferReader:
-    """Return a reader of a copy that belongs to pyarrow.
+    """Return a reader of a copy in memory owned by pyarrow.
 
-    pyarrow reads ahead on a thread of its own. If that still had to call Python, or to give an
-    object back to it, while the process ends, the process would be aborted.
+    pyarrow reads ahead in its own thread. If that thread calls Python or releases a Python object
+    while the process exits, the process aborts.
     """
     own = pa.allocate_buffer(len(data))
     memoryview(own).cast("B")[:] = data
     return pa.BufferReader(own)
 
 
-def _explain(text: Text, delimiter: str, width: int, wanted: int, strict: bool = False) -> None:
-    """Raise for the first record that is not as wide as the one in line `wanted`, if any."""
+def _explain(text: Text, delimiter: str, width: int, reference: int, strict: bool = False) -> None:
+    """Raise :class:`InputError` for the first record whose width is not `width`, if any."""
     for record in _records(text, delimiter, strict):
         if len(record.fields) != width:
             count = len(record.fields)
             raise InputError(
                 f"{text.title}: line {record.line} has {count} field{'s' * (count != 1)}, but line "
-                f"{wanted} has {width} (the delimiter is a {_DELIMITERS[delimiter]})."
+                f"{reference} has {width} (the delimiter is a {_DELIMITERS[delimiter]})."
             )

@@ -1,4 +1,4 @@
-"""The table itself: coded, checked, frozen. What learners see of the data."""
+"""Table of coded discrete variables: checked and immutable, the input of all learners."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from graftviz.errors import InputError
 from graftviz.wording import quoted
 
 MAX_CARDINALITY = 2**16  # a code must fit an unsigned 16-bit integer
-_WIDE = 2**8  # from here on one byte a code is not enough
+_WIDE = 2**8  # variables with more states need two bytes per code
 
 
 @dataclass(frozen=True, eq=False)
 class DiscreteTable:
-    """Rows of discrete variables, every value replaced by the index of its label.
+    """Immutable table of discrete variables; each value is stored as the index of its label.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class DiscreteTable:
     labels : tuple of tuple of str
         ``labels[i][k]`` is the text of state k of variable i, all different within a variable.
     warnings : tuple of str
-        Sentences worth showing to whoever brought the data.
+        Warnings about the data, as sentences.
 
     Raises
     ------
     InputError
-        When shapes, names, labels and codes do not fit together, or there is nothing in the table.
+        When shapes, names, labels and codes do not fit together, or the table is empty.
     """
 
     codes: np.ndarray
@@ -79,11 +79,11 @@ class DiscreteTable:
         object.__setattr__(self, "warnings", tuple(self.warnings))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by rebuilding: numpy forgets on the way that an array was read-only."""
+        """Pickle the constructor's arguments, since numpy does not pickle the read-only flag."""
         return DiscreteTable, (self.codes, self.names, self.labels, self.warnings)
 
     def __repr__(self) -> str:
-        """Say what matters: the shape."""
+        """Return a text with the shape."""
         return f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows)"
 
     @classmethod
@@ -94,7 +94,7 @@ class DiscreteTable:
         cardinalities: Sequence[int] | np.ndarray | None = None,
         labels: Sequence[Sequence[str]] | None = None,
     ) -> DiscreteTable:
-        """Make a table from integer codes 0 … s_i − 1, one *column* per variable.
+        """Return a table of integer codes 0 … s_i − 1, one *column* per variable.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class DiscreteTable:
         names = tuple(names) if names is not None else default_names(n)
         if labels is not None and cardinalities is None:
             cardinalities = [len(states) for states in labels]
-        # Clipped, so that adding one cannot overflow; what was clipped is refused below.
+        # Clipped, so that adding one cannot overflow; clipped codes are rejected below.
         largest = np.array([min(code, MAX_CARDINALITY) for code in array.max(axis=0).tolist()])
         sizes = np.asarray(largest + 1 if cardinalities is None else cardinalities)
         if len(names) != n or sizes.shape != (n,) or (labels is not None and len(labels) != n):
@@ -136,9 +136,9 @@ class DiscreteTable:
             row = int(np.argmax((array[:, i] < 0) | (array[:, i] >= limits[i])))
             raise InputError(
                 f"Row {row + 1}, column {quoted(names[i])} holds {array[row, i]}, but a code "
-                f"must be at "
-                f"least 0 and below {limits[i] if cardinalities is not None else MAX_CARDINALITY}; "
-                "read_table takes any integers as labels."
+                f"must be at least 0 and below "
+                f"{limits[i] if cardinalities is not None else MAX_CARDINALITY}; read_table "
+                "accepts any integers as labels."
             )
         if labels is None:
             if sizes.max() > MAX_CARDINALITY:
@@ -175,38 +175,38 @@ class DiscreteTable:
         return prints.text()
 
     def rows(self, index: Any) -> DiscreteTable:
-        """Return the rows picked by an index array, mask or slice; names and labels stay.
+        """Return the rows selected by an index array, mask or slice, with all names and labels.
 
         Raises
         ------
         InputError
-            When the index does not fit the table or picks nothing.
+            When the index does not fit the table or selects no rows.
         """
         try:
             chosen = np.arange(self.n_rows)[index]
         except IndexError as problem:
             raise InputError(f"These rows are not in the table: {problem}.") from None
-        # take, since fancy indexing may hand back an array that is not C-contiguous.
+        # take, since fancy indexing may return an array that is not C-contiguous.
         part = np.take(self.codes, np.atleast_1d(chosen), axis=1)
         return DiscreteTable(part, self.names, self.labels, self.warnings)
 
     def split(
         self, test_fraction: float = 0.1, seed: int = 0
     ) -> tuple[DiscreteTable, DiscreteTable]:
-        """Divide the rows at random into a training and a test table.
+        """Return a random partition of the rows into a training and a test table.
 
-        Rows keep their order within each part, and both parts keep all labels.
+        Both parts have the rows in their original order, and all labels.
 
         Raises
         ------
         InputError
-            When the fraction is not between 0 and 1, or a part would be left without a row.
+            When the fraction is not between 0 and 1, or a part would have no rows.
         """
         in_test = held_out_rows(self.n_rows, test_fraction, seed)
         return self.rows(~in_test), self.rows(in_test)
 
     def chunks(self) -> Iterator[DiscreteTable]:
-        """Yield the rows in pieces that are small enough to work on: here, all at once."""
+        """Yield pieces of the table that fit in memory: here, the whole table."""
         yield self
 
     def to_frame(self) -> pd.DataFrame:
@@ -219,12 +219,12 @@ class DiscreteTable:
 
 
 def held_out_rows(n_rows: int, test_fraction: float, seed: int) -> np.ndarray:
-    """Return which rows :meth:`DiscreteTable.split` holds out, bool, shape (n_rows,).
+    """Return the mask of the rows that :meth:`DiscreteTable.split` holds out, shape (n_rows,).
 
     Raises
     ------
     InputError
-        When the fraction is not between 0 and 1, or a part would be left without a row.
+        When the fraction is not between 0 and 1, or a part would have no rows.
     """
     if not 0 < test_fraction < 1:
         raise InputError(f"The test fraction must lie between 0 and 1; got {test_fraction:g}.")
@@ -241,9 +241,10 @@ def held_out_rows(n_rows: int, test_fraction: float, seed: int) -> np.ndarray:
 
 
 class Fingerprint:
-    """SHA-256 of a table given in pieces, in hexadecimal; how it is cut is no matter.
+    """SHA-256 of a table, computed from its pieces and independent of their sizes.
 
-    Every variable is hashed on its own, since its codes come in pieces, and then all together.
+    The codes of every variable are hashed separately, since they arrive in pieces; the digests of
+    all variables are then combined.
     """
 
     def __init__(self, names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -> None:
@@ -252,14 +253,14 @@ class Fingerprint:
         self._rows = 0
 
     def add(self, piece: DiscreteTable) -> None:
-        """Take the next rows in."""
+        """Add the next rows."""
         codes = piece.codes.astype(piece.codes.dtype.newbyteorder("<"), copy=False)
         for column, values in zip(self._columns, codes, strict=True):
             column.update(values.data)
         self._rows += piece.n_rows
 
     def text(self) -> str:
-        """Return the digest of what was taken in."""
+        """Return the digest of all rows added so far, in hexadecimal."""
         digest = hashlib.sha256(json.dumps([self._rows, *self._naming]).encode("ascii"))
         for column in self._columns:
             digest.update(column.digest())
@@ -267,7 +268,7 @@ class Fingerprint:
 
 
 def default_names(n: int) -> tuple[str, ...]:
-    """Return names for variables that came without: ``x0``, ``x1`` and so on."""
+    """Return the names of unnamed variables: ``x0``, ``x1`` and so on."""
     return tuple(f"x{i}" for i in range(n))
 
 
@@ -276,14 +277,14 @@ def _check_naming(names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -
         raise InputError("A table needs at least one variable.")
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"The column name {quoted(twice)} stands twice in the table.")
+        raise InputError(f"The column name {quoted(twice)} occurs twice in the table.")
     if len(labels) != len(names):
         raise InputError(f"{len(names)} variables need as many lists of labels; got {len(labels)}.")
     for name, states in zip(names, labels, strict=True):
         if not 1 <= len(states) <= MAX_CARDINALITY:
             raise InputError(
-                f"Variable {quoted(name)} has {len(states)} states; possible are 1 to "
+                f"Variable {quoted(name)} has {len(states)} states; the number must be from 1 to "
                 f"{MAX_CARDINALITY}."
             )
         if len(set(states)) != len(states):
-            raise InputError(f"Variable {quoted(name)} has a label that stands twice.")
+            raise InputError(f"Variable {quoted(name)} has the same label twice.")

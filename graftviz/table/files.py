@@ -1,4 +1,4 @@
-"""Files and uploads: found, measured before they are read, passed to the reader of their kind."""
+"""Reading of table files and uploads: size check, then the reader for the kind of file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from graftviz.errors import InputError
-from graftviz.table.arrow import Gathering
+from graftviz.table.arrow import ColumnBuilder
 from graftviz.table.delimited import read_delimited
 from graftviz.table.parquet_files import open_parquet
 from graftviz.table.raw import RawTable, row_place
@@ -22,7 +22,7 @@ from graftviz.wording import quoted, shortened
 _DELIMITED = (".csv", ".tsv", ".txt", ".data")
 PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
-_MEANT = 2**31
+_READ_LIMIT = 2**31  # limits above this mean "no limit"
 _MEMORY_FACTOR, _LEAST_MEMORY = 3, 2**25
 
 
@@ -44,7 +44,8 @@ def read_file(
     Raises
     ------
     InputError
-        For a file that is missing, no file, too large, of an unknown kind or damaged.
+        For a path that is missing or not a file, and a file that is too large, of an unsupported
+        type or damaged.
     """
     if isinstance(source, (str, os.PathLike)):
         content = _from_path(Path(source), name, max_bytes)
@@ -57,29 +58,29 @@ def read_file(
 
 
 def memory_limit(max_bytes: int) -> int:
-    """Return the bytes that the columns of a file may take, by the limit of its size."""
+    """Return the maximum number of bytes of the columns, from the limit on the file size."""
     return max(_MEMORY_FACTOR * max_bytes, _LEAST_MEMORY)
 
 
-def measured(path: Path, title: str) -> tuple[str, int]:
-    """Return suffix and size of a file.
+def suffix_and_size(path: Path, title: str) -> tuple[str, int]:
+    """Return the suffix and the size of a file.
 
     Raises
     ------
     InputError
-        For a file that is missing, no file, or of an unknown kind.
+        For a path that is missing or not a file, and a file of an unsupported type.
     """
-    with refusing(path):
+    with input_errors(path):
         facts = path.stat()
         if not stat.S_ISREG(facts.st_mode):
-            kind = "a folder" if stat.S_ISDIR(facts.st_mode) else "no ordinary file"
-            raise InputError(f"{shortened(str(path))} is {kind}; give a CSV or parquet file.")
-        return _known_suffix(title), facts.st_size
+            kind = "a folder" if stat.S_ISDIR(facts.st_mode) else "not an ordinary file"
+            raise InputError(f"{shortened(str(path))} is {kind}; use a CSV or parquet file.")
+        return _table_suffix(title), facts.st_size
 
 
 @contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """Say in words what the system says about a path that cannot be read."""
+def input_errors(path: Path) -> Iterator[None]:
+    """Raise :class:`InputError` instead of errors of the operating system about a path."""
     try:
         yield
     except FileNotFoundError:
@@ -93,15 +94,15 @@ def refusing(path: Path) -> Iterator[None]:
 
 def _from_path(path: Path, name: str | None, max_bytes: int) -> _Content:
     title = name or path.name
-    suffix, size = measured(path, title)
+    suffix, size = suffix_and_size(path, title)
     _check_size(title, size, max_bytes)
-    with refusing(path), path.open("rb") as file:
+    with input_errors(path), path.open("rb") as file:
         return _Content(title, suffix, _read_at_most(file, title, max_bytes))
 
 
 def _from_upload(file: BinaryIO, name: str | None, max_bytes: int) -> _Content:
-    told = name or getattr(file, "name", None)
-    title = Path(told).name if isinstance(told, str) else "The file"
+    file_name = name or getattr(file, "name", None)
+    title = Path(file_name).name if isinstance(file_name, str) else "The file"
     try:
         if file.seekable():
             _check_size(title, file.seek(0, io.SEEK_END), max_bytes)
@@ -111,18 +112,18 @@ def _from_upload(file: BinaryIO, name: str | None, max_bytes: int) -> _Content:
         raise
     except (OSError, ValueError) as problem:
         raise InputError(f"{title} cannot be read: {problem}.") from None
-    if isinstance(told, str):
-        return _Content(title, _known_suffix(title), data)
+    if isinstance(file_name, str):
+        return _Content(title, _table_suffix(title), data)
     kinds = PARQUET if data.startswith(_PARQUET_MAGIC) else _DELIMITED
     return _Content(title, kinds[0], data)
 
 
 def _read_at_most(file: BinaryIO, title: str, max_bytes: int) -> bytes:
-    # Python sets aside as much memory as a read asks for: a limit without meaning is not passed on.
-    data: Any = file.read(max_bytes + 1 if max_bytes < _MEANT else -1)
+    # Python allocates the requested number of bytes in advance, so a huge limit is not passed on.
+    data: Any = file.read(max_bytes + 1 if max_bytes < _READ_LIMIT else -1)
     if not isinstance(data, bytes):
         raise InputError(f"{title} is open as text; open it in binary mode.")
-    # It may have grown since it was measured, or could not be measured.
+    # The file may have grown since its size was read, or the size may be unavailable.
     _check_size(title, len(data), max_bytes)
     return data
 
@@ -135,21 +136,19 @@ def _check_size(title: str, size: int, max_bytes: int) -> None:
         )
 
 
-def _known_suffix(title: str) -> str:
+def _table_suffix(title: str) -> str:
     suffix = Path(title).suffix.lower()
     if suffix not in _DELIMITED + PARQUET:
-        kind = f"of the unknown kind {quoted(suffix)}" if suffix else "without a suffix"
-        raise InputError(
-            f"{title} is a file {kind}; save the table as CSV (.csv) or parquet (.parquet)."
-        )
+        kind = f"has the unsupported file type {quoted(suffix)}" if suffix else "has no suffix"
+        raise InputError(f"{title} {kind}; save the table as CSV (.csv) or parquet (.parquet).")
     return suffix
 
 
 def _read_parquet(content: _Content, max_bytes: int) -> RawTable:
     title = content.title
     with open_parquet(pa.py_buffer(content.data), title, max_bytes) as source:
-        gathering = Gathering(title, source.names, memory_limit(max_bytes))
+        builder = ColumnBuilder(title, source.names, memory_limit(max_bytes))
         for arrays in source.batches():
-            gathering.add(arrays)
-        columns = gathering.columns()
+            builder.add(arrays)
+        columns = builder.columns()
     return RawTable(title, source.names, columns, source.rows, row_place, named=True)

@@ -1,4 +1,4 @@
-"""Tell whether the first line of a delimited file holds names or values."""
+"""Decision whether the first line of a delimited file holds names or values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def first_line_has_names(
     title: str,
     line: int,
 ) -> bool:
-    """Return whether the first line holds names; refuse to guess where both are likely.
+    """Return whether the first line holds names; raise :class:`InputError` if it is ambiguous.
 
     ==========================================================  ==========
     first line                                                  read as
@@ -26,26 +26,28 @@ def first_line_has_names(
     numbers, with a repetition, a fraction or a sign            values
     0, 1, 2, … or 1, 2, 3, …                                    names ¹
     other whole numbers, each of which recurs in its column     values
-    other whole numbers                                         refused
+    other whole numbers                                         an error
     ==========================================================  ==========
 
-    ¹ refused when every field recurs as a value in its own column.
+    ¹ an error if every field recurs as a value in its own column.
 
     Parameters
     ----------
     fields : sequence of str
         The stripped fields of the first line.
     recurs : iterable of bool
-        Whether each field occurs in its column below the first line; looked at only if needed.
+        Whether each field occurs in its column below the first line; evaluated only if needed.
     expected : sequence of str or None
         Names the columns should have, if known.
-    title, line
-        For messages.
+    title : str
+        Source name for messages.
+    line : int
+        Number of the line for messages.
 
     Raises
     ------
     InputError
-        Where names and values are both likely; the sentence says how to decide.
+        If both names and values are plausible; the message explains how to decide.
     """
     if expected is not None and sorted(fields) == sorted(expected):
         return True
@@ -54,7 +56,7 @@ def first_line_has_names(
     if all(is_number(field) for field in fields) and not (whole and distinct):
         return False
     if not whole and not (distinct and all(fields)):
-        return True  # refused later, in words about names
+        return True  # rejected later as invalid names
     n = len(fields)
     counted = whole and [int(field) for field in fields] in ([*range(n)], [*range(1, n + 1)])
     if all(recurs):

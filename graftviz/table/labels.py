@@ -1,14 +1,16 @@
-"""What a value is called: the text of a state, its number if it has one, and the order of states.
+"""Labels of values: text of a state, numeric value, missing values, order of states.
 
-One rule holds for every source, so that a table written to CSV and read again has the same codes:
+The same rules hold for every source, so that a table written to CSV and read again has the same
+codes:
 
-* Text is stripped of white space around it. Text equal to one of :data:`MISSING_TOKENS` counts as
-  missing, just as an empty cell, None and NaN do. "None", "none" and "N/A" stay labels: they are
-  common answers.
-* A variable whose values are all numbers is numeric. Its labels are written plainly: 1, 1.0 and +1
-  are all ``"1"``. Whole numbers with leading zeros (``"007"``) are text, for they are usually keys.
+* Surrounding white space is removed. Text equal to one of :data:`MISSING_TOKENS` is missing, as
+  are an empty cell, None and NaN. "None", "none" and "N/A" are labels, since they are common
+  answers.
+* A variable whose values are all numbers is numeric. Its labels have a normal form: 1, 1.0 and +1
+  are all ``"1"``. Whole numbers with leading zeros (``"007"``) are text, since they are usually
+  keys.
 * Numeric labels, and the bins of a continuous variable, are sorted by number; all other labels as
-  text, by code point. The state of missing values comes last.
+  text, by code point. The state of missing values is the last.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 MISSING_TOKENS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
-# The state of missing values; the second name is for variables that use the first as a label.
+# Label of missing values; the second is for variables that already have the first as a label.
 MISSING_STATES = ("missing", "(missing)")
 
-# At most 20 digits before the point, which is what 64-bit integers need: longer ones are keys.
+# At most 20 digits before the point, enough for 64-bit integers; longer ones are keys.
 _WHOLE = r"[+-]?(0|[1-9]\d{0,19})"
 _NUMBER = rf"({_WHOLE}(\.\d*)?|[+-]?\.\d+)([eE][+-]?\d+)?"
 _INFINITE = r"[+-]?[iI]nf(inity)?"
@@ -39,12 +41,12 @@ _BIN_TEXT = re.compile(
     rf"< (?P<below>{_NUMBER})|\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\)|>= (?P<above>{_NUMBER})",
     re.ASCII,
 )
-_FEW = 64  # texts that are looked at sooner than pyarrow is called
-EXACT = 2.0**53  # beyond, not every whole number is a double
+_FEW = 64  # up to this count, matching text by text is faster than calling pyarrow
+EXACT = 2.0**53  # above this, not every whole number is a double
 
 
 def is_number(text: str) -> bool:
-    """Return whether `text` is a finite number as a label would be."""
+    """Return whether `text` is a finite number in the notation of labels."""
     return _NUMBER_TEXT.fullmatch(text) is not None
 
 
@@ -61,19 +63,19 @@ def is_whole_number(text: str) -> bool:
 
 
 def has_decimal_comma(texts: Iterable[str]) -> bool:
-    """Return whether some text looks like a number with a decimal comma."""
+    """Return whether any text is a number with a decimal comma."""
     return any(_DECIMAL_COMMA.fullmatch(text) for text in texts)
 
 
 def format_number(value: float) -> str:
-    """Write a number as a label: whole ones without a point, others as short as is exact."""
+    """Return the label of a number: whole numbers without a point, others as short as exact."""
     if float(value).is_integer() and abs(value) < EXACT:
         return str(int(value))
     return repr(float(value))
 
 
 def plain_label(text: str) -> str:
-    """Return `text`, or, if it is a number, the plain way to write it."""
+    """Return the normal form of `text` if it is a number, otherwise `text`."""
     if is_whole_number(text):
         return str(int(text))
     return format_number(float(text)) if is_number(text) else text
@@ -106,7 +108,7 @@ def as_numbers(values: np.ndarray) -> np.ndarray | None:
     if values.dtype.kind in "iu":
         return values.astype(np.float64)
     if values.dtype.kind == "f":
-        # Through text, since 0.1 in single precision means 0.1 and not 0.10000000149.
+        # Converted by way of text: 0.1 in single precision means 0.1, not 0.10000000149.
         return values if values.dtype == np.float64 else values.astype(str).astype(np.float64)
     if len(values) == 0:
         return None
@@ -115,14 +117,14 @@ def as_numbers(values: np.ndarray) -> np.ndarray | None:
 
 def _all_numbers(texts: np.ndarray) -> bool:
     if len(texts) <= _FEW:
-        "".join(texts).encode()  # refuses what pyarrow refuses
+        "".join(texts).encode()  # raises for the same texts as pyarrow
         return all(is_number(text) or is_infinite(text) for text in texts)
     found = pc.match_substring_regex(pa.array(texts, type=pa.string()), _ALL_NUMBERS)
     return bool(pc.all(found).as_py())
 
 
 def plain_labels(values: np.ndarray, numbers: np.ndarray | None) -> list[str]:
-    """Return the label of each value; `numbers` is what :func:`as_numbers` says of them."""
+    """Return the label of every value; `numbers` is the result of :func:`as_numbers`."""
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
     if values.dtype.kind == "f" and numbers is not None:
@@ -131,7 +133,7 @@ def plain_labels(values: np.ndarray, numbers: np.ndarray | None) -> list[str]:
 
 
 def sort_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the different labels in the order of their codes."""
+    """Return the distinct labels in the order of their codes."""
     states = set(labels)
     last = [label for label in MISSING_STATES if label in states]
     states.difference_update(last)
@@ -142,14 +144,14 @@ def sort_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Name the bins between inner edges; the outer two are open, so that any number has a bin."""
+    """Return the labels of the bins between inner edges; the outer two bins are unbounded."""
     texts = [format_number(edge) for edge in edges]
     inner = (f"[{low}, {high})" for low, high in pairwise(texts))
     return (f"< {texts[0]}", *inner, f">= {texts[-1]}")
 
 
 def bin_edges(labels: Sequence[str]) -> np.ndarray | None:
-    """Read the inner edges back from :func:`bin_labels`; None when `labels` are no such bins."""
+    """Return the inner edges for the labels of :func:`bin_labels`; None for other labels."""
     states = [label for label in labels if label not in MISSING_STATES]
     edges = [number for label in states if (number := _sort_number(label)) is not None][1:]
     if not edges or bin_labels(edges) != tuple(states):

@@ -1,8 +1,8 @@
-"""Parquet files: opened, refused by what they say of themselves, and read in batches of rows.
+"""Parquet files: checks of the metadata, and reading in batches of rows.
 
-Whatever a file says of itself may be wrong. It is used to refuse early and to choose the size of
-batches; what the rows take is measured while they are read. ``row_group(k).column(i)`` of pyarrow
-must not be called: on damaged metadata it ends the process with an uncaught C++ exception.
+The metadata of a file may be wrong. It serves to reject files early and to choose the size of
+batches; the memory of the rows is measured while they are read. ``row_group(k).column(i)`` of
+pyarrow must not be called: damaged metadata make it end the process by a C++ exception.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ CODE_BYTES = 4
 
 
 class Parquet(NamedTuple):
-    """An open parquet file that has passed all checks of its metadata.
+    """Open parquet file whose metadata has passed all checks.
 
     Attributes
     ----------
     title : str
     file : pyarrow.parquet.ParquetFile
     rows : int
-        As many as the metadata claims.
+        Number of rows according to the metadata.
     columns : list of int
-        Positions of the columns that are read: all but those that pandas noted to be its index.
+        Positions of the columns that are read: all but those that the metadata of pandas lists as
+        index.
     fields : list of pyarrow.Field
-        Of these columns.
+        Fields of these columns.
     """
 
     title: str
@@ -47,16 +48,16 @@ class Parquet(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names without white space around them."""
+        """Names without surrounding white space."""
         return tuple(field.name.strip() for field in self.fields)
 
     def batches(self, most_rows: int = _MOST_ROWS) -> Iterator[list[pa.Array]]:
-        """Yield the columns of some rows, one batch at least; it may have no rows.
+        """Yield the columns of some rows, at least one batch (which may have no rows).
 
         Raises
         ------
         InputError
-            When there are not as many rows as the metadata claims.
+            When the number of rows differs from the metadata.
         pyarrow.ArrowException, OSError
             For damaged pages.
         """
@@ -71,9 +72,7 @@ class Parquet(NamedTuple):
             arrays = [batch.column(i) for i in self.columns]
             for array in arrays:
                 if isinstance(array, pa.DictionaryArray):
-                    array.validate(
-                        full=True
-                    )  # pyarrow does not check what a damaged page refers to
+                    array.validate(full=True)  # pyarrow does not check the indices of damaged pages
             yield arrays
         if found != self.rows:
             raise InputError(
@@ -86,7 +85,7 @@ class Parquet(NamedTuple):
 def open_parquet(
     source: Path | pa.Buffer, title: str, max_bytes: int | None = None
 ) -> Iterator[Parquet]:
-    """Open a parquet file, and close it at the end of the block.
+    """Open a parquet file; close it at the end of the block.
 
     Parameters
     ----------
@@ -94,7 +93,7 @@ def open_parquet(
     title : str
         Source name for messages.
     max_bytes : int, optional
-        Refuse what has more than this unpacked, or more cells than a quarter of this.
+        Maximum size of the unpacked file in bytes; four times the maximum number of cells.
 
     Raises
     ------
@@ -141,7 +140,7 @@ def _file_of(source: Path | pa.Buffer) -> Path | pa.BufferReader:
 
 def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Parquet:
     facts, schema = file.metadata, file.schema_arrow
-    # As text, one list could take any length.
+    # Lists are not read as text, since the text of a list has no maximum length.
     if nested := [field.name for field in schema if pa.types.is_nested(_stored(field.type))]:
         raise InputError(
             f"{title}: column {quoted(nested[0])} holds lists, not values; leave it out."
@@ -149,7 +148,9 @@ def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Pa
     groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
     rows = [group.num_rows for group in groups]
     if min(rows, default=0) < 0 or sum(rows) != facts.num_rows:
-        raise InputError(f"{title} cannot be read as parquet: its numbers of rows contradict.")
+        raise InputError(
+            f"{title} cannot be read as parquet: its numbers of rows are inconsistent."
+        )
     if max_bytes is not None:
         cells, most = sum(rows) * len(schema), max_bytes // CODE_BYTES
         if cells > most:
@@ -169,13 +170,13 @@ def _checked(file: parquet.ParquetFile, title: str, max_bytes: int | None) -> Pa
 
 
 def _text_columns(schema: parquet.ParquetSchema) -> list[str]:
-    """Return the columns of text, to be read as dictionaries: what repeats is stored once."""
+    """Return the columns of text, which are read as dictionaries to store each text once."""
     columns = [schema.column(i) for i in range(len(schema))]
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
 def _index_columns(schema: pa.Schema) -> set[str]:
-    """Return the names of the columns that pandas noted to be its index."""
+    """Return the names of the columns that the metadata of pandas lists as index."""
     noted = schema.pandas_metadata
     listed = noted.get("index_columns") if isinstance(noted, dict) else None
     return {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
@@ -186,7 +187,7 @@ def _stored(kind: pa.DataType) -> pa.DataType:
 
 
 def _cell_bytes(kind: pa.DataType) -> int:
-    """Return the bytes of a decoded cell; of text, of its index into the different texts."""
+    """Return the bytes of a decoded cell; for text, those of its index into the distinct texts."""
     kind = _stored(kind)
     try:
         return max(kind.bit_width // 8, 1)

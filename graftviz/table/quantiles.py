@@ -6,18 +6,18 @@ from decimal import ROUND_FLOOR, Context
 
 import numpy as np
 
-_DIGITS = 17  # as many as a double needs to be told from its neighbours
+_DIGITS = 17  # digits that distinguish a double from its neighbours
 
 
 def quantile_edges(values: np.ndarray, bins: int) -> np.ndarray:
-    """Return the inner edges of about equally full bins; each bin holds at least one value.
+    """Return the inner edges of quantile bins; each bin holds at least one value.
 
-    Ties can make fewer than `bins` bins, but never fewer than two.
+    Ties can reduce the number of bins, but never below two.
 
     Parameters
     ----------
     values : float64 array
-        At least two different, all finite.
+        Finite numbers, at least two of them distinct.
     bins : int
         At least 2.
 
@@ -25,20 +25,20 @@ def quantile_edges(values: np.ndarray, bins: int) -> np.ndarray:
     -------
     float64 array, ascending, length 1 … bins − 1
         Bin k is ``edges[k - 1] <= value < edges[k]``. Each edge is the shortest decimal number
-        that divides the values alike, so that the edge read back from a label is the edge used.
+        that gives the same division, so that parsing a label returns the exact edge.
     """
     ordered = np.sort(values)
     distinct = np.unique(ordered)
-    # Values of the data: an edge between two of them could leave a bin empty.
+    # Edges are values of the data: interpolated edges could leave a bin empty.
     inner = ordered[np.ceil(np.arange(1, bins) * (len(ordered) - 1) / bins).astype(np.int64)]
-    # Where the smallest value fills a whole quantile, the edge goes just above its ties.
+    # If the smallest value fills a whole quantile, the edge is the next distinct value.
     edges = np.unique(np.where(inner == distinct[0], distinct[1], inner))
     below = distinct[np.searchsorted(distinct, edges) - 1]
     return np.array([_shortest_between(*pair) for pair in zip(below, edges, strict=True)])
 
 
 def _shortest_between(low: float, high: float) -> float:
-    """Return the number with the fewest digits in (low, high], the largest of its length."""
+    """Return the largest of the numbers with the fewest digits in (low, high]."""
     exact = repr(float(high))
     for digits in range(1, _DIGITS):
         candidate = float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(exact))

@@ -1,4 +1,4 @@
-"""Columns as they come from a source: which value stands in which row, before any coding."""
+"""Uncoded columns of a source: its distinct values, and the index of the value of each row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from graftviz.table.labels import MISSING_TOKENS, text_of
 from graftviz.wording import quoted
 
 _NO_NAME = re.compile("[\0\ud800-\udfff]")
-_SLICE = 2**20  # codes that are turned into eight-byte indices at a time
+_SLICE = 2**20  # codes converted to eight-byte indices at a time
 
 
 class RawColumn(NamedTuple):
-    """One column.
+    """Uncoded column.
 
     Attributes
     ----------
     codes : signed integer array, shape (rows,)
-        Index into `values`; −1 where the value is missing. One more than any index fits its type.
+        Index into `values`; −1 where the value is missing. The type also holds the largest index
+        plus one.
     values : array
-        The different values, in any order; some may occur in no row. Integers, floats, or an
+        The distinct values, in any order; some may occur in no row. Integers, floats, or an
         object array of stripped text.
     """
 
@@ -35,21 +36,22 @@ class RawColumn(NamedTuple):
 
 
 class RawTable(NamedTuple):
-    """All columns of a source.
+    """Uncoded columns of a source.
 
     Attributes
     ----------
     title : str
-        What messages call the source, e.g. its file name.
+        Name of the source in messages, e.g. its file name.
     names : tuple of str
     columns : sequence of RawColumn
     n_rows : int
     place : callable
-        Turns a row index into what people see: ``"line 17"`` of a file, ``"row 16"`` of a frame.
+        Returns the text for a row index in messages: ``"line 17"`` of a file, ``"row 16"`` of a
+        frame.
     named : bool
-        Whether the source told the names; otherwise they are :func:`default_names`.
+        Whether the names come from the source; otherwise they are :func:`default_names`.
     notes : tuple of str
-        Sentences worth showing.
+        Warnings to show.
     """
 
     title: str
@@ -62,7 +64,7 @@ class RawTable(NamedTuple):
 
 
 def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
-    """Strip white space, merge what is then equal, and mark what counts as missing."""
+    """Return a column of texts, stripped of white space; texts that mean missing have code −1."""
     positions: dict[str, int] = {}
     lookup = []
     for text in texts:
@@ -75,7 +77,7 @@ def text_column(codes: np.ndarray, texts: Iterable[str]) -> RawColumn:
 
 
 def smallest_codes(n_values: int) -> type[np.signedinteger[Any]]:
-    """Return the smallest signed integer type for the codes of so many values."""
+    """Return the smallest signed integer type for the codes of `n_values` values."""
     if n_values < 2**7:
         return np.int8
     if n_values < 2**15:
@@ -84,7 +86,7 @@ def smallest_codes(n_values: int) -> type[np.signedinteger[Any]]:
 
 
 def look_up(lookup: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return ``lookup[codes]`` without indices of eight bytes for all codes at once."""
+    """Return ``lookup[codes]``, computed in slices to bound the memory of eight-byte indices."""
     if len(codes) <= _SLICE:
         return lookup[codes]
     found = np.empty(len(codes), dtype=lookup.dtype)
@@ -94,23 +96,23 @@ def look_up(lookup: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def count_codes(codes: np.ndarray, n_values: int) -> np.ndarray:
-    """Return how often −1, 0, 1, … occur, int64, shape (n_values + 1,)."""
+    """Return the counts of the codes −1, 0, 1, …, int64, shape (n_values + 1,)."""
     counts = np.zeros(n_values + 1, dtype=np.int64)
     for start in range(0, len(codes), _SLICE):
         counts += np.bincount(codes[start : start + _SLICE] + 1, minlength=n_values + 1)
     return counts
 
 
-def no_unicode(title: str, name: str) -> InputError:
-    """Return the refusal of a column of text or bytes that cannot be decoded."""
+def unicode_error(title: str, name: str) -> InputError:
+    """Return the error for a column of text or bytes that cannot be decoded."""
     return InputError(
-        f"{title}: column {quoted(name)} holds text that is no valid Unicode, or bytes that are "
-        "no UTF-8; clean it."
+        f"{title}: column {quoted(name)} holds text that is not valid Unicode, or bytes that are "
+        "not UTF-8; clean it."
     )
 
 
 def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
-    """Take the columns of a data frame; its index is left out.
+    """Return the columns of a data frame; its index is ignored.
 
     Raises
     ------
@@ -123,12 +125,12 @@ def from_frame(frame: pd.DataFrame, title: str = "The data frame") -> RawTable:
         try:
             columns.append(series_column(frame.iloc[:, i]))
         except UnicodeError:
-            raise no_unicode(title, name) from None
+            raise unicode_error(title, name) from None
     return RawTable(title, names, tuple(columns), len(frame), row_place, named=True)
 
 
 def from_array(array: np.ndarray) -> RawTable:
-    """Take the columns of a two-dimensional array.
+    """Return the columns of a two-dimensional array.
 
     Raises
     ------
@@ -139,7 +141,7 @@ def from_array(array: np.ndarray) -> RawTable:
         raise InputError(f"An array must be two-dimensional (rows, variables), not {array.ndim}-D.")
     names = default_names(array.shape[1])
     if array.dtype.kind in "iufb":
-        columns = tuple(factorized(column) for column in np.ascontiguousarray(array.T))
+        columns = tuple(factorize(column) for column in np.ascontiguousarray(array.T))
         return RawTable("The array", names, columns, len(array), row_place, named=False)
     if array.dtype.kind in "OUT":
         # As objects, so that text is checked column by column.
@@ -149,35 +151,46 @@ def from_array(array: np.ndarray) -> RawTable:
 
 
 def row_place(row: int) -> str:
-    """Name a row of a source that has no lines, counted from 1."""
+    """Return the text for a row, counted from 1, of a source without lines."""
     return f"row {row + 1}"
 
 
 def check_shape(table: RawTable, least_rows: int) -> None:
-    """Refuse unusable names, and tables too small to hold a network, with an InputError."""
+    """Raise :class:`InputError` for unusable names and for too few columns or rows."""
     check_names(table.title, table.names)
     if len(table.names) < 2:
-        had = f"only one column ({quoted(table.names[0])})" if table.names else "no columns"
-        raise InputError(f"{table.title}: there is {had}; a network needs at least two.")
+        found = (
+            f"is only one column ({quoted(table.names[0])})" if table.names else "are no columns"
+        )
+        raise InputError(f"{table.title}: there {found}; a network needs at least two.")
     if table.n_rows < least_rows:
-        had = "are no rows" if table.n_rows == 0 else f"is only {table.n_rows} row"
-        raise InputError(f"{table.title}: there {had} of data; at least {least_rows} are needed.")
+        found = "are no rows" if table.n_rows == 0 else f"is only {table.n_rows} row"
+        raise InputError(f"{table.title}: there {found} of data; at least {least_rows} are needed.")
 
 
 def check_names(title: str, names: Sequence[str], advice: str = "") -> None:
-    """Refuse names that are empty, not unique, or hold NUL or lone surrogates.
+    """Raise :class:`InputError` for names that are empty, repeated or not valid text.
+
+    Parameters
+    ----------
+    title : str
+        Source name for messages.
+    names : sequence of str
+        Names of the columns.
+    advice : str
+        End of the messages.
 
     Raises
     ------
     InputError
-        For such a name; `advice` ends the sentence.
+        For names that are empty, not unique, or hold NUL characters or lone surrogates.
     """
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if _NO_NAME.search(name):
             raise InputError(
                 f"{title}: the name of column {i + 1}, {quoted(name)}, holds a NUL character or "
-                f"text that is no valid Unicode; rename it{advice}."
+                f"text that is not valid Unicode; rename it{advice}."
             )
         if not name:
             raise InputError(
@@ -185,24 +198,24 @@ def check_names(title: str, names: Sequence[str], advice: str = "") -> None:
             )
         if name in first:
             raise InputError(
-                f"{title}: the name {quoted(name)} is given to columns {first[name] + 1} and "
-                f"{i + 1}; rename one of them{advice}."
+                f"{title}: columns {first[name] + 1} and {i + 1} have the same name "
+                f"{quoted(name)}; rename one of them{advice}."
             )
         first[name] = i
 
 
 def series_column(series: Any) -> RawColumn:
-    """Take a series of a data frame."""
+    """Return a series of a data frame as a raw column."""
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if series.dtype == object:
         # Text first: as keys of a hash table, True and 1 would be the same.
         series = series.map(text_of, na_action="ignore")
-    return factorized(series)
+    return factorize(series)
 
 
-def factorized(column: Any) -> RawColumn:
-    """Return the codes and different values of a series or an array of one dimension."""
+def factorize(column: Any) -> RawColumn:
+    """Return the codes and distinct values of a series or an array of one dimension."""
     codes, uniques = pd.factorize(column, use_na_sentinel=True)
     values = np.asarray(uniques)
     if values.dtype.kind in "iuf":

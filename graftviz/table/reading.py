@@ -1,4 +1,4 @@
-"""One door for all sources: :func:`read_table`."""
+"""Reader of tables from every kind of source: :func:`read_table`."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ def read_table(
 ) -> DiscreteTable:
     """Read, check and code a table.
 
-    Labels follow the rules of :mod:`graftviz.table.labels`, which also tells what counts as
-    missing. Messages name the line of a delimited file (counted from 1, the line of names
-    included), otherwise the row (counted from 1).
+    Labels and missing values follow the rules of :mod:`graftviz.table.labels`. Messages name the
+    line of a delimited file (counted from 1, including the line of names), otherwise the row
+    (counted from 1).
 
     Parameters
     ----------
     source : path, binary file, DataFrame or two-dimensional array
         Files are CSV (``.csv``, ``.tsv``, ``.txt``, ``.data``: comma, semicolon or tab, UTF-8) or
-        parquet (``.parquet``, ``.pq``). Arrays have the shape (rows, variables) and name their
-        variables x0, x1, …
+        parquet (``.parquet``, ``.pq``). Arrays have the shape (rows, variables); their variables
+        are named x0, x1, …
     missing : {"reject", "drop", "state"}
-        Refuse missing values, drop the rows that have some, or give them a state of their own,
+        Raise an error for missing values, drop the rows that have some, or use a separate state,
         labelled ``"missing"`` and coded last.
     max_states : int
-        A column with more different values counts as continuous.
+        A column with more distinct values is continuous.
     continuous : {"reject", "bin"}
-        Refuse continuous columns, or divide them into quantiles labelled like ``"< 0.1"``,
-        ``"[0.1, 2.3)"`` and ``">= 2.3"``.
+        Raise an error for continuous columns, or divide them into quantiles labelled like
+        ``"< 0.1"``, ``"[0.1, 2.3)"`` and ``">= 2.3"``.
     bins : int
-        How many quantiles, 2 … 256.
+        Number of quantiles, 2 … 256.
     like : DiscreteTable, optional
-        Code exactly as this (training) table is coded: its columns in its order, its labels, its
-        bins. Columns without names are taken in the order they stand.
+        Training table whose columns, their order, labels and bins are used. Unnamed columns are
+        matched by position.
     max_bytes : int
-        Larger files are refused before they are read; parquet files also when they unpack to more,
-        or have more cells than a quarter of this. Tables that would take more than three times as
-        much memory are refused while they are read.
+        Maximum size of a file, checked before it is read; for parquet files also the maximum
+        unpacked size, and four times the maximum number of cells. The table in memory may take
+        three times as much.
     header : bool or "auto"
-        Whether the first line of a delimited file holds names; "auto" decides as told in
+        Whether the first line of a delimited file holds names; "auto" decides as described in
         :func:`graftviz.table.header.first_line_has_names`.
     name : str, optional
         File name of an upload, for its suffix and for messages; default: the object's own.
@@ -71,13 +71,13 @@ def read_table(
     Returns
     -------
     DiscreteTable
-        At least two variables and two rows (with `like`: one row). Constant columns are kept as
+        At least two variables and two rows (with `like`: one row). Constant columns become
         variables of one state, with a warning.
 
     Raises
     ------
     InputError
-        For anything that cannot be used: what, where and what to do.
+        For input that cannot be used; the message states the problem, its place and a remedy.
     """
     rules = checked_rules(missing, max_states, continuous, bins)
     has_header = checked_header(header)
@@ -95,7 +95,7 @@ def checked_rules(
     continuous: Literal["reject", "bin"],
     bins: int,
 ) -> Rules:
-    """Return the rules of coding for some options of :func:`read_table`.
+    """Return the coding rules for options of :func:`read_table`.
 
     Raises
     ------
@@ -110,12 +110,12 @@ def checked_rules(
 
 
 def checked_header(header: bool | str) -> bool | None:
-    """Return whether a first line holds names; None for "auto".
+    """Return the option `header` of :func:`read_table` as a bool; None for "auto".
 
     Raises
     ------
     InputError
-        For any other option.
+        For any other value.
     """
     _check_choice("header", header, (True, False, "auto"))
     return None if header == "auto" else bool(header)
@@ -135,7 +135,7 @@ def _read_raw(
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
         return read_file(source, name, max_bytes, header, expected)
     raise InputError(
-        f"A table cannot be read from a {type(source).__name__}; give a path, a file opened in "
+        f"A table cannot be read from a {type(source).__name__}; pass a path, a file opened in "
         "binary mode, a DataFrame or a two-dimensional array."
     )
 

@@ -1,4 +1,4 @@
-"""The first look at a table that is read in pieces: what every column holds, and what is wrong."""
+"""First pass over a table that is read in pieces: values of every column, and errors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.table.arrow import arrow_array
-from graftviz.table.batches import chosen_columns
+from graftviz.table.batches import select_columns
 from graftviz.table.coding import (
     Rules,
     code_like,
     code_table,
     dropped_note,
-    infinite_refused,
-    missing_refused,
+    infinite_error,
+    missing_error,
     n_values,
 )
 from graftviz.table.discrete import DiscreteTable
@@ -33,12 +33,12 @@ from graftviz.table.raw import (
 from graftviz.wording import quoted
 
 
-class Survey:
-    """The first pass: which values every column has, and what is wrong with them."""
+class TableSurvey:
+    """Collector of the distinct values of every column; raises for tables that cannot be coded."""
 
     def __init__(self, title: str, rules: Rules, like: DiscreteTable | None) -> None:
         self.title = title
-        self.kept = 0
+        self.remaining_rows = 0
         self._rules = rules
         self._like = like
         self._rows = 0
@@ -48,7 +48,7 @@ class Survey:
         self._columns: list[_Values] = []
 
     def add(self, raw: RawTable) -> None:
-        """Look at the next batch of rows."""
+        """Add the next batch of rows."""
         if self._first is None:
             check_names(self.title, raw.names)
             self._first = raw._replace(columns=())
@@ -56,52 +56,52 @@ class Survey:
         self._rows += raw.n_rows
         new = [i for i, column in enumerate(self._columns) if not column.repeats(raw, i)]
         if not new:
-            self.kept += raw.n_rows
+            self.remaining_rows += raw.n_rows
             return
         arrays = [arrow_array(raw, i) for i in new]
         if self._like is None:
-            raw = chosen_columns(raw, new)
+            raw = select_columns(raw, new)
         else:
-            raw = chosen_columns(raw, range(len(raw.names)))
+            raw = select_columns(raw, range(len(raw.names)))
         whole = complete_rows(raw)
         gaps = 0 if whole.all() else self._note_gaps(raw)
         drop = self._rules.missing == "drop" and gaps > 0
-        self.kept += int(whole.sum()) if drop else raw.n_rows
+        self.remaining_rows += int(whole.sum()) if drop else raw.n_rows
         if self._rules.missing == "reject" and self._gaps:
-            return  # only counting what is missing from here on
+            return  # the table is rejected: from here on, missing values are only counted
         if self._like is not None:
             if whole.any() or not drop:
                 code_like(raw, self._like, self._rules)
             for i, array in zip(new, arrays, strict=True):
                 if array is not None and not gaps:
-                    self._columns[i].known.learn(array, np.zeros(len(array), dtype=np.int32))
+                    self._columns[i].lookup.add(array, np.zeros(len(array), dtype=np.int32))
             return
         rows = np.flatnonzero(whole) if drop else None
-        most = 4 * self._rules.max_states  # text may write one number in several ways
+        most = 4 * self._rules.max_states  # several texts may denote the same number
         for i, array, (codes, values) in zip(new, arrays, raw.columns, strict=True):
             column = self._columns[i]
             column.add(codes if rows is None else codes[rows], values, raw, rows)
             if len(column.seen) > most:
-                raise self._too_wide(column, f"more than {most:,}")
+                raise self._width_error(column, f"more than {most:,}")
             if rows is None and array is not None:
-                column.known.learn(array, codes)
+                column.lookup.add(array, codes)
 
     def coding(self) -> DiscreteTable:
-        """Return a small table coded as the whole is, with what should be said about it."""
-        assert self._first is not None  # a source yields one batch at least
+        """Return a table of one row with the labels and the warnings of the whole table."""
+        assert self._first is not None  # a source yields at least one batch
         if self._gaps and self._rules.missing == "reject":
             assert self._first_gap is not None
             name, place = self._first_gap
-            raise missing_refused(self.title, self._gaps, place, name)
+            raise missing_error(self.title, self._gaps, place, name)
         least = 2 if self._like is None else 1
         check_shape(self._first._replace(n_rows=self._rows), least)
         notes = list(self._first.notes)
         if self._gaps and self._rules.missing == "drop":
-            notes.append(dropped_note(self.title, self.kept, self._rows, least))
+            notes.append(dropped_note(self.title, self.remaining_rows, self._rows, least))
         if self._like is not None:
             return _one_row(self._like.names, self._like.labels, notes)
         columns = [column.column() for column in self._columns]
-        self._refuse(columns)
+        self._check(columns)
         rows = max(len(column.codes) for column in columns)
         padded = tuple(
             RawColumn(np.append(codes, np.repeat(codes[-1:], rows - len(codes))), values)
@@ -122,18 +122,18 @@ class Survey:
         self._gaps += gaps
         return gaps
 
-    def _refuse(self, columns: Sequence[RawColumn]) -> None:
-        """Refuse infinite numbers, and columns that would have to be binned."""
+    def _check(self, columns: Sequence[RawColumn]) -> None:
+        """Raise :class:`InputError` for infinite numbers and for columns that need bins."""
         most = self._rules.max_states
         numbers = [as_numbers(values) for _, values in columns]
-        for column, known in zip(self._columns, numbers, strict=True):
-            if known is not None and np.isinf(known).any():
-                raise infinite_refused(column.infinite_at, column.name)
-        for column, known, (_, values) in zip(self._columns, numbers, columns, strict=True):
-            if known is not None and (found := n_values(values, known, most)) > most:
-                raise self._too_wide(column, f"{found:,}")
+        for column, parsed in zip(self._columns, numbers, strict=True):
+            if parsed is not None and np.isinf(parsed).any():
+                raise infinite_error(column.infinite_at, column.name)
+        for column, parsed, (_, values) in zip(self._columns, numbers, columns, strict=True):
+            if parsed is not None and (found := n_values(values, parsed, most)) > most:
+                raise self._width_error(column, f"{found:,}")
 
-    def _too_wide(self, column: _Values, count: str) -> InputError:
+    def _width_error(self, column: _Values, count: str) -> InputError:
         return InputError(
             f"{self.title}: column {quoted(column.name)} has {count} different values, more than "
             f"max_states = {self._rules.max_states}, and a table read in chunks cannot be divided "
@@ -142,25 +142,25 @@ class Survey:
 
 
 class _Values:
-    """The values of one column seen so far."""
+    """Distinct values of one column, collected over batches."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.seen: dict[Any, None] = {}
         self.infinite_at = ""
-        self.known = Lookup()
+        self.lookup = Lookup()
         self._kinds: set[np.dtype[Any]] = set()
         self._missing = False
 
     def repeats(self, raw: RawTable, i: int) -> bool:
-        """Return whether column i is known to hold nothing new, and to lack nothing."""
+        """Return whether column i has only values that are already collected, none missing."""
         array = arrow_array(raw, i)
-        return array is not None and self.known.codes(array) is not None
+        return array is not None and self.lookup.codes(array) is not None
 
     def add(
         self, codes: np.ndarray, values: np.ndarray, raw: RawTable, rows: np.ndarray | None
     ) -> None:
-        """Add the values that occur; `rows` are the rows of `raw` that `codes` stands for."""
+        """Add the values that occur; `rows` are the rows of `raw` that `codes` belongs to."""
         counts = count_codes(codes, len(values))
         self._missing = self._missing or bool(counts[0])
         if not counts[1:].any():
@@ -175,16 +175,16 @@ class _Values:
                     self.infinite_at = f"{raw.title}: {raw.place(row)}"
 
     def column(self) -> RawColumn:
-        """Return a column that has every value once, and is missing where any was missing."""
+        """Return a column with every value once, and a missing value if any is missing."""
         kind = np.result_type(*self._kinds) if self._kinds else np.dtype(object)
-        known: Any = [text_of(v) for v in self.seen] if kind.kind == "O" else list(self.seen)
-        values = np.array(known, dtype=kind)
+        seen: Any = [text_of(v) for v in self.seen] if kind.kind == "O" else list(self.seen)
+        values = np.array(seen, dtype=kind)
         codes = np.arange(len(values), dtype=np.int32)
         return RawColumn(np.append(codes, np.int32(-1)) if self._missing else codes, values)
 
 
 def complete_rows(raw: RawTable) -> np.ndarray:
-    """Return which rows lack no value, bool, shape (rows,)."""
+    """Return the mask of the rows without missing values, bool, shape (rows,)."""
     complete = np.ones(raw.n_rows, dtype=bool)
     for codes, _ in raw.columns:
         complete &= codes >= 0
