@@ -1,0 +1,30 @@
+"""Commands of ``python -m graftviz``, run in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+from graftviz.__main__ import main
+
+
+def run(*arguments: object) -> str:
+    """Run a command and return its standard output.
+
+    Raises
+    ------
+    RuntimeError
+        When the exit code is not 0.
+    """
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = main([str(argument) for argument in arguments])
+    if code:
+        raise RuntimeError(f"{arguments[0]} ended with exit code {code}: {errors.getvalue()}")
+    return output.getvalue()
+
+
+def text_of(path: Path) -> str:
+    """Return the content of a text file."""
+    return path.read_text(encoding="utf-8")

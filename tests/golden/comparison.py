@@ -1,0 +1,94 @@
+"""Comparison of JSON values, without the fields that hold sentences, times or random names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+TOLERANCE = 1e-9  # relative or absolute
+DIGITS = 12  # significant digits of recorded floats
+
+# Fields that are left out, by key. Nothing else decides about it.
+SENTENCES = {"notes", "stop_reason"}
+TIMES = {"seconds"}
+OF_THE_MACHINE = {"peak_memory_mb", "version"}
+LEFT_OUT = frozenset(SENTENCES | TIMES | OF_THE_MACHINE)
+
+_MOST_SHOWN = 80  # characters of a value in a message
+_MISSING = object()
+
+
+def comparable(value: Any) -> Any:
+    """Return a JSON value without the fields of :data:`LEFT_OUT`, its floats rounded.
+
+    Raises
+    ------
+    TypeError
+        For a value that is not JSON.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): comparable(item) for key, item in value.items() if key not in LEFT_OUT}
+    if isinstance(value, list | tuple):
+        return [comparable(item) for item in value]
+    if isinstance(value, float):
+        # JSON has no name for these.
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def differences(recorded: Any, found: Any, path: str = "") -> Iterator[str]:
+    """Yield a message for each place in which two comparable values differ.
+
+    Parameters
+    ----------
+    recorded, found : JSON values
+    path : str
+        Path of both within the file.
+    """
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        for key in dict.fromkeys((*recorded, *found)):
+            inner = f"{path}.{key}" if path else key
+            yield from differences(recorded.get(key, _MISSING), found.get(key, _MISSING), inner)
+    elif isinstance(recorded, list) and isinstance(found, list):
+        if len(recorded) != len(found):
+            yield f"{path}: recorded {len(recorded)} entries, found {len(found)}"
+        for k, (old, new) in enumerate(zip(recorded, found, strict=False)):
+            yield from differences(old, new, f"{path}[{k}]")
+    elif not _is_equal(recorded, found):
+        yield f"{path}: recorded {_shown(recorded)}, found {_shown(found)}"
+
+
+def parsed_csv(text: str) -> dict[str, list[Any]]:
+    """Return the columns of a CSV file by name; cells as numbers where they are, None if empty."""
+    header, *rows = csv.reader(io.StringIO(text))
+    return {name: [parsed_cell(row[k]) for row in rows] for k, name in enumerate(header)}
+
+
+def parsed_cell(text: str) -> Any:
+    """Return a number for the text of one, None for empty text, else the text."""
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            pass
+    return text or None
+
+
+def _is_equal(recorded: Any, found: Any) -> bool:
+    if _is_number(recorded) and _is_number(found):
+        return math.isclose(recorded, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return type(recorded) is type(found) and bool(recorded == found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is _MISSING else repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
