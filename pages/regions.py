@@ -1,4 +1,4 @@
-"""Regions: a small region answers for the whole network, with a proven bound on its error."""
+"""Regions: marginals from a small region, with a proven error bound."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.regions.component import REGION
-from graftviz.ui.regions.help import show_trust
+from graftviz.ui.regions.help import show_help
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
     region_state,
@@ -25,14 +25,14 @@ follow_address(state, "regions")
 
 with st.sidebar:
     show_model_choice(state)
-words, trust = st.columns([5, 1], vertical_alignment="center", gap="small")
+words, about = st.columns([5, 1], vertical_alignment="center", gap="small")
 words.markdown(
-    "**Ask for one variable** :orange[★]. A small **region** answers alone, and a theorem bounds "
-    "its error: *the rest need not be looked at.*"
+    "**Query one variable** :orange[★]. The marginal is computed from a small **region** around it, "
+    "with a proven error bound; *the rest of the network is ignored.*"
 )
-with trust:
-    show_trust()
-# Places first: what appears above the picture must not move it, or the browser starts it anew.
+with about:
+    show_help()
+# Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
     show_model_upload(state)

@@ -141,7 +141,7 @@ def test_every_data_set_is_learned_and_asked(data: str) -> None:
     assert sentences(app) == ""
     picture = told(app)
     assert picture["point"] is None
-    assert (picture["whole"]["exact"] is None) == ("out of reach" in picture["whole"]["exactNote"])
+    assert (picture["whole"]["exact"] is None) == ("infeasible" in picture["whole"]["exactNote"])
     assert any(step["bound"] is not None for step in picture["region"]["steps"])
     assert len(picture["region"]["labels"]) == len(picture["region"]["steps"][0]["marginal"])
 
@@ -197,15 +197,15 @@ def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -
     assert set(link) == {"data", "fingerprint"}
     app.file_uploader[0].set_value([("bad.uai", b"MARKOV\n3\n2 2", "text/plain")]).run()
     assert not app.exception
-    assert "The model from before stays" in sentences(app)
+    assert "Still showing the previous model" in sentences(app)
     assert "bad.uai" in sentences(app)
     assert told_region(app)["labels"] == picture["region"]["labels"]
     assert query_of(app) == link
 
     other = open_page("regions", **link)
-    assert "Bring the same file" in other.info[0].value
+    assert "Upload the same file" in other.info[0].value
     other.file_uploader[0].upload("other.uai", b"MARKOV\n1\n2\n1\n1 0\n2\n1 2\n").run()
-    assert "not the model the link was made with" in sentences(other)
+    assert "not the model of the link" in sentences(other)
     other.file_uploader[0].set_value([(*good, "text/plain")]).run()
     assert sentences(other) == ""
     assert len(told_region(other)["labels"]) == 3
@@ -213,7 +213,7 @@ def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -
 
 def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:
     app = open_page("regions", data="run")
-    assert "no run on the Grow page" in sentences(app)
+    assert "has no run yet" in sentences(app)
     app.switch_page("pages/grow.py")
     app.query_params["data"] = "karate"
     run_while(app, lambda: app.session_state["grow"].run is None)

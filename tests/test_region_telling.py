@@ -1,4 +1,4 @@
-"""A region told in words and records: no bound is understated, and no vacuous one is a number."""
+"""Sentences and records of a region: bounds are rounded up, vacuous ones are never numbers."""
 
 from __future__ import annotations
 
@@ -52,55 +52,56 @@ def test_headlines_of_all_cases_differ_and_only_certified_ones_say_so() -> None:
     cases = {
         "certified": headline(0.0098, 9, 400),
         "vacuous": headline(None, 9, 400),
-        "useless": headline(0.99, 9, 400, says_nothing=True),
+        "useless": headline(0.99, 9, 400, is_useless=True),
         "too wide": headline(None, 9, 400, is_exact=False),
         "complete": headline(0.0, 400, 400),
     }
-    assert cases["certified"] == "Certified to ±0.0098 after 9 of 400 nodes"
+    assert cases["certified"] == "Certified to ±0.0098 with 9 of 400 nodes"
     assert len(set(cases.values())) == len(cases)
     assert [name for name, text in cases.items() if text.startswith("Certified")] == ["certified"]
     assert all("±1" not in text for text in cases.values())
 
 
-def test_the_meaning_names_what_was_not_looked_at() -> None:
-    assert "the 391 nodes outside are like" in meaning(0.01, 9, 400)
-    assert "the 1 node outside is like" in meaning(0.01, 8, 9)
-    assert "not" not in meaning(0.0, 9, 9).split("no other")[0].replace("No", "")
-    assert "turn the answer around" in meaning(None, 3, 9)
+def test_the_meaning_names_the_nodes_outside_the_region() -> None:
+    assert "the other 391 nodes," in meaning(0.01, 9, 400)
+    assert "the other 1 node," in meaning(0.01, 8, 9)
+    assert "exact" in meaning(0.0, 9, 9)
+    assert "vacuous" in meaning(None, 3, 9)
 
 
 @pytest.mark.parametrize(
     ("bounds", "expansion", "words"),
     [
-        ([0.2, 0.1, None], "greedy", "smallest bound (0.1; the next best 0.2)"),
-        ([None, 0.1, None], "greedy", "only this one brings a bound"),
-        ([0.1, 0.2, None], "greedy", "felt most"),
-        ([0.1, None, None], "greedy", "felt most"),
-        ([None, None, None], "greedy", "none of the 3 neighbours is there a bound"),
-        ([None, None, None], "random", "drawn at random from 3 neighbours"),
-        ([None, None, None], "norm", "its edge into the region is the strongest"),
+        ([0.2, 0.1, None], "greedy", "smallest bound among 3 candidates (0.1; runner-up 0.2)"),
+        ([None, 0.1, None], "greedy", "the only one with a bound below 1"),
+        ([0.1, 0.2, None], "greedy", "b has the most influence on the query"),
+        ([0.1, None, None], "greedy", "b has the most influence on the query"),
+        ([None, None, None], "greedy", "stays vacuous with each of the 3 candidates"),
+        ([None, None, None], "random", "drawn at random from 3 candidates"),
+        ([None, None, None], "norm", "strongest edge into the region among 3 candidates"),
     ],
 )
 def test_why_a_node_joined(bounds: list[float | None], expansion: str, words: str) -> None:
-    told = joining_words(["a", "b", "c"], 1, [0, 1, 2], bounds, expansion=expansion)
-    assert told.startswith("b joined")
-    assert words in told
+    sentence = joining_words(["a", "b", "c"], 1, [0, 1, 2], bounds, expansion=expansion)
+    assert sentence.startswith("Added b")
+    assert words in sentence
 
 
 def test_small_sentences() -> None:
-    assert "no other neighbour" in joining_words(["a"], 0, [0], [None], expansion="greedy")
+    assert "the only candidate" in joining_words(["a"], 0, [0], [None], expansion="greedy")
     assert "4 edges" in start_words("a", 4)
-    assert "no neighbours" in start_words("a", 0)
+    assert "its edge is cut" in start_words("a", 1)
+    assert "no edges" in start_words("a", 0)
     changes = [change_words(a, b) for a, b in itertools.product([None, 0.2, 0.1], repeat=2)]
-    assert len(set(changes)) == len(changes) - 1  # whatever it was, now it is vacuous again
+    assert len(set(changes)) == len(changes) - 1  # the last bound does not matter if the new one is vacuous
     assert change_words(0.0100, 0.00999) == "The bound stays at 0.01."
     assert stop_words("Why.", [0.3, 0.1]) == "Why."
-    assert "0.1, with the first 2 nodes" in stop_words("Why.", [0.3, 0.1, 0.2])
+    assert "0.1, was at size 2" in stop_words("Why.", [0.3, 0.1, 0.2])
     assert "2.1 billion" in truth_words(30, 2.1e9, 2e8)
     assert "200 million" in truth_words(30, 2.1e9, 2e8)
     assert "0.60 < 1" in coefficient_words(0.6, 9, 0.01).replace("\u00a0", " ")
     assert "9 edges" in coefficient_words(0.6, 9, 0.01)
-    assert "dies out with distance" not in coefficient_words(1.4, None, 0.01)
+    assert "so influence decays" not in coefficient_words(1.4, None, 0.01)
 
 
 def test_records_of_a_region_say_what_the_steps_say() -> None:
@@ -126,13 +127,13 @@ def test_vacuous_bounds_are_null_and_not_certified() -> None:
     assert any(step.step.is_vacuous for step in steps)
     for record, step in zip(step_records(model, steps, expansion="greedy"), steps, strict=True):
         assert (record["bound"] is None) == step.step.is_vacuous
-        assert record["certified"] is (record["bound"] is not None and not step.says_nothing)
+        assert record["certified"] is (record["bound"] is not None and not step.is_useless)
         assert all(b is None or b < 1.0 for b in record["bounds"])
     assert bounds_of(np.array([0.3, 1.0, np.nan, np.inf])) == [0.3, None, None, None]
 
 
 @pytest.mark.parametrize(
-    ("marginal", "bound", "nothing"),
+    ("marginal", "bound", "useless"),
     [
         ([0.5, 0.5], 0.49, False),
         ([0.5, 0.5], 0.5, True),
@@ -140,12 +141,12 @@ def test_vacuous_bounds_are_null_and_not_certified() -> None:
         ([1, 0], 0.99, False),
     ],
 )
-def test_a_bound_says_nothing_when_every_probability_stays_possible(
-    marginal: list[float], bound: float, nothing: bool
+def test_a_bound_is_useless_when_it_excludes_no_probability(
+    marginal: list[float], bound: float, useless: bool
 ) -> None:
     first = next(iter(grow_region(ising_grid(2, 2, field=0.1, coupling=0.1), 0)))
     step = replace(first, bound=bound, is_vacuous=False)
-    assert AnsweredStep(step, np.array(marginal), True).says_nothing is nothing
+    assert AnsweredStep(step, np.array(marginal), True).is_useless is useless
     assert AnsweredStep(step, np.array(marginal), False).bound is None
 
 

@@ -79,7 +79,7 @@ def test_the_whole_graph_answers_exactly_where_that_is_affordable(
     monkeypatch.setattr(region_jobs, "MOST_ENTRIES", 10)
     refused = asked(model)
     assert refused.exact is None
-    assert "stops at 10" in refused.why
+    assert "limit 10" in refused.why
     assert len(refused.bp) == 25
 
 

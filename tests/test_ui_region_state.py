@@ -146,17 +146,17 @@ def test_a_query_or_state_the_model_does_not_have_is_left_out_in_words() -> None
     assert "0 … 8" in state.complaints[0]
 
 
-def test_a_query_is_asked_by_name_or_number() -> None:
+def test_a_query_is_set_by_name_or_number() -> None:
     state = opened(side="4")
-    state.ask("r2c3")
+    state.set_query("r2c3")
     assert (state.query, state.options.step) == (11, None)
-    state.ask(" 5 ")
+    state.set_query(" 5 ")
     assert state.query == 5
     for bad in ("r9c9", "16", "-1", "", "5.5", "99999999999999999999"):
-        state.ask(bad)
+        state.set_query(bad)
         assert state.query == 5
         assert len(state.complaints) == 1
-    state.ask("0")
+    state.set_query("0")
     assert (state.query, state.complaints) == (0, ())
 
 

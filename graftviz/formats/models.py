@@ -130,8 +130,8 @@ def choose_model(names: Sequence[str], folder: Path | str = "The folder") -> str
             return usual
         if len(found) > 1:
             raise InputError(
-                f"There are {len(found)} models, {_listed(found)}{', …' if len(found) > 4 else ''};"
-                " bring one of them, and take the others away."
+                f"Found {len(found)} models: {_listed(found)}{', …' if len(found) > 4 else ''}. "
+                "Keep only one of them."
             )
         if found:
             return found[0]

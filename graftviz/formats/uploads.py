@@ -63,8 +63,8 @@ def read_uploaded_model(files: Mapping[str, bytes]) -> ModelFile:
     if not usable:
         named = ", ".join(title_of(name) for name in list(unpacked)[:4]) or "nothing"
         raise InputError(
-            f"There is no model in {named}; bring .uai, .graphml, node-link .json, or the files "
-            "of a result folder."
+            f"No model in {named}. Upload .uai, .graphml, node-link .json, or the files of a result "
+            "folder."
         )
     found = _parse(usable)
     _check_texts(found.model)
@@ -78,8 +78,8 @@ def _parse(files: Mapping[str, bytes]) -> ModelFile:
     found = parse_model(chosen, files[chosen], _names_of(chosen, files))
     if len(files) == 1 and chosen.lower().endswith(".uai"):
         note = (
-            f"{title_of(chosen)} has no names; bring {title_of(_names_name(chosen))} along to see "
-            "them instead of numbers."
+            f"No variable names. Upload {title_of(_names_name(chosen))} with "
+            f"{title_of(chosen)} to show names."
         )
         return ModelFile(found.model, (*found.notes, note))
     return found
@@ -111,7 +111,7 @@ def _add(found: dict[str, bytes], files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         if found.setdefault(name, data) != data:
             raise InputError(
-                f"There are two different files {title_of(name)}; bring one model at a time."
+                f"Two different files are named {title_of(name)}. Upload one model at a time."
             )
 
 

@@ -1,4 +1,4 @@
-"""A growing region told in words: what joined and why, what is promised, and what is not."""
+"""Sentences about a growing region: steps, bounds, stopping reasons and influence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SMALLEST_PLAIN = 1e-4
 
 
 def bound_text(bound: float) -> str:
-    """Write a bound with two digits, rounded up: a certificate must not promise too much."""
+    """Format a bound with two digits, rounded up so that it stays valid."""
     if bound <= 0.0:
         return "0"
     unit = 10.0 ** (math.floor(math.log10(bound)) - 1)
@@ -20,46 +20,48 @@ def bound_text(bound: float) -> str:
 
 
 def headline(
-    bound: float | None, size: int, n: int, *, is_exact: bool = True, says_nothing: bool = False
+    bound: float | None, size: int, n: int, *, is_exact: bool = True, is_useless: bool = False
 ) -> str:
-    """Say what is certified, in the words of a headline.
+    """Return the headline of a step: the certified error bound, or why there is none.
 
     Parameters
     ----------
     bound : float or None
         None when it is vacuous.
     size, n : int
-        Nodes in the region and in all.
+        Numbers of nodes in the region and in the network.
     is_exact : bool
-        Whether the region was answered by exact inference.
-    says_nothing : bool
-        Whether the bound, though below 1, leaves every probability possible.
+        Whether inference inside the region is exact.
+    is_useless : bool
+        Whether the bound, though below 1, excludes no probability from 0 to 1.
     """
-    reach = f"after {size:,} of {plural(n, 'node')}"
+    used = f"with {size:,} of {plural(n, 'node')}"
     if not is_exact:
-        return f"Not certified {reach}: the region is too wide for exact inference"
+        return f"Not certified {used}: exact inference in the region needs too much memory"
     if bound is None:
-        return f"Not certified {reach}: the bound is vacuous"
-    if says_nothing:
-        return f"Nothing certified {reach}: ±{bound_text(bound)} leaves every probability possible"
+        return f"Not certified {used}: vacuous bound"
+    if is_useless:
+        return f"Not certified {used}: ±{bound_text(bound)} excludes no probability"
     if bound == 0.0:
-        return f"Exact {reach}: nothing is cut off"
-    return f"Certified to ±{bound_text(bound)} {reach}"
+        return f"Exact {used}: no edge is cut"
+    return f"Certified to ±{bound_text(bound)} {used}"
 
 
 def meaning(
-    bound: float | None, size: int, n: int, *, is_exact: bool = True, says_nothing: bool = False
+    bound: float | None, size: int, n: int, *, is_exact: bool = True, is_useless: bool = False
 ) -> str:
-    """Say what :func:`headline` means; the parameters are the same."""
+    """Explain :func:`headline`; the parameters are the same."""
     rest = n - size
     if not is_exact:
-        return "Belief propagation answered within the region, and for that there is no guarantee."
-    if bound is None or says_nothing:
-        return "As far as is proven yet, what was cut off could still turn the answer around."
+        return "The estimate comes from belief propagation in the region, which has no error bound."
+    if bound is None or is_useless:
+        return "The bound is vacuous: the cut-off part could change the answer completely."
     if bound == 0.0:
-        return "No edge leaves the region, so no other node has a say in the answer."
-    others = f"the {plural(rest, 'node')} outside {'is' if rest == 1 else 'are'} like"
-    return f"Whatever {others}, the true probability lies within {bound_text(bound)} of the answer."
+        return "The region is the whole component, so the answer is exact."
+    return (
+        f"Regardless of the other {plural(rest, 'node')}, the true probability is within "
+        f"{bound_text(bound)} of this estimate."
+    )
 
 
 def joining_words(
@@ -70,55 +72,56 @@ def joining_words(
     *,
     expansion: str,
 ) -> str:
-    """Say who joined the region and why.
+    """Name the node that was added to the region, and the reason.
 
     Parameters
     ----------
     names : sequence of str
-        Of all variables.
+        Names of all variables.
     added : int
     candidates, bounds : sequences
-        Who could have joined, and the bound each would have brought; None is vacuous.
+        Candidates, and the bound with each of them added; None is vacuous.
     expansion : {"greedy", "random", "norm"}
     """
     name, count = short(names[added]), len(candidates)
     if count <= 1:
-        return f"{name} joined: there was no other neighbour."
+        return f"Added {name}, the only candidate."
     if expansion == "random":
-        return f"{name} joined, drawn at random from {count:,} neighbours."
+        return f"Added {name}, drawn at random from {count:,} candidates."
     if expansion == "norm":
-        return f"{name} joined: of {count:,} neighbours its edge into the region is the strongest."
-    promised = dict(zip(candidates, bounds, strict=True))
-    own = promised.get(added)
-    others = sorted(b for i, b in promised.items() if i != added and b is not None)
+        return f"Added {name}: strongest edge into the region among {count:,} candidates."
+    bound_of = dict(zip(candidates, bounds, strict=True))
+    own = bound_of.get(added)
+    others = sorted(b for i, b in bound_of.items() if i != added and b is not None)
     if own is None and not others:
-        return f"{name} joined: with none of the {count:,} neighbours is there a bound yet."
+        return f"Added {name}: the bound stays vacuous with each of the {count:,} candidates."
     if own is None or (others and own > others[0]):
         return (
-            f"{name} joined: none of {count:,} neighbours would lower the bound by much, and of "
-            "these it is felt most at the query."
+            f"Added {name}: none of the {count:,} candidates lowers the bound noticeably; "
+            f"{name} has the most influence on the query."
         )
     if not others:
-        return f"{name} joined: of {count:,} neighbours only this one brings a bound."
+        return f"Added {name}: of {count:,} candidates, the only one with a bound below 1."
     return (
-        f"{name} joined: of {count:,} neighbours it promised the smallest bound "
-        f"({bound_text(own)}; the next best {bound_text(others[0])})."
+        f"Added {name}: smallest bound among {count:,} candidates "
+        f"({bound_text(own)}; runner-up {bound_text(others[0])})."
     )
 
 
 def start_words(name: str, cut: int) -> str:
-    """Say what the region is before anybody has joined."""
+    """Describe the region that contains only the query."""
     if cut == 0:
-        return f"{short(name)} has no neighbours: it is a region by itself."
-    return f"The region is {short(name)} alone, cut off at {plural(cut, 'edge')}."
+        return f"{short(name)} has no edges, so the region contains only this variable."
+    edges = "its edge is cut" if cut == 1 else f"its {cut:,} edges are cut"
+    return f"The region contains only {short(name)}; {edges}."
 
 
 def change_words(before: float | None, after: float | None) -> str:
-    """Say what a step did to the bound; None is vacuous."""
+    """Describe the change of the bound; None is vacuous."""
     if after is None:
         return "The bound is vacuous." if before is None else "The bound is vacuous again."
     if before is None:
-        return f"Now there is a bound: {bound_text(after)}."
+        return f"The bound is now {bound_text(after)}."
     if bound_text(before) == bound_text(after):
         return f"The bound stays at {bound_text(after)}."
     verb = "fell" if after < before else "rose"
@@ -126,51 +129,49 @@ def change_words(before: float | None, after: float | None) -> str:
 
 
 def stop_words(reason: str, bounds: Sequence[float | None]) -> str:
-    """Say why a region stopped growing, and whether a smaller one promises more."""
-    known = [bound for bound in bounds if bound is not None]
-    if not reason or not known or bounds[-1] == min(known):
+    """Return why a region stopped growing, and the size with the smallest bound if it is not the last."""
+    proven = [bound for bound in bounds if bound is not None]
+    if not reason or not proven or bounds[-1] == min(proven):
         return reason
-    size = bounds.index(min(known)) + 1
+    size = bounds.index(min(proven)) + 1
     return (
-        f"{reason} The bound was smallest, {bound_text(min(known))}, with the first "
-        f"{plural(size, 'node')}: that is the answer to take."
+        f"{reason} The best bound, {bound_text(min(proven))}, was at size {size}; use that estimate."
     )
 
 
 def truth_words(width: int, entries: float, most: float) -> str:
-    """Say why the exact answer is not worked out: what it would take, and what is allowed."""
+    """Explain why exact inference is not run: its cost, and the limit of the page."""
     return (
-        "The exact answer is out of reach, so the true error is unknown: the best order found to "
-        f"sum the variables out has width {width} and goes through {_large(entries)} joint states, "
-        f"where this page stops at {_large(most)}."
+        f"Exact inference is infeasible here (elimination width {width}, {_large(entries)} states; "
+        f"limit {_large(most)}), so the actual error is unknown."
     )
 
 
 def coefficient_words(c: float, radius: int | None, tolerance: float) -> str:
-    """Say what Dobrushin's coefficient promises for the whole network.
+    """Explain Dobrushin's coefficient of the whole network.
 
     Parameters
     ----------
     c : float
     radius : int or None
-        From which distance on everything may be cut off for `tolerance`, by c alone; None if c
-        promises nothing.
+        Distance from which on everything may be cut off for `tolerance`, by c alone; None if c
+        gives no such distance.
     tolerance : float
     """
     if c >= 1.0:
         return _unbroken(
-            f"Some node is pulled by its neighbours with c = {c:.2f} in all. Only c < 1 promises "
-            "that influence dies out everywhere; a region may still earn its own bound."
+            f"c = {c:.2f} (largest total influence on any node). Only c < 1 guarantees that "
+            "influence decays with distance; a particular region may still get a useful bound."
         )
     reach = (
         ""
         if radius is None
-        else f" By c alone, all within {plural(radius, 'edge')} of a query would be needed for "
+        else f" From c alone, all nodes within {plural(radius, 'edge')} would be needed for "
         f"±{bound_text(tolerance)}."
     )
     return _unbroken(
-        f"No node is pulled by its neighbours with more than c = {c:.2f} < 1 in all, so influence "
-        f"dies out with distance.{reach}"
+        f"c = {c:.2f} < 1 (largest total influence on any node), so influence decays with "
+        f"distance.{reach}"
     )
 
 

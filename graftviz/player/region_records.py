@@ -1,6 +1,6 @@
-"""A region as the Regions page's picture is told of it, in plain JSON values.
+"""JSON records of a growing region for the view of the Regions page.
 
-The graph is sent once, a region whole: its steps are few. Bounds that promise nothing are null,
+The graph is sent once, a region as a whole because its steps are few. Vacuous bounds are null,
 never the number 1.
 """
 
@@ -26,14 +26,14 @@ DIGITS = 7
 
 
 class AnsweredStep(NamedTuple):
-    """A step of a growing region, and what the region then says about the query.
+    """Step of a growing region, with the marginal of the query computed in it.
 
     Attributes
     ----------
     step : RegionStep
     marginal : float64 array, shape (s,)
     is_exact : bool
-        Whether the region was narrow enough for exact inference; if not, nothing is certified.
+        Whether exact inference in the region was feasible; if not, nothing is certified.
     """
 
     step: RegionStep
@@ -42,12 +42,12 @@ class AnsweredStep(NamedTuple):
 
     @property
     def bound(self) -> float | None:
-        """The bound, where it promises anything."""
+        """Error bound; None if it is vacuous."""
         return None if self.step.is_vacuous or not self.is_exact else float(self.step.bound)
 
     @property
-    def says_nothing(self) -> bool:
-        """Whether there is a bound that leaves every state any probability from 0 to 1."""
+    def is_useless(self) -> bool:
+        """Whether there is a bound, but it excludes no probability from 0 to 1."""
         furthest = np.maximum(self.marginal, 1.0 - self.marginal).max()
         return self.bound is not None and self.bound >= float(furthest)
 
@@ -57,7 +57,7 @@ def graph_record(
 ) -> dict[str, Any]:
     """Return the graph: names, places (0 … 10000, y downwards), edges and their weight norms.
 
-    With `given`, places are known ones (a grid, a map) and keep their shape.
+    With `given`, positions come with the model (a grid, a map) and keep their aspect ratio.
     """
     return {
         "id": key,
@@ -72,7 +72,7 @@ def graph_record(
 def step_records(
     model: PairwiseMRF, steps: Sequence[AnsweredStep], *, expansion: str
 ) -> list[dict[str, Any]]:
-    """Return every step with its headline and its story."""
+    """Return every step with its headline and sentences."""
     n = model.n_variables
     records: list[dict[str, Any]] = []
     for k, answered in enumerate(steps):
@@ -91,18 +91,18 @@ def step_records(
                 expansion=expansion,
             )
             words += f" {change_words(before.bound, bound)}"
-        size, is_exact, says_nothing = int(step.size), answered.is_exact, answered.says_nothing
+        size, is_exact, is_useless = int(step.size), answered.is_exact, answered.is_useless
         records.append(
             {
                 "added": int(step.added),
                 "bound": _number(bound),
-                "certified": bound is not None and not says_nothing,
+                "certified": bound is not None and not is_useless,
                 "boundary": step.boundary.tolist(),
                 "candidates": step.candidates.tolist(),
                 "bounds": [_number(b) for b in bounds_of(step.candidate_bounds)],
                 "marginal": _numbers(answered.marginal, 10),
-                "head": headline(bound, size, n, is_exact=is_exact, says_nothing=says_nothing),
-                "sub": meaning(bound, size, n, is_exact=is_exact, says_nothing=says_nothing),
+                "head": headline(bound, size, n, is_exact=is_exact, is_useless=is_useless),
+                "sub": meaning(bound, size, n, is_exact=is_exact, is_useless=is_useless),
                 "words": words,
             }
         )
@@ -110,7 +110,7 @@ def step_records(
 
 
 def bounds_of(values: np.ndarray) -> list[float | None]:
-    """Return bounds with None for those that promise nothing."""
+    """Return bounds, with None for vacuous ones."""
     return [float(b) if math.isfinite(b) and b < 1.0 else None for b in values.tolist()]
 
 
@@ -123,7 +123,7 @@ def curve_record(
     *,
     chosen: bool,
 ) -> dict[str, Any]:
-    """Return bound and true error after every step of a rule; errors are null without `truth`.
+    """Return bound and actual error after every step of a rule; errors are null without `truth`.
 
     The error is the largest over the states of the query, because the bound holds for each.
     """

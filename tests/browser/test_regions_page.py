@@ -33,7 +33,7 @@ def headline(page: Any) -> str:
 
 
 def size(page: Any) -> int:
-    found = re.search(r"after ([\d,]+) of", headline(page))
+    found = re.search(r"with ([\d,]+) of", headline(page))
     assert found
     return int(found.group(1))
 
@@ -65,7 +65,7 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
     wanted = local_marginal(model.model, model.usual_query, tolerance=0.01)
     last = len(wanted.history)
     eventually(page, lambda: size(page) == last)
-    assert headline(page).startswith(f"Certified to ±{bound_text(wanted.bound)} after {last} of 64")
+    assert headline(page).startswith(f"Certified to ±{bound_text(wanted.bound)} with {last} of 64")
     eventually(page, lambda: search(page) == "?side=8")
     page.keyboard.press("Home")
     eventually(page, lambda: size(page) == 1)
@@ -89,13 +89,13 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
 
 def test_a_click_asks_about_another_node_and_it_stands_beside_the_truth(regions: Any) -> None:
     page = regions()
-    eventually(page, lambda: "True error" in answer(page))
+    eventually(page, lambda: "Actual error" in answer(page))
     page.mouse.click(*place(page, 1, 6))
     eventually(page, lambda: "r1c6" in answer(page))
     eventually(page, lambda: "query=14" in search(page))
     asked = page.get_by_role("textbox", name="Query: name or number")
     eventually(page, lambda: asked.input_value() == "r1c6")
-    eventually(page, lambda: "True error" in answer(page))
+    eventually(page, lambda: "Actual error" in answer(page))
     text = answer(page)
     assert "the bound of" in text
     assert "BP, whole graph" in text
@@ -153,7 +153,7 @@ def test_a_phone_shows_it_all_and_reduced_motion_shows_the_end(regions: Any, dar
 def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
     page = regions("regions?side=6&t1=0&t2=0.8&query=14&step=3&expansion=random")
     eventually(page, lambda: size(page) == 4)
-    assert headline(page).startswith("Nothing certified after 4 of 36 nodes")
+    assert headline(page).startswith("Not certified with 4 of 36 nodes")
     assert "no guarantee" in answer(page)
     assert "not certified" in page.locator(".gv-region-title").inner_text()
     page.keyboard.press("Home")
@@ -178,7 +178,7 @@ def test_a_saved_answer_says_what_was_asked_and_what_it_is(regions: Any) -> None
         page.locator(".gv-answer .gv-save").click()
     text = " ".join(painted(page))
     chosen = page.locator(".gv-answer select").evaluate("s => s.selectedOptions[0].text")
-    for told in (headline(page), f"The state shown: {chosen}", "from 3 nodes"):
+    for told in (headline(page), f"State: {chosen}", "from 3 nodes"):
         assert told in text
     row = page.locator(".gv-answer-row").first.inner_text()
     assert row.split()[-1] in text, "the bound"

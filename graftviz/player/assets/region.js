@@ -1,7 +1,7 @@
-// The growing region: which step is shown, what moves it, who is told about it.
+// The growing region: shown step, movement, and messages to the server.
 
-const REGION_RETRY = [120, 250, 500, 1000]; // ms between questions for what is still worked out
-const REGION_LOST = 4000; // ms after which an answer will not come any more
+const REGION_RETRY = [120, 250, 500, 1000]; // ms between requests for parts still being computed
+const REGION_LOST = 4000; // ms after which a reply counts as lost
 
 class RegionPlayer extends StepView {
   constructor(host, callbacks) {
@@ -24,9 +24,10 @@ class RegionPlayer extends StepView {
     this.under = h("p", { dir: "auto" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
-    this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    this.graph.element.prepend(h("div", { class: "gv-region-words" }, this.words, this.stop));
-    this.assemble("Waiting for the region…", h("div", { class: "gv-region-body" },
+    this.stop = h("span");
+    this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
+    this.graph.element.prepend(h("div", { class: "gv-region-words" }, this.words, h("p", { class: "gv-muted", dir: "auto" }, this.stop, " ", this.toBest)));
+    this.assemble("Loading the region…", h("div", { class: "gv-region-body" },
       h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-region-title" }, this.headline, this.badge), this.under, this.note),
       h("div", { class: "gv-region-grid" }, this.graph.element, this.answer.element, this.curves.element, this.map.element),
       this.transport.element));
@@ -68,7 +69,7 @@ class RegionPlayer extends StepView {
     return { ...graph, neighbours, largest: Math.max(1e-12, ...graph.norms) };
   }
 
-  /** Show a region: at the place of a link, grown anew around a new query, or as far as the last was. */
+  /** Show a region: at the step of a link, from the start for a new query, or at the same step as before. */
   take(token, region, isVisit) {
     const before = this.log;
     const log = new RegionLog(this.graph.graph, region);
@@ -91,7 +92,7 @@ class RegionPlayer extends StepView {
     if (region.done) this.wanted = null;
   }
 
-  /** What is still worked out is asked for after a while, and never while a hand holds the point. */
+  /** Request pending parts after a while, but not while the point is being dragged. */
   askAgain() {
     clearTimeout(this.timers.need);
     if (this.pending.length === 0 || document.hidden) return;
@@ -101,7 +102,7 @@ class RegionPlayer extends StepView {
         this.tries += 1;
         this.callbacks.need({ parts: this.pending });
       }
-      // An answer asks again by itself; this is for one that was lost.
+      // A reply requests again; this is for a reply that was lost.
       this.timers.need = setTimeout(() => this.askAgain(), REGION_LOST);
     }, wait);
   }
@@ -134,13 +135,13 @@ class RegionPlayer extends StepView {
   stateWords() {
     const { log, shown } = this;
     const { bound } = log.steps[shown];
-    const promise = bound === null ? "no bound" : `bound ±${boundText(bound)}`;
-    return shown === log.last ? `${promise} · finished` : promise;
+    const text = bound === null ? "no bound" : `bound ±${boundText(bound)}`;
+    return shown === log.last ? `${text} · finished` : text;
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["Enter", "ask about this variable"]]],
-      ["In the map of strengths", [["arrows", "weaker or stronger fields (← →) and couplings (↓ ↑)"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["Enter", "query this variable"]]],
+      ["In the map of c", [["arrows", "decrease or increase fields (← →) and couplings (↓ ↑)"]]]];
   }
 
   // ----------------------------------------------------------------------------------- movement
@@ -150,7 +151,7 @@ class RegionPlayer extends StepView {
     this.answer.advance(seconds);
   }
 
-  // ----------------------------------------------------------------------------- telling others
+  // ---------------------------------------------------------------------- words and messages
 
   changed() {
     if (!this.log) return;
@@ -158,14 +159,16 @@ class RegionPlayer extends StepView {
     const step = log.steps[shown];
     this.headline.textContent = step.head;
     const met = step.certified && step.bound <= log.region.tolerance;
-    this.badge.textContent = met ? "✓ certified" : step.certified ? "so far" : "✗ not certified";
-    if (step.certified && !met && shown === log.last) this.badge.textContent = "certified, above the tolerance";
+    this.badge.textContent = met ? "✓ certified" : step.certified ? "growing" : "✗ not certified";
+    if (step.certified && !met && shown === log.last) this.badge.textContent = "tolerance not reached";
     this.badge.className = `gv-badge ${met ? "gv-good" : step.certified ? "" : "gv-bad"}`;
     this.under.textContent = step.sub;
     this.note.textContent = log.region.note;
     this.note.hidden = !log.region.note;
     this.words.textContent = step.words;
     this.stop.textContent = shown === log.last ? log.region.stop : "";
+    this.toBest.hidden = shown !== log.last || log.best === log.last;
+    this.toBest.textContent = `Show size ${log.best + 1}`;
     this.answer.goal = this.answer.target();
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
@@ -180,7 +183,7 @@ class RegionPlayer extends StepView {
       return;
     }
     const { log, shown, state } = this;
-    // The end is the end, however many steps a region takes elsewhere; so is a region still growing.
+    // The last step is sent as null, whatever its number; so is a region that still grows.
     const step = shown >= log.ready ? null : shown;
     const place = { step, state: state === log.region.usual ? null : state };
     if (JSON.stringify(place) === this.told) return;

@@ -1,9 +1,9 @@
-// The answer: what the region says with its bound as error bar, beside exact inference and BP.
+// The estimate from the region with its bound as error bar, beside exact inference and BP.
 
 const ANSWER_ROWS = [
-  ["local", "from the region"],
-  ["exact", "exact, on the whole graph"],
-  ["bp", "BP, on the whole graph"],
+  ["local", "region"],
+  ["exact", "exact, whole graph"],
+  ["bp", "BP, whole graph"],
 ];
 
 class RegionAnswer {
@@ -11,7 +11,7 @@ class RegionAnswer {
     this.app = app;
     this.domain = null; // eased range of the axis
     this.question = h("h3", { dir: "auto" });
-    this.choice = h("select", { "aria-label": "State whose probability is shown", change: () => app.chooseState(Number(this.choice.value)) });
+    this.choice = h("select", { "aria-label": "State", change: () => app.chooseState(Number(this.choice.value)) });
     this.numbers = {};
     this.names = {};
     const cells = ANSWER_ROWS.flatMap(([key, text], row) => {
@@ -22,7 +22,7 @@ class RegionAnswer {
     this.holder = h("div", { class: "gv-chart gv-answer-chart" });
     this.verdict = h("p", { class: "gv-answer-verdict" });
     this.note = h("p", { class: "gv-muted gv-answer-note" });
-    this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Answer" },
+    this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Estimate" },
       h("header", {}, this.question, this.choice, saveButton(app, "answer", () => this.legend())), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
     this.surface = new Surface(this.holder, () => app.resized());
     this.surface.canvas.setAttribute("role", "img");
@@ -38,12 +38,12 @@ class RegionAnswer {
     this.choice.hidden = labels.length < 2;
   }
 
-  /** The state that is asked about, which on the page is a choice. */
+  /** The chosen state, which saved pictures show as text. */
   legend() {
-    return [[null, `The state shown: ${this.app.log.region.labels[this.app.state]}`]];
+    return [[null, `State: ${this.app.log.region.labels[this.app.state]}`]];
   }
 
-  /** What is known now: probabilities of the chosen state, and the bound (null: vacuous). */
+  /** Probabilities of the chosen state at the shown step, and the bound (null: vacuous). */
   facts() {
     const { log, shown, state, whole } = this.app;
     const step = log.steps[shown];
@@ -52,7 +52,7 @@ class RegionAnswer {
     return { step, local: step.marginal[state], bound: step.certified ? step.bound : null, exact, bp: whole && whole.bp ? whole.bp[state] : null, error };
   }
 
-  /** The range to show: everything there is to see, and all of 0 … 1 while nothing is promised. */
+  /** Range of the axis: all values and the error bar; 0 … 1 while the bound is vacuous. */
   target() {
     const { local, bound, exact, bp } = this.facts();
     if (bound === null) return [0, 1];
@@ -159,7 +159,7 @@ class RegionAnswer {
     const { labels, query } = log.region;
     const { step, local, bound, exact, bp, error } = this.facts();
     this.choice.value = String(state);
-    replaceChildren(this.question, "How likely is ", isolated(shorten(log.name(query), 28)), " = ", labels.length > 1 ? null : isolated(labels[0]));
+    replaceChildren(this.question, "Probability of ", isolated(shorten(log.name(query), 28)), " = ", labels.length > 1 ? null : isolated(labels[0]));
     const none = step.bound === null ? "no guarantee" : `± ${boundText(step.bound)}: no guarantee`;
     const promise = bound === null ? h("span", { class: "gv-region-none" }, none) : ` ± ${boundText(bound)}`;
     replaceChildren(this.numbers.local, h("b", {}, probability(local, bound)), promise);
@@ -169,7 +169,7 @@ class RegionAnswer {
     this.names.bp.textContent = bp === null ? "BP, whole graph" : `BP, whole graph, in ${duration(whole.bpSeconds)}`;
     replaceChildren(this.numbers.exact, exact === null ? pending : h("b", {}, probability(exact, bound)));
     replaceChildren(this.numbers.bp, bp === null ? pending : h("b", {}, probability(bp, bound)));
-    this.verdict.textContent = error === null ? (whole && whole.done ? "" : "Working out the exact answer on the whole graph…") : this.judge(bound, error);
+    this.verdict.textContent = error === null ? (whole && whole.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
     this.verdict.hidden = this.verdict.textContent === "";
     this.note.textContent = whole ? [whole.exactNote, whole.bpNote].filter(Boolean).join(" ") : "";
     this.note.hidden = this.note.textContent === "";
@@ -177,18 +177,19 @@ class RegionAnswer {
   }
 
   judge(bound, error) {
-    const size = `True error ${chance(Number(error.toPrecision(2)))}`;
-    if (bound === null) return `${size}, but nothing promised that.`;
-    const times = error > 0 ? bound / error : Infinity;
-    if (times >= 1000 || error < 1e-9) return `True error ${error < 1e-9 ? "below 0.000000001" : chance(Number(error.toPrecision(2)))}: far inside the bound.`;
-    return `${size}: the bound of ${boundText(bound)} holds, ${times < 10 ? times.toFixed(1) : Math.round(times)} times as large.`;
+    const actual = `Actual error ${error < 1e-9 ? "below 10⁻⁹" : chance(Number(error.toPrecision(2)))}`;
+    if (bound === null) return `${actual}; no bound was certified.`;
+    if (bound === 0) return "Exact.";
+    if (error < 1e-9) return `${actual} (bound ${boundText(bound)}).`;
+    const times = bound / error;
+    return `${actual} (bound ${boundText(bound)}, ${times < 10 ? times.toFixed(1) : Math.round(times).toLocaleString("en")} times larger).`;
   }
 }
 
-/** How long something took, in the unit that suits it. */
+/** A duration in milliseconds or seconds. */
 const duration = (seconds) => (seconds < 0.0995 ? `${Number((1000 * seconds).toPrecision(2))}\u00a0ms` : `${Number(seconds.toPrecision(2))}\u00a0s`);
 
-/** A probability with the digits that its bound makes worth showing. */
+/** A probability with as many digits as its bound justifies. */
 function probability(p, bound) {
   if (p === null || p === undefined) return "unknown";
   const digits = bound === null || bound <= 0 ? 4 : clamp(1 - Math.floor(Math.log10(bound)), 3, 8);

@@ -1,16 +1,16 @@
-// Bound and true error against the size of the region, for all rules that may grow it.
+// Bound and actual error against the size of the region, for all expansion rules.
 
 const CURVE_FLOOR = 1e-7; // errors below are rounding
 
 class RegionCurves {
   constructor(app) {
     this.app = app;
-    this.keys = h("div", { class: "gv-legend gv-region-rules", role: "group", "aria-label": "Rules that grow the region" });
+    this.keys = h("div", { class: "gv-legend gv-region-rules", role: "group", "aria-label": "Expansion rules" });
     this.holder = h("div", { class: "gv-chart gv-region-curve" });
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.element = h("section", { class: "gv-card gv-region-curves", "aria-label": "Bound and error against size" },
-      h("header", {}, h("h3", {}, "Which rule grows it best?"),
-        h("span", { class: "gv-count" }, h("i", { class: "gv-line gv-region-solid", "aria-hidden": "true" }), " bound ", h("i", { class: "gv-line gv-region-dotted", "aria-hidden": "true" }), " true error"), saveButton(app, "rules")),
+      h("header", {}, h("h3", {}, "Comparison of expansion rules"),
+        h("span", { class: "gv-count" }, h("i", { class: "gv-line gv-region-solid", "aria-hidden": "true" }), " bound ", h("i", { class: "gv-line gv-region-dotted", "aria-hidden": "true" }), " actual error"), saveButton(app, "rules")),
       this.keys, this.holder, this.note);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
@@ -22,7 +22,7 @@ class RegionCurves {
     this.surface.destroy();
   }
 
-  /** The rules, or, until they have been compared, what is known of the chosen one. */
+  /** All rules; until they have been compared, only the chosen one. */
   get rules() {
     const { rules, log } = this.app;
     if (rules) return rules;
@@ -32,7 +32,7 @@ class RegionCurves {
 
   setRules() {
     this.keys.replaceChildren(...this.rules.map((rule) => h("button", {
-      type: "button", class: "gv-key", "aria-pressed": String(rule.chosen), title: rule.chosen ? "The rule on show" : "Grow the region by this rule",
+      type: "button", class: "gv-key", "aria-pressed": String(rule.chosen), title: rule.chosen ? "Current rule" : "Use this rule",
       click: () => { if (!rule.chosen) this.app.chooseRule(rule.key); },
     }, racerSample(rule.index), rule.name)));
   }
@@ -51,7 +51,7 @@ class RegionCurves {
     const { palette, type, log } = app;
     if (!context || !log) return;
     const { width, height } = this.surface;
-    const strip = 19 * type; // where vacuous bounds stand
+    const strip = 19 * type; // for vacuous bounds
     const plot = { left: 48 * type, right: width - 12, top: strip + 4, bottom: height - 34 * type };
     this.plot = plot;
     const { rules } = this;
@@ -94,7 +94,7 @@ class RegionCurves {
     context.strokeStyle = css(palette.muted, 0.35);
     context.stroke();
     context.restore();
-    const text = "vacuous: promises nothing";
+    const text = "vacuous bound";
     context.font = `${11 * type}px ${palette.font}`;
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -198,13 +198,13 @@ class RegionCurves {
     const { shown, rules, whole, log } = this.app;
     for (const [k, rule] of this.rules.entries()) this.keys.children[k]?.setAttribute("aria-pressed", String(rule.chosen));
     const unknown = whole && whole.done && rules && rules.every((rule) => rule.errors === null);
-    this.note.textContent = unknown ? "The true errors are unknown here." : rules ? "" : "Comparing the rules…";
+    this.note.textContent = unknown ? "The actual errors are unknown." : rules ? "" : "Comparing the rules…";
     this.note.hidden = this.note.textContent === "";
-    const said = this.rules.map((rule) => {
+    const texts = this.rules.map((rule) => {
       const bound = rule.bounds[shown];
-      const error = rule.errors ? `, true error ${chance(rule.errors[shown])}` : "";
+      const error = rule.errors ? `, actual error ${chance(rule.errors[shown])}` : "";
       return `${rule.name}: ${bound === undefined ? "ended before" : bound === null ? "vacuous" : `bound ${boundText(bound)}`}${error}`;
     });
-    this.surface.canvas.setAttribute("aria-label", `With ${shown + 1} of at most ${log.region.size} nodes: ${said.join("; ")}`);
+    this.surface.canvas.setAttribute("aria-label", `With ${shown + 1} of at most ${log.region.size} nodes: ${texts.join("; ")}`);
   }
 }

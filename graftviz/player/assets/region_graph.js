@@ -1,9 +1,9 @@
-// The graph around the query: what the region is, where it is cut off, and who may join next.
+// The graph around the query: the region, its cut edges, and the candidates.
 
-const JOIN_SECONDS = 0.45; // a node's way into the region
+const JOIN_SECONDS = 0.45; // animation of an added node
 const FLASH_SECONDS = 1.1;
-const NAME_ROOM = 56; // px between nodes from which on all of them wear their names
-const LABEL_ROOM = 23; // px between nodes from which on every candidate wears its bound
+const NAME_ROOM = 56; // px between nodes from which on all names are shown
+const LABEL_ROOM = 23; // px between nodes from which on the bound of every candidate is shown
 
 class RegionGraph extends CameraView {
   constructor(app) {
@@ -16,7 +16,7 @@ class RegionGraph extends CameraView {
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(app, "region"));
+      button("Fit the graph", icon("fit"), () => this.resetCamera()), saveButton(app, "region"));
     this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoom));
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
@@ -33,14 +33,14 @@ class RegionGraph extends CameraView {
     this.low = h("span");
     this.high = h("span");
     const key = (sample, text, title) => h("span", { class: "gv-key", title }, h("i", { class: `gv-region-key ${sample}`, "aria-hidden": "true" }), h("span", {}, text));
-    this.ramp = h("span", { class: "gv-key", title: "What the bound would be with this neighbour in the region" },
-      "may join: bound ", this.low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.high);
-    this.plainKey = key("gv-region-rim", "may join", "A neighbour of the region");
-    this.noneKey = key("gv-region-vacuous", "may join, no bound yet", "With this neighbour in the region the bound would still be vacuous");
-    this.feltKey = key("gv-region-felt", "outside: felt here the more, the darker", "How much of a variable can be felt at your question at most");
-    replaceChildren(this.keys, key("gv-region-query", "your question", "The variable whose probability is asked for"),
-      key("gv-region-inside", "in the region", "Only these variables are used to answer"),
-      key("gv-region-cut", "cut edges", "Edges that leave the region: left out, or replaced by a field"),
+    this.ramp = h("span", { class: "gv-key", title: "Bound if this neighbour is added to the region" },
+      "candidate: bound if added ", this.low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.high);
+    this.plainKey = key("gv-region-rim", "candidate", "Neighbour of the region");
+    this.noneKey = key("gv-region-vacuous", "candidate: vacuous bound", "The bound stays vacuous if this neighbour is added to the region");
+    this.feltKey = key("gv-region-felt", "outside the region (darker = more influence on the query)", "Upper bound on the influence of a variable on the query");
+    replaceChildren(this.keys, key("gv-region-query", "query", "The variable whose marginal is computed"),
+      key("gv-region-inside", "in the region", "Only these variables are used"),
+      key("gv-region-cut", "cut edges", "Edges that leave the region: dropped, or replaced by a field"),
       this.ramp, this.plainKey, this.noneKey, this.feltKey);
   }
 
@@ -89,7 +89,7 @@ class RegionGraph extends CameraView {
     this.app.wake();
   }
 
-  // -------------------------------------------------------------------------------------- asking
+  // ------------------------------------------------------------------------------------ pointing
 
   nodeAt(x, y) {
     let [best, gap] = [-1, clamp(0.75 * this.spacing, 11, 26)];
@@ -109,7 +109,7 @@ class RegionGraph extends CameraView {
     this.pointTo(this.graph ? this.nodeAt(x, y) : -1, x, y);
   }
 
-  /** By keyboard: the next or the last variable; Enter asks about it. */
+  /** By keyboard: the next or previous variable; Enter queries it. */
   turn(step) {
     if (!this.graph || !this.app.log) return;
     const i = turned(this.hover < 0 ? this.app.log.region.query : this.hover, step, this.graph.names.length);
@@ -136,12 +136,12 @@ class RegionGraph extends CameraView {
     const { log, shown } = this.app;
     const step = log.steps[shown];
     const place = step.candidates.indexOf(i);
-    const fact = i === log.region.query ? "the question"
+    const fact = i === log.region.query ? "query"
       : log.has(i, shown) ? `in the region since step ${log.joined[i]}`
-        : place < 0 ? "outside: not looked at · click to ask about it"
-          : !log.region.asksAll ? "may join; this rule does not ask what the bound would be"
-          : step.bounds[place] === null ? "may join; the bound would stay vacuous"
-            : `may join; the bound would be ${boundText(step.bounds[place])}`;
+        : place < 0 ? "outside the region · click to query"
+          : !log.region.asksAll ? "candidate; this rule does not compute its bound"
+          : step.bounds[place] === null ? "candidate; the bound stays vacuous if added"
+            : `candidate; bound if added: ${boundText(step.bounds[place])}`;
     replaceChildren(this.tip, h("b", {}, isolated(shorten(this.graph.names[i], 40))), ` · ${fact}`);
     const { width, height } = this.surface;
     this.tip.style.left = `${clamp(x + 14, 4, Math.max(4, width - this.tip.offsetWidth - 4))}px`;
@@ -150,7 +150,7 @@ class RegionGraph extends CameraView {
 
   // ------------------------------------------------------------------------------------- drawing
 
-  /** Something still moves: the newest node is on its way in. */
+  /** Whether the animation of the newest node runs. */
   get moving() {
     return !this.app.still && this.app.age < FLASH_SECONDS;
   }
@@ -237,7 +237,7 @@ class RegionGraph extends CameraView {
     context.setLineDash([]);
   }
 
-  /** What is left outside: the fainter, the less of it can be felt at the query. */
+  /** Nodes outside the region: darker with more influence on the query. */
   drawOutside(context, palette, log) {
     const { influence } = log.region;
     const levels = Array.from({ length: 6 }, () => []);
@@ -298,7 +298,7 @@ class RegionGraph extends CameraView {
     this.drawBounds(context, palette, best);
   }
 
-  /** Bounds as numbers: all of them where there is room, else those that promise most. */
+  /** Bounds as numbers: all of them where there is room, else the smallest. */
   drawBounds(context, palette, best) {
     const { candidates, bounds } = this.step;
     const order = bounds.map((b, m) => m).filter((m) => bounds[m] !== null).sort((a, b) => bounds[a] - bounds[b]);
@@ -319,7 +319,7 @@ class RegionGraph extends CameraView {
     }
   }
 
-  /** Names where there is room for all; else, where no place says it, of the query and the newest node. */
+  /** All names where there is room; else, in graphs without given positions, the query and the newest node. */
   drawNames(context, palette, log) {
     const all = this.spacing >= NAME_ROOM * this.app.type;
     if (!all && this.graph.given) return;
@@ -393,7 +393,7 @@ class RegionGraph extends CameraView {
     this.noneKey.hidden = !log.region.asksAll || !log.steps.some(({ bounds }) => bounds.some((b) => b === null));
     this.low.textContent = chance(Number(log.most.toPrecision(2)));
     this.high.textContent = chance(Number(log.least.toPrecision(2)));
-    const left = `${plural(step.candidates.length, "neighbour")} may join${some ? "" : step.candidates.length ? ", none of which would give a bound yet" : ""}`;
+    const left = `${plural(step.candidates.length, "candidate")}${some || !step.candidates.length ? "" : ", all with vacuous bounds"}`;
     this.surface.canvas.setAttribute("aria-label",
       `Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);
   }

@@ -1,4 +1,4 @@
-// What is known of a growing region: which node joined when, what is cut, what was promised.
+// Steps of a growing region: order of the nodes, cut edges, bounds.
 
 /** A probability, or a bound on one, with the digits that matter. */
 function chance(x) {
@@ -7,7 +7,7 @@ function chance(x) {
   return String(Number(x.toPrecision(3)));
 }
 
-/** A bound as a certificate may state it: rounded up, never down. */
+/** A bound rounded up, so that it stays valid. */
 function boundText(x) {
   if (x === 0) return "0";
   const power = 10 ** (Math.floor(Math.log10(x)) - 1);
@@ -23,15 +23,17 @@ class RegionLog {
     this.last = region.done ? this.steps.length - 1 : null;
     this.ready = this.steps.length - 1;
     this.finished = region.done;
-    this.branchStep = null; // the timeline it shares with the player asks for these
+    this.branchStep = null; // read by the timeline, which the player uses too
     this.header = { branch: null };
     this.joined = new Int32Array(this.n).fill(1 << 30);
-    this.from = new Int32Array(this.n).fill(-1); // the neighbour a node joined by
+    this.from = new Int32Array(this.n).fill(-1); // the neighbour through which a node was added
     this.steps.forEach((step, k) => {
       this.joined[step.added] = k;
       const inside = graph.neighbours[step.added].filter((j) => this.joined[j] < k);
       this.from[step.added] = inside.length ? inside[inside.length - 1] : -1;
     });
+    const own = this.steps.map(({ bound }) => bound ?? Infinity);
+    this.best = own[this.ready] === Math.min(...own) ? this.ready : own.indexOf(Math.min(...own)); // step with the smallest bound
     const bounds = this.steps.flatMap((step) => step.bounds.filter((b) => b !== null && b > 0));
     this.least = bounds.length ? Math.min(...bounds) : 0.01;
     this.most = bounds.length ? Math.max(...bounds) : 1;

@@ -1,22 +1,22 @@
-// How strongly nodes feel each other: c over both strengths, the region where it is below 1, and
-// the point on show, which can be dragged.
+// Dobrushin's coefficient c over both strengths, the area where c < 1, and the current point, which
+// can be dragged.
 
-const MAP_LOST = 2500; // ms after which no answer to a dragged point will come any more
+const MAP_LOST = 2500; // ms after which a reply to a dragged point counts as lost
 
 class RegionMap {
   constructor(app) {
     this.app = app;
     this.map = null;
     this.point = null;
-    this.held = null; // where a hand has the point, until the server has answered
+    this.held = null; // the dragged position, until the server has replied
     this.value = h("b");
     this.words = h("p", { class: "gv-muted gv-map-words" });
     this.holder = h("div", { class: "gv-chart gv-region-map" });
     this.top = h("span");
     this.legend = h("div", { class: "gv-legend" }, h("span", { class: "gv-key" }, "c = 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.top),
       h("span", { class: "gv-key" }, h("i", { class: "gv-region-key gv-region-vacuous", "aria-hidden": "true" }), "c ≥ 1"));
-    this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Strength of influence" },
-      h("header", {}, h("h3", {}, "Does influence die out?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
+    this.element = h("section", { class: "gv-card gv-region-coupling", "aria-label": "Decay of influence" },
+      h("header", {}, h("h3", {}, "Does influence decay?"), h("span", { class: "gv-count" }, "c = ", this.value), saveButton(app, "strengths")),
       h("div", { class: "gv-map-body" }, this.holder, h("div", { class: "gv-map-side" }, this.words, this.legend)));
     this.surface = new Surface(this.holder, () => app.resized());
     attachKeys(this.surface.canvas, this);
@@ -60,17 +60,17 @@ class RegionMap {
 
   /** By keyboard: the point moves by a fortieth of the map. */
   key(event) {
-    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (!way || !this.point || event.ctrlKey || event.metaKey || event.altKey) return;
+    const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!direction || !this.point || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const from = this.held || [this.point.t1, this.point.t2];
-    this.held = from.map((t, k) => Number(clamp(t + (way[k] * this.point.most[k]) / 40, 0, this.point.most[k]).toFixed(2)));
+    this.held = from.map((t, k) => Number(clamp(t + (direction[k] * this.point.most[k]) / 40, 0, this.point.most[k]).toFixed(2)));
     this.done = true;
     this.pass();
     this.app.wake();
   }
 
-  /** One question at a time: while an answer is awaited, only the newest place is remembered. */
+  /** One request at a time: while a reply is pending, only the newest position is kept. */
   pass() {
     if (this.held === null || this.asked) return;
     if (this.told && this.held.join() === this.told.join() && !this.done) return;
@@ -81,7 +81,7 @@ class RegionMap {
     const send = () => this.app.callbacks.strengths({ t1: this.told[0], t2: this.told[1], done });
     if (done) this.app.expect(send);
     else send();
-    // Messages may get lost when many are on their way: the place is told again.
+    // Messages may get lost when many are sent: send the position again.
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.asked = false;
@@ -152,7 +152,7 @@ class RegionMap {
     context.font = `${12 * this.app.type}px ${palette.font}`;
     context.fillStyle = css(palette.muted);
     context.textAlign = "center";
-    context.fillText("Working out the map…", (plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2);
+    context.fillText("Computing the map…", (plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2);
   }
 
   /** c as a smooth picture, hatched where it is 1 or more, with a line where it passes 1. */
@@ -188,7 +188,7 @@ class RegionMap {
     return canvas;
   }
 
-  /** c at every pixel, between the values that are known; row 0 on top, where T₂ is largest. */
+  /** c at every pixel, interpolated; row 0 on top, where T₂ is largest. */
   interpolated(map, width, height) {
     const [columns, rows] = [map.t1.length - 1, map.t2.length - 1];
     const c = new Float32Array(width * height);
@@ -204,7 +204,7 @@ class RegionMap {
     return c;
   }
 
-  /** Say on which side of the line influence dies out, at the right end of it. */
+  /** Label the side of the line where influence decays, at its right end. */
   drawLimit(context, palette, plot, map, y) {
     const last = map.t1.length - 1;
     const row = map.c.findIndex((values) => values[last] >= 1);
@@ -212,7 +212,7 @@ class RegionMap {
     context.font = `600 ${12 * this.app.type}px ${palette.font}`;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    this.write(context, "c < 1: it dies out", plot.right - 8, Math.min(plot.bottom - 12, y(map.t2[Math.max(0, row - 1)]) + 16 * this.app.type));
+    this.write(context, "c < 1: influence decays", plot.right - 8, Math.min(plot.bottom - 12, y(map.t2[Math.max(0, row - 1)]) + 16 * this.app.type));
   }
 
   write(context, text, x, y) {

@@ -1,4 +1,4 @@
-// Play, step and scrub a growing region: the player's timeline, told in nodes.
+// Play, step and scrub a growing region: the player's timeline, counted in nodes.
 
 class RegionTransport extends Transport {
   describe() {

@@ -1,4 +1,4 @@
-"""Why a bound can be trusted: the explanation of the Regions page, from plain words to formula."""
+"""Help of the Regions page: the idea, the theorem, the options."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import streamlit as st
 from graftviz.ui.key_help import KEYS
 
 _FIRST = """
-**You ask for one variable** (the star). Exact inference in the whole network may cost more than any
-computer has. So only **a small region** around it is used, and the edges that leave it are cut.
+**Query.** The marginal of one variable (the star) is computed. Exact inference in the whole network
+can be infeasible, so inference runs only in **a small region** around the query; the edges that
+leave the region are cut.
 
-**What can go wrong?** The neighbours beyond the cuts could be in any state. For every cut node one
-can work out, from its own edges alone, by how much that can change its behaviour *at the very
-worst*. How much of this reaches the star, node by node, is bounded too, by the strength of the
-edges in between. Added up, that is a **proven bound on the error**: nothing outside the region has
-to be looked at, and nothing outside can break it.
+**Error bound.** The neighbours beyond the cuts can be in any state. For every boundary node, its own
+edges bound the *worst-case* change of its conditional distribution. The strengths of the edges in
+between bound how much of this change reaches the query. The sum is a **proven bound on the error**;
+it does not depend on the rest of the network.
 """
 _SECOND = """
 Dobrushin's comparison theorem, with the local model *q* on the region *A* (localized inference,
@@ -26,22 +26,21 @@ _FORMULA = (
     r"D = \sum_{r \ge 0} C^r = (I - C)^{-1}"
 )
 _THIRD = """
-*C*ᵢⱼ is how far the conditional distribution of node *i* can move (in total variation) when node
-*j* alone changes; *b*ⱼ how far cutting its outside edges can move that of boundary node *j*,
-whatever its neighbours are. **c** is the largest row sum of *C* in the whole network; below 1,
-influence dies out everywhere. A bound of 1 or more says nothing, and is shown as *vacuous*, never
-as a number.
+*C*ᵢⱼ is the largest change of the conditional distribution of node *i* (in total variation) when
+only node *j* changes; *b*ⱼ the largest change for boundary node *j* when its outside edges are cut.
+**c** is the largest row sum of *C* in the whole network; if c < 1, influence decays with distance.
+A bound of 1 or more is shown as *vacuous*, never as a number.
 
-The **greedy** rule tries every neighbour and takes the one with the smallest bound. *Drop* leaves
-cut edges out; *mean field* puts a field in their place.
+The **greedy** rule tries every neighbour of the region and adds the one with the smallest bound.
+*Drop* removes cut edges; *mean field* replaces them by a field.
 
 On the command line: `python -m graftviz local MODEL.uai --query 5 --tolerance 1e-2`.
 """
 
 
-def show_trust() -> None:
-    """Show the button that opens the explanation."""
-    with st.popover("Why can this be trusted?", type="tertiary", width="content"):
+def show_help() -> None:
+    """Show the button that opens the help."""
+    with st.popover("About this page", type="tertiary", width="content"):
         st.markdown(_FIRST)
         st.markdown(_SECOND)
         st.latex(_FORMULA)

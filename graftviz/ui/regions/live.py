@@ -1,4 +1,4 @@
-"""The fragment around the growing region: what the browser asks for, and what it is sent."""
+"""Fragment of the growing region: messages from and to the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose variables the Regions page asks about: a grid, a model just learned, or one from a file."""
+"""Models of the Regions page: a grid, a learned model, or one from a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graftviz.sampling.ising import ising_grid
 from graftviz.ui.kept import Kept
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material
 
-MOST_VARIABLES = 3_000  # beyond, nobody would see the region in the picture
+MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
 _TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each
 _WORKS = 60  # kept of a model that is not shared
 _STRONGEST = 1e6  # stands for the norm of edges with zero potentials
@@ -42,7 +42,7 @@ class ShownModel:
     given : bool
         Whether the places are known ones, whose shape is to be kept.
     usual_query : int
-        What is asked about as long as nobody has chosen.
+        The query until one is chosen.
     title, note : str
     own : Kept or None
         What is computed of a model that somebody brought, or that was learned from their table; of
@@ -131,7 +131,7 @@ def uploaded_model(title: str, found: ModelFile) -> ShownModel:
 
 
 def promising_query(model: PairwiseMRF) -> int:
-    """Return a variable about which a small region can promise much.
+    """Return a variable for which a small region gives a small bound.
 
     Of some variables with weak edges, but two of them at least, the one whose bound gets smallest:
     around hubs there is nothing to see.
@@ -159,5 +159,5 @@ def check_size(model: PairwiseMRF) -> None:
     if model.n_variables > MOST_VARIABLES:
         raise InputError(
             f"This model has {model.n_variables:,} variables; the page draws at most "
-            f"{MOST_VARIABLES:,}. The command line grows regions in any: python -m graftviz local."
+            f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
         )

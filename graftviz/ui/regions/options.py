@@ -1,4 +1,4 @@
-"""What can be chosen on the Regions page."""
+"""Options of the Regions page."""
 
 from __future__ import annotations
 
@@ -9,94 +9,98 @@ from graftviz.ui.url_state import MAX_SEED, UPLOAD
 
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page
-# Small enough to learn while somebody waits.
+# Small enough to learn while the page waits.
 LEARNED = ("grid-8x8", "scale-free-60", "karate", "les-miserables", "survey", "digits-2")
 DATA = (GRID, *LEARNED, RUN, UPLOAD)
 LARGEST_FIELD, LARGEST_COUPLING = 3.0, 1.0
-# Where the browser is; it writes these into the address itself.
+# The browser writes these into the address itself.
 PLACES = ("step", "state")
 
 
 @dataclass(frozen=True)
 class RegionOptions:
-    """Settings of the page; all of them stand in its address."""
+    """Settings of the page; all of them are part of its URL."""
 
-    data: str = option(GRID, "whose variables are asked about", label="Model", choices=DATA)
+    data: str = option(GRID, "the model that is queried", label="Model", choices=DATA)
     side: int = option(
         20,
-        "the grid has this many nodes in a row and in a column",
-        label="Nodes a side",
+        "numbers of rows and columns of the grid",
+        label="Grid size",
         minimum=2,
         maximum=30,
     )
     t2: float = option(
         0.2,
-        "T₂: the coupling of every edge is drawn from −T₂ … T₂. The stronger, the further "
-        "nodes feel each other",
+        "T₂: the coupling of every edge is drawn from −T₂ … T₂. Stronger couplings carry "
+        "influence further",
         label="Couplings T₂",
         minimum=0.0,
         maximum=LARGEST_COUPLING,
     )
     t1: float = option(
         1.0,
-        "T₁: the field of every node is drawn from −T₁ … T₁. Strong fields make nodes stubborn: "
-        "they feel their neighbours less",
+        "T₁: the field of every node is drawn from −T₁ … T₁. Strong fields reduce the influence "
+        "of the neighbours",
         label="Fields T₁",
         minimum=0.0,
         maximum=LARGEST_FIELD,
     )
     query: int | None = option(
         None,
-        "the variable whose probability is asked for",
+        "the variable whose marginal is computed",
         label="Query",
         minimum=0,
-        none_means="the middle of a grid, or else a variable about which a region promises much",
+        none_means="the middle of a grid, otherwise a variable with a small bound",
     )
     tolerance: float = option(
         0.01,
-        "the region grows until the bound on the error is no larger than this",
+        "the region grows until the error bound is at most this",
         label="Tolerance",
         minimum=1e-6,
         maximum=0.5,
         scale="log",
     )
     size: int = option(
-        16, "the region stops growing at this many nodes", label="Most nodes", minimum=1, maximum=40
+        16,
+        "the region stops growing at this many nodes",
+        label="Maximum region size",
+        minimum=1,
+        maximum=40,
     )
     expansion: str = option(
         "greedy",
-        "which neighbour joins next: the one with the smallest bound, any, or the one with the "
-        "strongest edge into the region",
-        label="Which neighbour joins",
+        "the neighbour that is added next: the one that gives the smallest bound, a random one, or "
+        "the one with the strongest edge into the region",
+        label="Expansion rule",
         choices=("greedy", "random", "norm"),
     )
     cut: str = option(
         "drop",
-        "what becomes of edges that leave the region: left out, or replaced by the mean field of "
-        "the neighbour outside",
-        label="Edges that are cut",
+        "edges that leave the region are dropped, or replaced by the mean field of the neighbour "
+        "outside",
+        label="Treatment of cut edges",
         choices=("drop", "mean-field"),
     )
     seed: int = option(
         0,
-        "of the grid's strengths and of the random rule; same seed, same picture",
+        "random seed of the grid's weights and of the random rule",
         label="Seed",
         minimum=0,
         maximum=MAX_SEED,
     )
     state: int | None = option(
         None,
-        "the state whose probability is shown; the bound holds for every one",
+        "the state whose probability is shown; the bound holds for every state",
         label="State",
         minimum=0,
-        none_means="the last one",
+        none_means="the last state",
     )
     step: int | None = option(
         None,
-        "the step of the growing region that is shown",
+        "the step that is shown",
         label="Step",
         minimum=0,
-        none_means="the end",
+        none_means="the last step",
     )
 
     def __post_init__(self) -> None:

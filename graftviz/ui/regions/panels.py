@@ -1,4 +1,4 @@
-"""The panels of the Regions page around the picture: model, query, rules, messages, upload."""
+"""Controls of the Regions page: model, query, rules, messages, upload."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _GRID_CHOICES = ("side", "seed")
 _GROWTH = ("tolerance", "size", "expansion", "cut")
 _MODEL_KINDS = ["uai", "graphml", "xml", "json", "zip"]
 _LIMIT = 50  # MB
-_EXPANSIONS = {"greedy": "greedy: the smallest bound", "random": "random", "norm": "strongest edge"}
+_EXPANSIONS = {"greedy": "greedy: smallest bound", "random": "random", "norm": "strongest edge"}
 _CUTS = {"drop": "dropped", "mean-field": "mean field"}
 
 
 def region_state() -> RegionState:
-    """Return what this session has chosen."""
+    """Return the state of this session's page."""
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = RegionState(load_model)
     state: RegionState = st.session_state[_STATE_KEY]
@@ -44,14 +44,14 @@ def region_state() -> RegionState:
 
 
 def show_model_choice(state: RegionState) -> None:
-    """Show whose variables are asked about, and what draws the grid."""
+    """Show the choice of the model and the options of the grid."""
     options = state.options
     _select("data", options.data, lambda key: _choose_data(state, key), _title)
     if options.data == RUN:
         newest = link_of_grow_page()
         if newest and newest != state.run:
             st.button(
-                "Take the run as it is now",
+                "Use the current run",
                 on_click=guarded(lambda: state.take_run(newest)),
                 key="newest",
             )
@@ -64,7 +64,7 @@ def show_model_choice(state: RegionState) -> None:
 
 
 def show_growth_choices(state: RegionState) -> None:
-    """Show what is asked, and how the region grows; the model is known by now."""
+    """Show the query and the options of growth; the model has been loaded."""
     if state.shown is None:
         return
     _query(state)
@@ -78,25 +78,25 @@ def show_growth_choices(state: RegionState) -> None:
 
 
 def show_messages(state: RegionState) -> None:
-    """Say what could not be used, and why the picture does not follow the choices."""
+    """Show ignored parameters, and why the view does not follow the choices."""
     show_warnings(state.complaints)
-    kept = " What is shown is the model from before." if state.shown is not None else ""
-    show_problem(state.problem, kept)
+    suffix = " Still showing the previous model." if state.shown is not None else ""
+    show_problem(state.problem, suffix)
 
 
 def show_model_upload(state: RegionState) -> None:
-    """Show where to bring a model and what is wrong with it; the one on show stays meanwhile."""
+    """Show the upload and its errors; the current model stays until another is accepted."""
     if state.options.data != UPLOAD:
         return
     expected = "" if state.uploaded else state.fingerprint
     if expected:
         st.info(
-            "This link shows somebody's own model, which a link cannot carry. Bring the same file "
+            "This link refers to an uploaded model. Upload the same file "
             f"(fingerprint {expected})."
         )
-    with st.expander("Your own model", expanded=state.uploaded is None):
+    with st.expander("Upload a model", expanded=state.uploaded is None):
         files = st.file_uploader(
-            "A model: .uai (and its .names.json), .graphml, node-link .json, or a result folder "
+            "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a result folder "
             "as .zip",
             _MODEL_KINDS,
             accept_multiple_files=True,
@@ -104,24 +104,23 @@ def show_model_upload(state: RegionState) -> None:
             max_upload_size=min(_LIMIT, limits().upload_memory),
         )
         st.caption(
-            "Nothing leaves this server. Larger models: "
+            "Files stay on this server. Larger models: "
             "`python -m graftviz local MODEL --query NAME`."
         )
     if not files:
         return
     try:
-        brought = read_once("region.read", files, (), lambda: _read(files))
-        fingerprint = brought.identity.partition(":")[2]
+        uploaded = read_once("region.read", files, (), lambda: _read(files))
+        fingerprint = uploaded.identity.partition(":")[2]
         if expected and fingerprint != expected:
             raise InputError(
-                f"This is not the model the link was made with (fingerprint {fingerprint} instead "
-                f"of {expected})."
+                f"This is not the model of the link (fingerprint {fingerprint} instead of {expected})."
             )
     except InputError as error:
-        kept = " The model from before stays." if state.shown is not None else ""
-        st.error(plain(str(error) + kept))
+        suffix = " Still showing the previous model." if state.shown is not None else ""
+        st.error(plain(str(error) + suffix))
         return
-    state.accept(brought)
+    state.accept(uploaded)
 
 
 def _read(files: list[Any]) -> ShownModel:
@@ -131,8 +130,8 @@ def _read(files: list[Any]) -> ShownModel:
 def _title(key: str) -> str:
     own = {
         GRID: "Ising grid",
-        RUN: "The run on the Grow page",
-        UPLOAD: "Your own model…",
+        RUN: "Run of the Grow page",
+        UPLOAD: "Upload a model…",
     }
     return own.get(key) or f"Learned: {dataset_title(key)}"
 
@@ -175,7 +174,7 @@ def _segments(state: RegionState, name: str, texts: dict[str, str]) -> None:
 
 
 def _strength(state: RegionState, name: str) -> None:
-    """Show a slider fine enough to be dragged through."""
+    """Show a slider with small steps, for dragging."""
     spec, key = _SPECS[name], f"{_PREFIX}.{name}"
     value = float(getattr(state.options, name))
     if st.session_state.get(key) != value:
@@ -195,14 +194,14 @@ def _query(state: RegionState) -> None:
     assert state.shown is not None
     spec, key = _SPECS["query"], f"{_PREFIX}.query"
     name = state.shown.model.names[state.query]
-    asked = (state.shown.identity, state.query)
-    if st.session_state.get("region.asked") != asked:
-        # The field follows a click in the picture; a bad entry stays, to be mended.
-        st.session_state["region.asked"] = asked
+    current = (state.shown.identity, state.query)
+    if st.session_state.get("region.asked") != current:
+        # The field follows a click in the graph; an invalid entry stays, to be corrected.
+        st.session_state["region.asked"] = current
         st.session_state[key] = name
     st.text_input(
         "Query: name or number",
         key=key,
-        help=f"{help_text(spec)}\n\nOr click a node in the picture.",
-        on_change=guarded(lambda: state.ask(st.session_state[key])),
+        help=f"{help_text(spec)}\n\nOr click a node in the graph.",
+        on_change=guarded(lambda: state.set_query(st.session_state[key])),
     )

@@ -1,4 +1,4 @@
-"""The rules a region may grow by, and which four of them are compared."""
+"""Rules by which a region grows, and the four that are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = {
 
 
 def rule_choices(options: RegionOptions) -> tuple[tuple[str, str], ...]:
-    """Return expansion and cut of the four rules; the one that was chosen is among them."""
+    """Return expansion and cut of the four rules, which include the chosen one."""
     cut = options.cut if options.expansion != "greedy" else "drop"
     return (("greedy", "drop"), ("greedy", "mean-field"), ("random", cut), ("norm", cut))
 

@@ -82,7 +82,7 @@ class RegionState:
             if name in given and not is_good:
                 del given[name]
                 self._own_complaints += (
-                    f"The {name} of the link does not belong to a model; it was left out.",
+                    f"Invalid {name} in the link; ignored.",
                 )
 
     def link(self) -> dict[str, str]:
@@ -165,8 +165,8 @@ class RegionState:
         n = wanted.model.n_variables
         if query is not None and query >= n:
             self._own_complaints += (
-                f"This model has the variables 0 … {n - 1}, so {query} cannot be the query; the "
-                "usual one is.",
+                f"No variable {query}: this model has the variables 0 … {n - 1}. Using the default "
+                "query.",
             )
             self.page.values["query"] = None
         states = int(wanted.model.cardinalities[self.query])
@@ -181,8 +181,8 @@ class RegionState:
         n = self.shown.model.n_variables
         return self.shown.usual_query if chosen is None or chosen >= n else int(chosen)
 
-    def ask(self, text: str) -> None:
-        """Ask about a variable given by its number or name; a bad one becomes a sentence."""
+    def set_query(self, text: str) -> None:
+        """Set the query from a number or a name; report an unknown one."""
         if self.shown is None:
             return
         plain = text.strip()

@@ -39,7 +39,7 @@ from graftviz.ui.shared import made_again
 from graftviz.ui.url_state import UPLOAD
 
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
-BUSY = "This server is too busy to finish this now; try again in a while."
+BUSY = "The server is too busy to finish this now; try again later."
 _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
     ShownModel: lambda shown: shown.identity
 }
@@ -99,15 +99,14 @@ def _query_of(link: str) -> dict[str, str]:
         return {}
     pairs = [part.partition("=") for part in link.split(";")]
     if not all(name and text for name, _, text in pairs):
-        raise InputError("The run of the link is cut short or damaged; it cannot be read.")
+        raise InputError("The run in the link is truncated or damaged.")
     return {name: text for name, _, text in pairs}
 
 
 def _model_of_run(link: str) -> ShownModel:
     if not link:
         raise InputError(
-            "There is no run on the Grow page in this session yet: learn one there, come back, "
-            "and choose it again."
+            "The Grow page of this session has no run yet. Learn a model there, then choose it here."
         )
     known: tuple[str, ShownModel] | None = st.session_state.get(_RUN_KEY)
     if known is None or known[0] != link:
@@ -119,7 +118,7 @@ def _model_of_run(link: str) -> ShownModel:
 
 
 @made_again
-@st.cache_resource(show_spinner="Learning the run of this link again…", max_entries=24)
+@st.cache_resource(show_spinner="Repeating the run of the link…", max_entries=24)
 def _run_again(link: str) -> ShownModel:
     state = GrowState(vocabulary(), material, scheduler())
     state.follow(_query_of(link))
@@ -127,11 +126,11 @@ def _run_again(link: str) -> ShownModel:
     trouble = [*state.complaints, state.problem, state.question]
     if state.settings.data == UPLOAD:
         trouble = [
-            "This link shows a model learned from somebody's own data, which a link cannot carry: "
-            "bring the same table on the Grow page, learn from it, and choose its run here."
+            "This link refers to a model learned from an uploaded table. Upload the same table on the "
+            "Grow page, learn from it, and choose its run here."
         ]
     if state.run is None or any(trouble):
-        raise InputError(" ".join(filter(None, trouble)) or "There is no run to be shown.")
+        raise InputError(" ".join(filter(None, trouble)) or "No run available.")
     return _of_state(state, link)
 
 
@@ -150,7 +149,7 @@ def _of_state(state: GrowState, link: str) -> ShownModel:
 def _model_at(run: SessionRun, at: int) -> tuple[PairwiseMRF, str]:
     recorder = run.recorder
     if isinstance(recorder, RunRecorder) and 0 < at < run.computed:
-        return recorder.run.steps[at - 1].model(), f"The model is that of step {at} of the run."
+        return recorder.run.steps[at - 1].model(), f"Model of step {at} of the run."
     return run.result().model, ""
 
 
