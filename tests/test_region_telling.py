@@ -93,7 +93,9 @@ def test_small_sentences() -> None:
     assert "its edge is cut" in start_words("a", 1)
     assert "no edges" in start_words("a", 0)
     changes = [change_words(a, b) for a, b in itertools.product([None, 0.2, 0.1], repeat=2)]
-    assert len(set(changes)) == len(changes) - 1  # the last bound does not matter if the new one is vacuous
+    assert (
+        len(set(changes)) == len(changes) - 1
+    )  # the last bound does not matter if the new one is vacuous
     assert change_words(0.0100, 0.00999) == "The bound stays at 0.01."
     assert stop_words("Why.", [0.3, 0.1]) == "Why."
     assert "0.1, was at size 2" in stop_words("Why.", [0.3, 0.1, 0.2])

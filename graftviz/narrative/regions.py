@@ -134,9 +134,7 @@ def stop_words(reason: str, bounds: Sequence[float | None]) -> str:
     if not reason or not proven or bounds[-1] == min(proven):
         return reason
     size = bounds.index(min(proven)) + 1
-    return (
-        f"{reason} The best bound, {bound_text(min(proven))}, was at size {size}; use that estimate."
-    )
+    return f"{reason} The best bound, {bound_text(min(proven))}, was at size {size}; use that estimate."
 
 
 def truth_words(width: int, entries: float, most: float) -> str:

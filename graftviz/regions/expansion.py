@@ -158,8 +158,7 @@ def _reason_to_stop(region: _Region, bound: float, before: float, options: Expan
     if bound <= options.tolerance:
         return f"The bound, {bound:.3g}, is within the tolerance of {options.tolerance:g}."
     if region.size >= options.max_size:
-        variables = "variable" if options.max_size == 1 else "variables"
-        return f"The region has reached the limit of {options.max_size} {variables}."
+        return f"Size limit reached ({options.max_size})."
     if _is_below(options.threshold, before, bound):
         return (
             f"The last variable improved the bound by less than the threshold, "

@@ -91,8 +91,7 @@ def show_model_upload(state: RegionState) -> None:
     expected = "" if state.uploaded else state.fingerprint
     if expected:
         st.info(
-            "This link refers to an uploaded model. Upload the same file "
-            f"(fingerprint {expected})."
+            f"This link refers to an uploaded model. Upload the same file (fingerprint {expected})."
         )
     with st.expander("Upload a model", expanded=state.uploaded is None):
         files = st.file_uploader(

@@ -81,9 +81,7 @@ class RegionState:
         for name, is_good in ((RUN, is_run), (_PRINT, is_print)):
             if name in given and not is_good:
                 del given[name]
-                self._own_complaints += (
-                    f"Invalid {name} in the link; ignored.",
-                )
+                self._own_complaints += (f"Invalid {name} in the link; ignored.",)
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the choices, and remember them as ours."""
