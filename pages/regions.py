@@ -27,8 +27,8 @@ with st.sidebar:
     show_model_choice(state)
 words, about = st.columns([5, 1], vertical_alignment="center", gap="small")
 words.markdown(
-    "**Query one variable** :orange[★]. The marginal is computed from a small **region** around it, "
-    "with a proven error bound; *the rest of the network is ignored.*"
+    "**Query one variable** :orange[★]. The marginal is computed from a small **region** around "
+    "it, with a proven error bound; *the rest of the network is ignored.*"
 )
 with about:
     show_help()

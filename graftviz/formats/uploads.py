@@ -63,8 +63,8 @@ def read_uploaded_model(files: Mapping[str, bytes]) -> ModelFile:
     if not usable:
         named = ", ".join(title_of(name) for name in list(unpacked)[:4]) or "nothing"
         raise InputError(
-            f"No model in {named}. Upload .uai, .graphml, node-link .json, or the files of a result "
-            "folder."
+            f"No model in {named}. Upload .uai, .graphml, node-link .json, or the files of a "
+            "result folder."
         )
     found = _parse(usable)
     _check_texts(found.model)

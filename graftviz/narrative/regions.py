@@ -129,12 +129,13 @@ def change_words(before: float | None, after: float | None) -> str:
 
 
 def stop_words(reason: str, bounds: Sequence[float | None]) -> str:
-    """Return why a region stopped growing, and the size with the smallest bound if it is not the last."""
+    """Return why a region stopped growing, and the best size if a smaller one has a smaller bound."""
     proven = [bound for bound in bounds if bound is not None]
     if not reason or not proven or bounds[-1] == min(proven):
         return reason
     size = bounds.index(min(proven)) + 1
-    return f"{reason} The best bound, {bound_text(min(proven))}, was at size {size}; use that estimate."
+    best = bound_text(min(proven))
+    return f"{reason} The best bound, {best}, was at size {size}; use that estimate."
 
 
 def truth_words(width: int, entries: float, most: float) -> str:

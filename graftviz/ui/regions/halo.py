@@ -28,7 +28,7 @@ def halo(shown: ShownModel, query: int) -> list[int] | None:
 
 
 def reach(influence: Influence, query: int) -> np.ndarray | None:
-    """Return the query's row of D = Σ_r C^r, shape (n,); None if c ≥ 1, where the series may diverge."""
+    """Return the query's row of D = Σ_r C^r, shape (n,); None if c ≥ 1 (no convergence)."""
     if influence.coefficient >= 1.0:
         return None
     transposed = influence.matrix.T

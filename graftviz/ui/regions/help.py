@@ -11,10 +11,10 @@ _FIRST = """
 can be infeasible, so inference runs only in **a small region** around the query; the edges that
 leave the region are cut.
 
-**Error bound.** The neighbours beyond the cuts can be in any state. For every boundary node, its own
-edges bound the *worst-case* change of its conditional distribution. The strengths of the edges in
-between bound how much of this change reaches the query. The sum is a **proven bound on the error**;
-it does not depend on the rest of the network.
+**Error bound.** The neighbours beyond the cuts can be in any state. For every boundary node, its
+own edges bound the *worst-case* change of its conditional distribution. The strengths of the edges
+in between bound how much of this change reaches the query. The sum is a **proven bound on the
+error**; it does not depend on the rest of the network.
 """
 _SECOND = """
 Dobrushin's comparison theorem, with the local model *q* on the region *A* (localized inference,

@@ -95,8 +95,8 @@ def show_model_upload(state: RegionState) -> None:
         )
     with st.expander("Upload a model", expanded=state.uploaded is None):
         files = st.file_uploader(
-            "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a result folder "
-            "as .zip",
+            "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
+            "folder",
             _MODEL_KINDS,
             accept_multiple_files=True,
             key="region.files",
@@ -113,7 +113,7 @@ def show_model_upload(state: RegionState) -> None:
         fingerprint = uploaded.identity.partition(":")[2]
         if expected and fingerprint != expected:
             raise InputError(
-                f"This is not the model of the link (fingerprint {fingerprint} instead of {expected})."
+                f"This is not the model of the link (fingerprint {fingerprint}, not {expected})."
             )
     except InputError as error:
         suffix = " Still showing the previous model." if state.shown is not None else ""

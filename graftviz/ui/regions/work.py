@@ -105,9 +105,7 @@ def _query_of(link: str) -> dict[str, str]:
 
 def _model_of_run(link: str) -> ShownModel:
     if not link:
-        raise InputError(
-            "The Grow page of this session has no run yet. Learn a model there, then choose it here."
-        )
+        raise InputError("The Grow page has no run yet. Learn a model there, then choose it here.")
     known: tuple[str, ShownModel] | None = st.session_state.get(_RUN_KEY)
     if known is None or known[0] != link:
         here = _grow_state()
@@ -126,8 +124,8 @@ def _run_again(link: str) -> ShownModel:
     trouble = [*state.complaints, state.problem, state.question]
     if state.settings.data == UPLOAD:
         trouble = [
-            "This link refers to a model learned from an uploaded table. Upload the same table on the "
-            "Grow page, learn from it, and choose its run here."
+            "This link refers to a model learned from an uploaded table. Upload the same table on "
+            "the Grow page, learn from it, and choose its run here."
         ]
     if state.run is None or any(trouble):
         raise InputError(" ".join(filter(None, trouble)) or "No run available.")
