@@ -36,7 +36,7 @@ def test_an_answer_says_what_it_is_and_is_within_its_bound():
     assert answer.certified
     assert not answer.reached_tolerance
     assert answer.method == "exact"
-    assert "12 variables" in answer.stop_reason
+    assert "Size limit reached (12)" in answer.stop_reason
     assert np.array_equal(answer.marginal, region_marginal(GRID, answer.nodes, 27))
     with pytest.raises(ValueError, match="read-only"):
         answer.marginal[0] = 1.0

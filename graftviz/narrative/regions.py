@@ -129,7 +129,7 @@ def change_words(before: float | None, after: float | None) -> str:
 
 
 def stop_words(reason: str, bounds: Sequence[float | None]) -> str:
-    """Return why a region stopped growing, and the best size if a smaller one has a smaller bound."""
+    """Return why growth stopped, and the best size if a smaller region has a smaller bound."""
     proven = [bound for bound in bounds if bound is not None]
     if not reason or not proven or bounds[-1] == min(proven):
         return reason

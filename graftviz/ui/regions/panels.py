@@ -95,8 +95,8 @@ def show_model_upload(state: RegionState) -> None:
         )
     with st.expander("Upload a model", expanded=state.uploaded is None):
         files = st.file_uploader(
-            "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
-            "folder",
+            "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped "
+            "result folder",
             _MODEL_KINDS,
             accept_multiple_files=True,
             key="region.files",
