@@ -105,7 +105,7 @@ def test_automatic_damping_settles_what_swings(passed):
     assert not any("damped" in note for note in undamped.notes)
 
 
-def test_what_did_not_converge_says_so_in_words():
+def test_notes_report_missing_convergence():
     pairs = itertools.combinations(range(7), 2)
     table = np.array([[0.0, 6.0], [6.0, 0.0]])
     model = PairwiseMRF.from_tables([[0.1, 0.0]] * 7, dict.fromkeys(pairs, table))
@@ -118,11 +118,11 @@ def test_what_did_not_converge_says_so_in_words():
     assert 1e-9 < beliefs.residual <= 1.0
 
 
-def test_what_nearly_settled_is_told_apart_from_what_did_not():
+def test_notes_distinguish_small_and_large_residuals():
     rough, fine = Passing(20, 0.03, 0.0, False), Passing(20, 1e-7, 0.3, False)
     assert passing_notes("BP", rough)[0].endswith("still 0.03; the marginals may be far off.")
     assert passing_notes("BP", fine)[0].endswith("still 1e-07, nearly settled.")
-    assert "30% of the old" in passing_notes("BP", fine)[1]
+    assert "weight 30% of the old" in passing_notes("BP", fine)[1]
     assert passing_notes("BP", Passing(20, 1e-10, 0.0, True)) == ()
 
 

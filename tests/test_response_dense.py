@@ -69,7 +69,7 @@ def test_fresh_starts_change_nothing_but_rounding(renew_every):
     arrays, factor = fixed_point(model)
     response = DenseResponse(*arrays[:2], renew_every=renew_every)
     for m in range(0, model.n_edges + 1, 3):
-        assert response.follow(*first_edges(arrays, m)[1:])
+        assert response.update(*first_edges(arrays, m)[1:])
     assert (response.renewals > 0) == (renew_every < 100)
     kept = [(i, j, response.covariance(i, j)) for i in range(15) for j in range(15)]
     assert response.renew()
@@ -85,7 +85,7 @@ def test_follows_beliefs_that_move(seed):
     model = random_model(seed, 12, 22, 0.4, sizes=(2, 3, 4))
     arrays, _ = fixed_point(model)
     response = DenseResponse(*arrays[:2])
-    response.follow(*arrays[1:])
+    response.update(*arrays[1:])
     # Two pair beliefs move, within their margins: an update each.
     pairs, starts = arrays[4].copy(), arrays[3]
     renewals = response.renewals
@@ -93,24 +93,24 @@ def test_follows_beliefs_that_move(seed):
         table = pairs[starts[e] : starts[e + 1]].reshape(model.cardinalities[model.edges[e]])
         table[...] = 0.7 * table + 0.3 * np.outer(table.sum(axis=1), table.sum(axis=0))
     moved = (*arrays[:4], pairs)
-    assert response.follow(*moved[1:])
+    assert response.update(*moved[1:])
     assert response.renewals == renewals
     assert largest_gap(response, moved) < 1e-9
     # Within the tolerance nothing moves; and once beyond it, the whole way.
     before = response.covariance(*model.edges[0]).copy()
     nudged = 0.9999 * pairs + 0.0001 * arrays[4]
-    assert response.follow(*arrays[1:4], nudged, tolerance=0.1)
+    assert response.update(*arrays[1:4], nudged, tolerance=0.1)
     assert np.array_equal(response.covariance(*model.edges[0]), before)
-    assert response.follow(*arrays[1:])
+    assert response.update(*arrays[1:])
     assert largest_gap(response, arrays) < 1e-9
     # Node beliefs that move change every term: a fresh start.
     other, _ = fixed_point(random_model(seed, 12, 22, 0.3, sizes=(2, 3, 4)))
-    assert response.follow(*other[1:])
+    assert response.update(*other[1:])
     assert response.renewals > renewals
     assert largest_gap(response, other) < 1e-9
     # Edges that are gone leave their nodes to themselves.
     fewer = first_edges(other, 5)
-    assert response.follow(*fewer[1:])
+    assert response.update(*fewer[1:])
     assert largest_gap(response, fewer) < 1e-9
 
 
@@ -130,7 +130,7 @@ def test_each_edge_that_makes_the_fixed_point_unstable_is_told():
     assert not seen[-1]
     # Weaker beliefs are stable again.
     weaker, _ = fixed_point(complete(7, 0.5 * np.arctanh(1.0 / 5)))
-    assert response.follow(*weaker[1:])
+    assert response.update(*weaker[1:])
     assert largest_gap(response, weaker) < 1e-9
 
 
@@ -162,7 +162,7 @@ def test_kernels_read_both_triangles():
     model = random_model(2, 10, 20, 0.4, sizes=(2, 4))
     arrays, _ = fixed_point(model)
     response = DenseResponse(*arrays[:2])
-    assert response.follow(*arrays[1:])
+    assert response.update(*arrays[1:])
     for i, j in itertools.product(range(10), repeat=2):
         out = np.empty((model.cardinalities[i], model.cardinalities[j]))
         dense_block(response.matrix, i, j, out.reshape(-1))
@@ -176,9 +176,9 @@ def test_too_many_states_are_refused_with_their_number_and_nothing_changes():
     model = random_model(1, 10, 14, 0.3, sizes=(5,))
     arrays, _ = fixed_point(model)
     response = DenseResponse(*arrays[:2], most_dimensions=30)
-    assert response.follow(*first_edges(arrays, 2)[1:])
+    assert response.update(*first_edges(arrays, 2)[1:])
     before = response.dimension
     with pytest.raises(InputError, match=r"50 states together, more than the 30 .* best-choice"):
-        response.follow(*arrays[1:])
+        response.update(*arrays[1:])
     assert response.dimension == before
     assert largest_gap(response, first_edges(arrays, 2)) < 1e-9

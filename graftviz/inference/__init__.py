@@ -1,4 +1,4 @@
-"""Inference: one file a method, one result type, one front door."""
+"""Inference: one module per method, one result type, one entry point."""
 
 from __future__ import annotations
 
@@ -45,36 +45,36 @@ def infer(
     model : PairwiseMRF
     method : {"bp", "exact", "trbp", "mean-field"}
         "bp": loopy belief propagation; exact where the graph is a forest. "exact": a junction
-        tree; time and memory grow exponentially with the width of the graph, and what would not
-        fit into memory is refused before it begins. "trbp": tree-reweighted belief propagation,
-        whose log Z is an upper bound. "mean-field": a product of independent node beliefs, whose
-        log Z is a lower bound.
+        tree; time and memory grow exponentially with the width of the graph, and a model whose
+        tables would not fit into memory is refused at once. "trbp": tree-reweighted belief
+        propagation, whose log Z is an upper bound. "mean-field": a product of independent node
+        beliefs, whose log Z is a lower bound.
     evidence : mapping, optional
         States of observed variables: {variable: state}, variables by index or name, states by
         index or label.
     tolerance : float
-        Largest relative change of a message that counts as converged (mean field: change of a
+        Largest relative change of a message at convergence (mean field: largest change of a
         belief).
     max_sweeps : int
-        At least 1. When reached, the result says ``converged=False``; its beliefs are those of the
+        At least 1. When it is reached, the result has ``converged=False`` and the beliefs of the
         last sweep.
     damping : float or "auto"
-        Share of the old message kept in each update, 0 ≤ damping < 1. "auto": none as long as the
-        residual falls, and more whenever it stops falling.
+        Weight of the old message in each update, 0 ≤ damping < 1. "auto": 0 while the residual
+        decreases, and larger whenever it stops decreasing.
     max_memory : int, optional
-        Bytes that tables may take; default: most of what is free.
+        Bytes that tables may take; default: 80 % of the free memory.
     reweighting : int
-        "trbp" only: steps that choose other edge appearance probabilities, for a tighter bound;
-        each passes messages anew.
+        "trbp" only: number of steps that optimise the edge appearance probabilities for a tighter
+        bound; each runs message passing again.
     starts : int
-        "mean-field" only: local maxima to climb to, of which the highest is taken.
+        "mean-field" only: number of initial beliefs; the highest local maximum is returned.
     seed : int
-        "mean-field" only: of the random ones among the starts.
+        "mean-field" only: seed of the random initial beliefs.
 
     Raises
     ------
     InputError
-        For an unknown method, evidence the model knows nothing of, or a setting out of range.
+        For an unknown method, evidence that is not in the model, or a setting out of range.
     """
     if method not in METHODS:
         raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")
@@ -82,5 +82,5 @@ def infer(
         tolerance, max_sweeps, damping, max_memory, reweighting, starts, seed
     )
     settings.check()
-    given = conditioned(model, checked_evidence(model, evidence))
-    return given.extended(METHODS[method](given.model, settings))
+    conditional = conditioned(model, checked_evidence(model, evidence))
+    return conditional.extended(METHODS[method](conditional.model, settings))

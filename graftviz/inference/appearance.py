@@ -1,11 +1,11 @@
-"""Edge appearance probabilities: how often each edge is in a random spanning forest.
+"""Edge appearance probabilities: the probability of each edge in a random spanning forest.
 
-In a spanning tree drawn uniformly from all those of a graph, an edge appears with the probability
-that is its effective resistance when every edge is a resistor of one ohm (Kirchhoff). A block (a
-part no single node holds together) has spanning trees of its own, and an edge that is a block of
-its own, a bridge, is in all of them. Where a block is too large for its resistances, the
-probabilities are those of a packing: forests taken one after the other, each of the edges that were
-in the fewest so far (Thorup, "Fully-dynamic min-cut", 2007).
+In a uniformly random spanning tree of a graph, the probability of an edge is its effective
+resistance when every edge is a resistor of one ohm (Kirchhoff). Each block (biconnected component)
+can be treated separately, and a bridge, which is a block of one edge, has probability 1. Where a
+block is too large to compute its resistances, the probabilities are those of a packing: spanning
+forests built one after the other, each preferring the edges that were in the fewest so far (Thorup,
+"Fully-dynamic min-cut", 2007).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numba import njit
 
 from graftviz.model import PairwiseMRF
 
-_LARGEST_BLOCK = 1500  # nodes; resistances take their number squared in memory, cubed in time
-_MOST_WORK = 4e10  # all blocks' numbers of nodes cubed, in all
-# A dense block may be this many times as large: a packing of it takes as many forests as it has
-# edges per node.
+_LARGEST_BLOCK = 1500  # nodes n; resistances take O(n²) memory and O(n³) time
+_MOST_WORK = 4e10  # largest sum of n³ over all blocks
+# A dense block may be this many times as large, because its packing is slow too: it takes as many
+# forests as the block has edges per node.
 _DENSE, _DENSE_FACTOR = 0.05, 4
 _FEWEST_FORESTS = 24
 _BASE_SEED = 0
@@ -34,7 +34,7 @@ class Appearance(NamedTuple):
     probabilities : float64 array, shape (m,)
         0 < ρ_e ≤ 1.
     source : str
-        What they are the probabilities of, in words that complete a sentence.
+        Distribution that the probabilities belong to, as a noun phrase.
     """
 
     probabilities: np.ndarray
@@ -50,7 +50,7 @@ def edge_appearance(
     ----------
     edges : int64 array, shape (m, 2)
     largest_block : int
-        Sparse blocks of more nodes than this get a packing.
+        Sparse blocks with more nodes than this use a packing.
     """
     probabilities = np.ones(len(edges))
     edges = np.ascontiguousarray(edges, dtype=np.int64)
@@ -91,18 +91,18 @@ def effective_resistances(n: int, edges: np.ndarray) -> np.ndarray:
     np.add.at(laplacian, (i, i), 1.0)
     np.add.at(laplacian, (j, j), 1.0)
     laplacian[i, j] = laplacian[j, i] = -1.0
-    potential = np.zeros((n, n))  # node 0 is the ground
+    potential = np.zeros((n, n))  # node 0 is grounded
     potential[1:, 1:] = np.linalg.inv(laplacian[1:, 1:])
     diagonal = potential.diagonal()
     return np.clip(diagonal[i] + diagonal[j] - potential[i, j] - potential[j, i], 0.0, 1.0)
 
 
 def packing(n: int, edges: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the share of greedily packed spanning forests every edge is in, and their number.
+    """Return the share of greedily packed spanning forests with each edge, and their number.
 
-    So many are taken that every edge is in one at least.
+    Forests are added until every edge is in at least one.
     """
-    base = np.random.default_rng(_BASE_SEED).permutation(len(edges))  # no order that is special
+    base = np.random.default_rng(_BASE_SEED).permutation(len(edges))  # break ties at random
     counts = np.zeros(len(edges), dtype=np.int64)
     taken = 0
     while taken < _FEWEST_FORESTS or counts.min() == 0:
@@ -114,7 +114,7 @@ def packing(n: int, edges: np.ndarray) -> tuple[np.ndarray, int]:
 
 @njit(cache=True, nogil=True)
 def heaviest_forest(n, edges, order):
-    """Mark the edges of the spanning forest that takes edges in `order` (Kruskal).
+    """Mark the edges of the spanning forest that adds edges in `order` (Kruskal).
 
     Returns
     -------
@@ -163,7 +163,7 @@ def blocks(n, edges):
     depth = np.full(n, -1, dtype=np.int64)
     low = np.empty(n, dtype=np.int64)
     at = starts[:n].copy()
-    by = np.full(n, -1, dtype=np.int64)  # the edge a node was reached by
+    by = np.full(n, -1, dtype=np.int64)  # the edge by which a node was reached
     path = np.empty(n, dtype=np.int64)
     open_edges = np.empty(m, dtype=np.int64)
     n_open, n_blocks, clock = 0, 0, 0

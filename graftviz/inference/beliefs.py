@@ -1,4 +1,4 @@
-"""The one result type of every inference method."""
+"""Result type of all inference methods."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Beliefs:
     Attributes
     ----------
     node : tuple of float64 arrays
-        ``node[i]`` has shape (s_i,) and sums to one; an observed variable has all its mass on the
-        state it was observed in.
+        ``node[i]`` has shape (s_i,) and sums to one; an observed variable has all its mass on its
+        observed state.
     edge : tuple of float64 arrays
         ``edge[e]`` has shape (s_i, s_j), in the order of the model's edges.
     log_partition : float
-        log Z, natural logarithm: of the sum over all joint states that agree with the evidence.
-        -inf where none of them has a positive probability, and then the marginals mean nothing.
+        log Z, the natural logarithm of the sum over all joint states that agree with the evidence.
+        -inf if none of them has a positive probability; the marginals are then arbitrary.
     converged : bool
     sweeps : int
     residual : float
@@ -34,11 +34,11 @@ class Beliefs:
         largest change of a belief.
     method : str
     log_partition_is : {"exact", "approximation", "upper bound", "lower bound"}
-        What `log_partition` is of the true one.
+        Relation of `log_partition` to the true value.
     evidence : dict
         State index by variable index.
     notes : tuple of str
-        What people should know about these numbers, in sentences.
+        Remarks on the result, in sentences.
     """
 
     node: tuple[np.ndarray, ...]
@@ -54,14 +54,14 @@ class Beliefs:
 
 
 def flat_nodes(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return read-only views of values laid out as the node weights, one per variable."""
+    """Return read-only views of values with the layout of the node weights, one per variable."""
     values.flags.writeable = False
     ends = model.node_offsets.tolist()
     return tuple(values[ends[i] : ends[i + 1]] for i in range(model.n_variables))
 
 
 def flat_edges(model: PairwiseMRF, values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return read-only views of values laid out as the edge weights, a matrix per edge."""
+    """Return read-only views of values with the layout of the edge weights, a matrix per edge."""
     values.flags.writeable = False
     ends = (model.edge_offsets - model.edge_offsets[0]).tolist()
     sizes = model.cardinalities[model.edges].tolist()

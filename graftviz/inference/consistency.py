@@ -1,9 +1,9 @@
-"""A joint state of positive probability, where zero potentials leave few of them.
+"""Search for a joint state of positive probability in models with zero potentials.
 
-Depth-first search that keeps arc consistency (Sabin and Freuder, "Contradicting conventional wisdom
-in constraint satisfaction", 1994): the variable with the fewest states left for how often it has
-been in the way is decided next, its most likely state first; what no longer has a partner is struck
-out; a variable left without a state takes the last decision back.
+Depth-first search that maintains arc consistency (Sabin and Freuder, "Contradicting conventional
+wisdom in constraint satisfaction", 1994). The next variable is the one with the smallest ratio of
+remaining states to failures, its most likely state is tried first, states without a compatible
+state at a neighbour are removed, and a variable without states undoes the last decision.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from numba import njit
 from graftviz.inference.support import Support, support
 from graftviz.model import PairwiseMRF
 
-_ROUNDS, _FIRST_FAILURES = 6, 500  # every round starts afresh and may fail twice as often
+_ROUNDS, _FIRST_FAILURES = 6, 500  # every round restarts and may fail twice as often
 
 
 def consistent_states(
     model: PairwiseMRF, states: Support, likely: np.ndarray
 ) -> tuple[np.ndarray | None, bool]:
-    """Look for a joint state of `model` that meets no zero potential.
+    """Search for a joint state of `model` without zero potentials.
 
     Parameters
     ----------
     states : Support
-        With a state for every variable.
-    likely : float64 array, flat, laid out as the node weights
-        Larger is tried first.
+        With at least one possible state of every variable.
+    likely : float64 array, flat, with the layout of the node weights
+        States with larger values are tried first.
 
     Returns
     -------
     state : int64 array, shape (n,), or None
-        None: none was found.
+        None if none was found.
     is_settled : bool
-        Whether that is for certain: either a state was found or there is none.
+        Whether the answer is certain: either a state was found, or it is proven that none exists.
     """
     offsets = model.node_offsets
     forbidden = model.weights[int(offsets[-1]) :] == -np.inf
     starts, neighbours, edges = model.incidence
     places = model.edge_offsets - offsets[-1]
     found = np.empty(model.n_variables, dtype=np.int64)
-    hindrance = np.ones(model.n_variables)
+    failure_counts = np.ones(model.n_variables)
     for k in range(_ROUNDS):
         answer = _search(
             *(offsets, starts, neighbours, edges, places, forbidden, states.possible, likely),
-            *(_FIRST_FAILURES * 2**k, hindrance, found),
+            *(_FIRST_FAILURES * 2**k, failure_counts, found),
         )
         if answer != 0:
             return (found, True) if answer > 0 else (None, True)
@@ -55,9 +55,9 @@ def consistent_states(
 
 
 def is_possible(model: PairwiseMRF) -> bool:
-    """Whether some joint state of `model` has a positive probability, as far as is found out.
+    """Return False if all joint states of `model` are proven to have probability zero.
 
-    A search that had to give up counts as if it had found one.
+    Return True if the search ends without a result.
     """
     if np.isfinite(model.weights).all():
         return True
@@ -80,17 +80,17 @@ def _search(
     possible,
     likely,
     most_failures,
-    hindrance,
+    failure_counts,
     found,
 ):
-    """Search until `most_failures`: 1 found one, -1 proved that there is none, 0 gave up.
+    """Search until `most_failures`; return 1 if found, -1 if proven not to exist, 0 otherwise.
 
     Parameters
     ----------
-    hindrance : float64 array, shape (n,)
-        How often each variable was left without a state, plus 1; goes on counting.
+    failure_counts : float64 array, shape (n,)
+        1 + how often each variable was left without a state; updated in place.
     found : int64 array, shape (n,)
-        Written if one was found.
+        Written if a state was found.
     """
     n = len(offsets) - 1
     alive = possible.copy()
@@ -101,10 +101,10 @@ def _search(
         for x in range(offsets[i], offsets[i + 1]):
             counts[i] += alive[x]
             owner[x] = i
-        heappush(heap, (counts[i] / hindrance[i], np.int64(i)))
-    struck = np.empty(len(alive), dtype=np.int64)  # in order, to be taken back
-    n_struck, depth, failures = 0, 0, 0
-    marks = np.empty(n, dtype=np.int64)  # how many had been struck out before each decision
+        heappush(heap, (counts[i] / failure_counts[i], np.int64(i)))
+    removed = np.empty(len(alive), dtype=np.int64)  # removed states in order, for backtracking
+    n_removed, depth, failures = 0, 0, 0
+    marks = np.empty(n, dtype=np.int64)  # number of removed states before each decision
     chosen = np.empty(n, dtype=np.int64)
     graph = (offsets, starts, neighbours, edges, places, forbidden)
     waiting, is_waiting = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
@@ -112,8 +112,8 @@ def _search(
         node = np.int64(-1)
         while len(heap) > 0:
             key, nearest = heappop(heap)
-            # An entry that does not fit any more has been followed by another.
-            if counts[nearest] > 1 and key == counts[nearest] / hindrance[nearest]:
+            # An outdated entry has been replaced by a later one.
+            if counts[nearest] > 1 and key == counts[nearest] / failure_counts[nearest]:
                 node = nearest
                 break
         if node < 0:
@@ -125,61 +125,61 @@ def _search(
         for x in range(offsets[node], offsets[node + 1]):
             if alive[x] and (best < 0 or likely[x] > likely[best]):
                 best = x
-        marks[depth], chosen[depth] = n_struck, best
+        marks[depth], chosen[depth] = n_removed, best
         depth += 1
         for x in range(offsets[node], offsets[node + 1]):
             if alive[x] and x != best:
                 alive[x] = False
-                struck[n_struck] = x
-                n_struck += 1
+                removed[n_removed] = x
+                n_removed += 1
         counts[node] = 1
         while True:
-            before = n_struck
-            empty, n_struck = _follow(
-                graph, node, alive, counts, struck, n_struck, waiting, is_waiting
+            before = n_removed
+            empty, n_removed = _propagate(
+                graph, node, alive, counts, removed, n_removed, waiting, is_waiting
             )
-            for k in range(before, n_struck):
-                i = owner[struck[k]]
+            for k in range(before, n_removed):
+                i = owner[removed[k]]
                 if counts[i] > 1:
-                    heappush(heap, (counts[i] / hindrance[i], i))
+                    heappush(heap, (counts[i] / failure_counts[i], i))
             if empty < 0:
                 break
             failures += 1
-            hindrance[empty] += 1.0
+            failure_counts[empty] += 1.0
             while empty >= 0:
                 if depth == 0:
                     return -1
                 if failures > most_failures:
                     return 0
                 depth -= 1
-                while n_struck > marks[depth]:
-                    n_struck -= 1
-                    x = struck[n_struck]
+                while n_removed > marks[depth]:
+                    n_removed -= 1
+                    x = removed[n_removed]
                     alive[x] = True
                     i = owner[x]
                     counts[i] += 1
                     if counts[i] > 1:
-                        heappush(heap, (counts[i] / hindrance[i], i))
+                        heappush(heap, (counts[i] / failure_counts[i], i))
                 node = owner[chosen[depth]]
                 alive[chosen[depth]] = False
-                struck[n_struck] = chosen[depth]
-                n_struck += 1
+                removed[n_removed] = chosen[depth]
+                n_removed += 1
                 counts[node] -= 1
                 if counts[node] > 1:
-                    heappush(heap, (counts[node] / hindrance[node], node))
+                    heappush(heap, (counts[node] / failure_counts[node], node))
                 if counts[node] > 0:
                     empty = -1
 
 
 @njit(cache=True, nogil=True)
-def _follow(graph, node, alive, counts, struck, n_struck, waiting, is_waiting):
-    """Strike out what has no partner since the states of `node` have changed.
+def _propagate(graph, node, alive, counts, removed, n_removed, waiting, is_waiting):
+    """Restore arc consistency after the states of `node` have changed.
 
     Returns
     -------
     empty : int
-        A node left without a state, or -1.
-    n_struck : int
+        A node without a state, or -1.
+    n_removed : int
     """
     offsets, starts, neighbours, edges, places, forbidden = graph
     n = len(offsets) - 1
@@ -192,7 +192,7 @@ def _follow(graph, node, alive, counts, struck, n_struck, waiting, is_waiting):
         length -= 1
         is_waiting[j] = False
         if empty >= 0:
-            continue  # only empties the ring
+            continue  # only empty the ring
         start_j, states_j = offsets[j], offsets[j + 1] - offsets[j]
         for k in range(starts[j], starts[j + 1]):
             i, at = neighbours[k], places[edges[k]]
@@ -202,15 +202,15 @@ def _follow(graph, node, alive, counts, struck, n_struck, waiting, is_waiting):
             for x in range(states_i):
                 if not alive[start_i + x]:
                     continue
-                has_partner = False
+                has_support = False
                 for y in range(states_j):
                     if alive[start_j + y] and not forbidden[at + x * step_i + y * step_j]:
-                        has_partner = True
+                        has_support = True
                         break
-                if not has_partner:
+                if not has_support:
                     alive[start_i + x] = False
-                    struck[n_struck] = start_i + x
-                    n_struck += 1
+                    removed[n_removed] = start_i + x
+                    n_removed += 1
                     counts[i] -= 1
                     changed = True
             if counts[i] == 0:
@@ -221,4 +221,4 @@ def _follow(graph, node, alive, counts, struck, n_struck, waiting, is_waiting):
                 tail = head + length
                 waiting[tail if tail < n else tail - n] = i
                 length += 1
-    return empty, n_struck
+    return empty, n_removed

@@ -1,13 +1,13 @@
-"""What inference on a model costs: all unconditional marginals of one and of two variables.
+"""Cost of inference on a model: all unconditional marginals of one and of two variables.
 
-That is the set of queries by which Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov
-networks with bounded inference complexity" (2013), measure it: P(X_i) of all i and P(X_i, X_j) of
-all pairs, edges or not. One run of inference answers for all nodes and edges. Any other pair of one
-component takes P(X_j | X_i = a) for the states a of X_i, one run each, which serve all j.
+These are the queries by which Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks
+with bounded inference complexity" (2013), measure the cost: P(X_i) of all i and P(X_i, X_j) of all
+pairs, edges or not. One run of inference computes the marginals of all nodes and edges. For other
+pairs in one component it computes P(X_j | X_i = a) of all j, one run for each state a of X_i.
 
-Time is the processor's time of this thread, so that what else the machine does matters little; it
-still differs from run to run and from machine to machine. Its twin, the number of operations, does
-not: entries of cliques gone through, or entries of messages computed.
+Time is the processor time of this thread, so that other load on the machine has little effect; it
+still differs between runs and between machines. The number of operations, which counts the entries
+of cliques or of messages that are computed, does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,26 +34,26 @@ from graftviz.inference.exact.repeated import RepeatedTree
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model import PairwiseMRF
 
-_ENOUGH_SECONDS = 2.0  # after which a measurement is not repeated
-_WAYS = 2  # up and down
+_ENOUGH_SECONDS = 2.0  # measurements are not repeated beyond this total
+_PASSES = 2  # upward and downward
 
 
 class AllMarginals(NamedTuple):
-    """The marginals of all variables and all pairs.
+    """Marginals of all variables and all pairs.
 
     Attributes
     ----------
     node : float64 array, shape (S,), S = Σ s_i
-        Variable after variable.
+        Concatenated over variables.
     pair : float64 array, shape (S, S)
         p(x_i = a, x_j = b) in row (i, a) and column (j, b) for i < j; zero elsewhere.
     log_partition : float
     operations : int
-        Entries of cliques (exact) or of messages gone through.
+        Entries of cliques (exact) or of messages that were computed.
     runs : int
         Runs of inference.
     converged : bool
-        Whether all of them converged.
+        Whether all runs converged.
     """
 
     node: np.ndarray
@@ -65,14 +65,14 @@ class AllMarginals(NamedTuple):
 
 
 class InferenceCost(NamedTuple):
-    """What all unconditional marginals of one and two variables cost.
+    """Cost of all unconditional marginals of one and two variables.
 
     Attributes
     ----------
     method : str
     seconds : float
-        Processor time, median of the repeats; nothing is compiled within, and the elimination
-        order of exact inference is there already.
+        Processor time, median of the repeats, without compilation and without the search for the
+        elimination order of exact inference.
     operations : int
     runs : int
     converged : bool
@@ -104,7 +104,7 @@ def all_marginals(
     max_memory : int, optional
         Bytes that tables may take.
     plan : EliminationPlan, optional
-        Of exact inference, where it is there already.
+        Plan of exact inference; default: computed here.
 
     Raises
     ------
@@ -123,26 +123,26 @@ def all_marginals(
 def inference_cost(
     model: PairwiseMRF, method: str = "exact", *, repeats: int = 3, max_memory: int | None = None
 ) -> InferenceCost:
-    """Measure what :func:`all_marginals` takes.
+    """Measure the cost of :func:`all_marginals`.
 
     Parameters
     ----------
     model : PairwiseMRF
     method : {"exact", "bp", "trbp", "mean-field"}
     repeats : int
-        Measurements, of which the median counts; there are fewer when they take long.
+        Number of measurements, whose median is returned; fewer are made when they take long.
     max_memory : int, optional
         Bytes that tables may take.
 
     Raises
     ------
     InputError
-        As :func:`all_marginals`, and for fewer than one repeat.
+        As for :func:`all_marginals`, and for fewer than one repeat.
     """
     if repeats < 1:
         raise InputError(f"Time must be measured at least once; got {repeats} repeats.")
-    _rehearse(method)
-    # An order serves for all that is ever asked of a structure, so finding it is not counted.
+    _compile_kernels(method)
+    # One order serves all queries on a structure, so finding it is not measured.
     plan = plan_elimination(model, max_memory=max_memory) if method == "exact" else None
     if plan is not None:
         refuse_if_too_large(plan, max_memory)
@@ -161,27 +161,28 @@ def inference_seconds(model: PairwiseMRF, method: str = "exact", *, repeats: int
 
 
 def exact_operations(model: PairwiseMRF, plan: EliminationPlan) -> int:
-    """Return the operations of exact inference along a plan, at most, without doing it."""
-    return _WAYS * plan.total_entries * (1 + int(model.cardinalities[_asked(model)].sum()))
+    """Return an upper bound on the operations of exact inference along a plan."""
+    states = int(model.cardinalities[_conditioning_variables(model)].sum())
+    return _PASSES * plan.total_entries * (1 + states)
 
 
-def _asked(model: PairwiseMRF) -> np.ndarray:
-    """Return the variables whose states are gone through, so that all pairs are known.
+def _conditioning_variables(model: PairwiseMRF) -> np.ndarray:
+    """Return the variables to condition on in order to compute the marginals of all pairs.
 
-    Those with a later variable in their component that is no neighbour.
+    These have a later variable in their component that is no neighbour.
     """
     component = _components(model)
     starts, neighbours, _ = model.incidence
-    asked = []
+    variables = []
     for i in range(model.n_variables - 1):
         later = neighbours[starts[i] : starts[i + 1]] > i
         if np.count_nonzero(component[i + 1 :] == component[i]) > np.count_nonzero(later):
-            asked.append(i)
-    return np.array(asked, dtype=np.int64)
+            variables.append(i)
+    return np.array(variables, dtype=np.int64)
 
 
 def _components(model: PairwiseMRF) -> np.ndarray:
-    """Return for each variable the least one that it is connected with."""
+    """Return for each variable the smallest variable of its connected component."""
     starts, neighbours, _ = model.incidence
     component = np.full(model.n_variables, -1)
     for root in range(model.n_variables):
@@ -199,32 +200,32 @@ def _components(model: PairwiseMRF) -> np.ndarray:
 
 
 def _by_trees(
-    model: PairwiseMRF, settings: InferenceSettings, known: EliminationPlan | None
+    model: PairwiseMRF, settings: InferenceSettings, initial_plan: EliminationPlan | None
 ) -> AllMarginals:
-    """Go through a junction tree once, and once more for each state of each variable asked."""
-    order = None if known is None else known.order
+    """Run a junction tree once, and once more for each state of each conditioning variable."""
+    order = None if initial_plan is None else initial_plan.order
     first = JunctionTree(model, max_memory=settings.max_memory, order=order)
     if first.log_partition == -np.inf:
-        raise _nothing_is_possible()
+        raise _impossible_model()
     beliefs, plan = first.beliefs(), first.plan
     tree = RepeatedTree(model, settings.max_memory, plan=plan)
     offsets = model.node_offsets
     weights = model.weights[: offsets[-1]]
 
-    def given(observed: list[tuple[int, int]]) -> np.ndarray:
+    def conditional_marginals(observed: list[tuple[int, int]]) -> np.ndarray:
         forbidden = np.tile(weights, (len(observed), 1))
         for row, (i, state) in enumerate(observed):
             forbidden[row, offsets[i] : offsets[i + 1]] = -np.inf
             forbidden[row, offsets[i] + state] = 0.0
         return tree.marginals(forbidden)[0]
 
-    node, pair, runs = _joined(model, beliefs, given)
-    operations = _WAYS * plan.total_entries * (1 + runs)
+    node, pair, runs = _all_pairs(model, beliefs, conditional_marginals)
+    operations = _PASSES * plan.total_entries * (1 + runs)
     return AllMarginals(node, pair, first.log_partition, operations, 1 + runs, True)
 
 
 def _by_messages(model: PairwiseMRF, method: str, settings: InferenceSettings) -> AllMarginals:
-    """Pass messages once, and once more for each state of each variable asked."""
+    """Pass messages once, and once more for each state of each conditioning variable."""
     operations, converged = 0, True
 
     def run(evidence: dict[int, int]) -> Beliefs:
@@ -238,22 +239,25 @@ def _by_messages(model: PairwiseMRF, method: str, settings: InferenceSettings) -
 
     first = run({})
     if first.log_partition == -np.inf:
-        raise _nothing_is_possible()
+        raise _impossible_model()
 
-    def given(observed: list[tuple[int, int]]) -> np.ndarray:
+    def conditional_marginals(observed: list[tuple[int, int]]) -> np.ndarray:
         return np.array([np.concatenate(run(dict([pair])).node) for pair in observed])
 
-    node, pair, runs = _joined(model, first, given)
+    node, pair, runs = _all_pairs(model, first, conditional_marginals)
     return AllMarginals(node, pair, first.log_partition, operations, 1 + runs, converged)
 
 
-def _joined(
-    model: PairwiseMRF, first: Beliefs, given: Callable[[list[tuple[int, int]]], np.ndarray]
+def _all_pairs(
+    model: PairwiseMRF,
+    first: Beliefs,
+    conditional_marginals: Callable[[list[tuple[int, int]]], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return all node marginals, all pair marginals, and how often `given` was asked.
+    """Return all node marginals, all pair marginals, and the number of conditional runs.
 
-    Pairs of different components are independent, those of edges stand in `first`, and all others
-    are p(x_i) p(x_j | x_i), for which `given` returns p(· | x_i = a), a row for each (i, a).
+    Pairs in different components are independent, pairs of edges are taken from `first`, and all
+    others are p(x_i) p(x_j | x_i); `conditional_marginals` returns p(· | x_i = a), one row for each
+    (i, a).
     """
     offsets = model.node_offsets.tolist()
     node = np.concatenate(first.node)
@@ -262,10 +266,11 @@ def _joined(
         pair[offsets[i] : offsets[i + 1], : offsets[i + 1]] = 0.0
     observed = [
         (i, state)
-        for i in _asked(model).tolist()
+        for i in _conditioning_variables(model).tolist()
         for state in np.flatnonzero(first.node[i] > 0.0).tolist()
     ]
-    for (i, state), row in zip(observed, given(observed) if observed else [], strict=True):
+    rows: Iterable[np.ndarray] = conditional_marginals(observed) if observed else []
+    for (i, state), row in zip(observed, rows, strict=True):
         later = slice(offsets[i + 1], None)
         pair[offsets[i] + state, later] = first.node[i][state] * row[later]
     for (i, j), table in zip(model.edges.tolist(), first.edge, strict=True):
@@ -273,13 +278,13 @@ def _joined(
     return node, pair, len(observed)
 
 
-def _nothing_is_possible() -> InputError:
+def _impossible_model() -> InputError:
     return InputError("Every joint state of this model has probability zero.")
 
 
 @functools.cache
-def _rehearse(method: str) -> None:
-    """Have everything compiled, on a model as small as can be that takes every path."""
+def _compile_kernels(method: str) -> None:
+    """Compile all kernels of a method by running it on a small model that covers every branch."""
     edges = np.array([(0, 1), (0, 2), (1, 2), (2, 3)])
     weights = np.linspace(-0.1, 0.1, 8 + 4 * len(edges))
     all_marginals(PairwiseMRF(np.full(4, 2), edges, weights), method)

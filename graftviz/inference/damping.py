@@ -1,4 +1,4 @@
-"""How much of the old messages to keep: nothing while that works, more when it does not."""
+"""Adaptive damping of message passing: none while it converges, more when it does not."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 from graftviz.inference.settings import InferenceSettings
 
-# Sweeps between looks at the residual: a multiple of what the kernels do between refreshes, and
-# even, because they go there and back.
+# Sweeps between checks of the residual: a multiple of the kernels' refresh interval, and even,
+# because kernels alternate between forward and backward sweeps.
 _STRETCH = 16
 _LEVELS = (0.0, 0.3, 0.5, 0.7, 0.85, 0.95)
-_FALLS = 0.999  # a residual not below this share of the best one so far does not fall
-# Below this a residual that rises is that of messages leaving an unstable fixed point, which
-# damping would only draw out; a swing that rises will get above it.
+_FALLS = 0.999  # a residual above this share of the best one so far is not decreasing
+# An increasing residual below this comes from messages leaving an unstable fixed point, which
+# damping would only slow down; that of growing oscillations will exceed it.
 _LEAVES = 0.05
-_ROUGH = 1e-3  # a residual above which marginals are not to be relied on
+_ROUGH = 1e-3  # above this residual, marginals are unreliable
 
-# (sweeps made so far, sweeps to make at most, tolerance, damping) -> (sweeps made, residual)
+# (previous sweeps, largest number of new sweeps, tolerance, damping) -> (new sweeps, residual)
 Sweep = Callable[[int, int, float, float], tuple[int, float]]
 
 
 class Passing(NamedTuple):
-    """How message passing went.
+    """Outcome of message passing.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Passing(NamedTuple):
     residual : float
         Largest relative change of a message in the last sweep.
     damping : float
-        Of the last sweep.
+        Damping in the last sweep.
     converged : bool
     """
 
@@ -43,16 +43,16 @@ class Passing(NamedTuple):
 def pass_damped(
     sweep: Sweep,
     settings: InferenceSettings,
-    look: Callable[[], None] | None = None,
+    after_stretch: Callable[[], None] | None = None,
 ) -> Passing:
-    """Pass messages with constant damping, or with more whenever the residual stops falling.
+    """Pass messages with constant damping, or with more whenever the residual stops decreasing.
 
     Parameters
     ----------
     sweep : callable
-        Makes sweeps until its residual is at most the tolerance it is given.
-    look : callable, optional
-        Called after every stretch of sweeps.
+        Makes sweeps until the residual is at most the tolerance.
+    after_stretch : callable, optional
+        Called after every 16 sweeps.
     """
     tolerance, most = settings.tolerance, settings.max_sweeps
     automatic = isinstance(settings.damping, str)
@@ -60,10 +60,10 @@ def pass_damped(
     damping = _LEVELS[level] if automatic else float(settings.damping)
     while done < most and not residual <= tolerance:
         last = residual
-        made, residual = sweep(done, min(_STRETCH, most - done), tolerance, damping)
-        done += made
-        if look is not None:
-            look()
+        sweeps, residual = sweep(done, min(_STRETCH, most - done), tolerance, damping)
+        done += sweeps
+        if after_stretch is not None:
+            after_stretch()
         if last < residual < _LEAVES:
             best = residual
         elif automatic and residual > _FALLS * best and level + 1 < len(_LEVELS):
@@ -76,7 +76,7 @@ def pass_damped(
 
 
 def passing_notes(name: str, passing: Passing) -> tuple[str, ...]:
-    """Return what people should know of how it went, in sentences."""
+    """Return remarks on convergence and damping, in sentences."""
     notes = []
     if not passing.converged:
         sweeps = "1 sweep" if passing.sweeps == 1 else f"{passing.sweeps} sweeps"
@@ -88,5 +88,7 @@ def passing_notes(name: str, passing: Passing) -> tuple[str, ...]:
             f"still {passing.residual:.2g}{worth}"
         )
     if passing.damping > 0.0:
-        notes.append(f"Messages were damped: in the end {passing.damping:.0%} of the old was kept.")
+        notes.append(
+            f"Messages were damped, in the end with weight {passing.damping:.0%} of the old."
+        )
     return tuple(notes)

@@ -1,8 +1,8 @@
-"""Evidence: variables whose state is known, and the model of the others.
+"""Evidence: observed states of variables, and models conditioned on them.
 
-A model conditioned on evidence keeps all its variables under their own indices: an observed one is
-left with the single state it has, and what its edges say goes into the weights of its neighbours.
-So every method of inference takes evidence without knowing of it.
+A model conditioned on evidence has the same variables with the same indices: an observed variable
+has its observed state only, and the weights of its edges are added to the node weights of its
+neighbours. So no inference method needs special treatment of evidence.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from graftviz.model import PairwiseMRF
 
 Evidence = (
     Mapping[int, int | str] | Mapping[str, int | str] | Mapping[int | str, int | str]
-)  # by index, by name, or both: a mapping is particular about the type of its keys
+)  # by index, by name, or both: Mapping is invariant in its key type
 
 
 class Conditioned(NamedTuple):
-    """A model given evidence.
+    """Model conditioned on evidence.
 
     Attributes
     ----------
     original : PairwiseMRF
     model : PairwiseMRF
-        Of the same variables; observed ones have one state and no edges. Its log Z is that of the
-        original summed over the joint states that agree with the evidence.
+        Model of the same variables; observed ones have one state and no edges. Its log Z is that of
+        the original restricted to the joint states that agree with the evidence.
     evidence : dict
         State index by variable index.
-    kept_edges : int64 array
-        Which edges of the original the model has, in its order.
+    edge_indices : int64 array
+        Index in the original of each edge of `model`.
     """
 
     original: PairwiseMRF
     model: PairwiseMRF
     evidence: dict[int, int]
-    kept_edges: np.ndarray
+    edge_indices: np.ndarray
 
     def extended(self, beliefs: Beliefs) -> Beliefs:
-        """Return beliefs about the conditioned model as beliefs about the original one."""
+        """Convert beliefs of the conditioned model to beliefs of the original model."""
         if not self.evidence:
             return beliefs
         nodes = list(beliefs.node)
         for i, state in self.evidence.items():
             nodes[i] = _point_mass(int(self.original.cardinalities[i]), state)
         edges: list[np.ndarray | None] = [None] * self.original.n_edges
-        for e, pair in zip(self.kept_edges.tolist(), beliefs.edge, strict=True):
+        for e, pair in zip(self.edge_indices.tolist(), beliefs.edge, strict=True):
             edges[e] = pair
         filled = []
         for e, (i, j) in enumerate(self.original.edges.tolist()):
-            known = edges[e]
-            pair = known if known is not None else np.outer(nodes[i], nodes[j])
+            belief = edges[e]
+            pair = belief if belief is not None else np.outer(nodes[i], nodes[j])
             pair.flags.writeable = False
             filled.append(pair)
         return dataclasses.replace(
@@ -75,8 +75,8 @@ def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int,
     Raises
     ------
     InputError
-        For a variable or state the model does not have, and for a variable that is given twice,
-        by index and by name, with different states.
+        For an unknown variable or state, and for a variable that is listed both by index and by
+        name, with different states.
     """
     observed: dict[int, int] = {}
     for variable, state in (evidence or {}).items():
@@ -88,7 +88,7 @@ def checked_evidence(model: PairwiseMRF, evidence: Evidence | None) -> dict[int,
 
 
 def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:
-    """Return `model` given checked evidence (see :func:`checked_evidence`)."""
+    """Return `model` conditioned on checked evidence (see :func:`checked_evidence`)."""
     observed = dict(evidence)
     if not observed:
         return Conditioned(model, model, {}, np.arange(model.n_edges))
@@ -106,11 +106,11 @@ def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:
                 nodes[offsets[j] : offsets[j + 1]] += row
             elif i < j:  # an edge between two observed variables is a constant, counted once
                 nodes[offsets[i] + state] += row[observed[j]]
-    is_kept_state = np.repeat(~is_observed, model.cardinalities)
+    state_mask = np.repeat(~is_observed, model.cardinalities)
     for i, state in observed.items():
-        is_kept_state[offsets[i] + state] = True
-    is_kept_edge = ~is_observed[model.edges].any(axis=1)
-    is_kept_weight = np.repeat(is_kept_edge, np.diff(model.edge_offsets))
+        state_mask[offsets[i] + state] = True
+    edge_mask = ~is_observed[model.edges].any(axis=1)
+    weight_mask = np.repeat(edge_mask, np.diff(model.edge_offsets))
     sizes = model.cardinalities.copy()
     sizes[is_observed] = 1
     labels = list(model.labels)
@@ -118,14 +118,12 @@ def conditioned(model: PairwiseMRF, evidence: Mapping[int, int]) -> Conditioned:
         labels[i] = (model.labels[i][state],)
     rest = PairwiseMRF(
         cardinalities=sizes,
-        edges=model.edges[is_kept_edge],
-        weights=np.concatenate(
-            [nodes[is_kept_state], model.weights[n_node_weights:][is_kept_weight]]
-        ),
+        edges=model.edges[edge_mask],
+        weights=np.concatenate([nodes[state_mask], model.weights[n_node_weights:][weight_mask]]),
         names=model.names,
         labels=tuple(labels),
     )
-    return Conditioned(model, rest, observed, np.flatnonzero(is_kept_edge))
+    return Conditioned(model, rest, observed, np.flatnonzero(edge_mask))
 
 
 def _state_index(model: PairwiseMRF, i: int, state: int | str) -> int:

@@ -1,11 +1,12 @@
-"""Short vectors of floats that live in registers, for kernels over few states.
+"""Short vectors of floats in registers, for kernels over few states.
 
-A loop over s states whose s is known only at run time works on one number at a time, through
-memory. ``Lanes`` are s numbers side by side, with s known when the kernel is compiled: it is the
-length of a tuple, `size`, which is handed to `load` and `splat` and never looked into. Arithmetic
-on them becomes the processor's vector instructions. They exist inside kernels only.
+A loop over s states, with s determined at run time, processes one number at a time, through memory.
+``Lanes`` are vectors of s numbers, with s determined when the kernel is compiled: it is the length
+of a tuple, `size`, which is passed to `load` and `splat` and whose elements are not used.
+Arithmetic on them is compiled to vector instructions. They exist inside kernels only.
 
-s numbers are kept as chunks of 4, 2 and 1, because a chunk that fills its register wastes nothing.
+s numbers are stored as chunks of 4, 2 and 1, because a chunk that fills its register wastes
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DOUBLE_BYTES = 8
 
 
 class LanesType(types.Type):
-    """The numba type of `count` floats in registers."""
+    """Numba type of `count` floats in registers."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -64,7 +65,7 @@ def _places(context: Any, builder: Any, array_type: Any, array: Any, at: Any, co
 
 
 def _load(_typing: Any, array: Any, _at: Any, size: Any) -> Any:
-    """Load ``array[at : at + len(size)]``; the bounds are the caller's business."""
+    """Load ``array[at : at + len(size)]`` without bounds checks."""
     kind = LanesType(len(size))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -79,7 +80,7 @@ def _load(_typing: Any, array: Any, _at: Any, size: Any) -> Any:
 
 
 def _store(_typing: Any, array: Any, _at: Any, lanes: Any) -> Any:
-    """Store all lanes to ``array[at:]``; the bounds are the caller's business."""
+    """Store all lanes to ``array[at:]`` without bounds checks."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values, start, value = arguments
@@ -92,14 +93,14 @@ def _store(_typing: Any, array: Any, _at: Any, lanes: Any) -> Any:
 
 
 def _splat_chunk(builder: Any, number: Any, chunk: int) -> Any:
-    nothing = ir.Constant(ir.VectorType(_DOUBLE, chunk), ir.Undefined)
-    first = builder.insert_element(nothing, number, ir.Constant(_INDEX, 0))
+    undefined = ir.Constant(ir.VectorType(_DOUBLE, chunk), ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(_INDEX, 0))
     mask = ir.Constant(ir.VectorType(_INDEX, chunk), [0] * chunk)
-    return builder.shuffle_vector(first, nothing, mask)
+    return builder.shuffle_vector(first, undefined, mask)
 
 
 def _splat(_typing: Any, _number: Any, size: Any) -> Any:
-    """Give every lane the same number."""
+    """Set every lane to the same number."""
     kind = LanesType(len(size))
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -133,7 +134,7 @@ def _lanewise(work: Callable[[Any, Any, Any], Any], summary: str) -> Any:
     return intrinsic(typed)
 
 
-# "contract": a product and the sum it goes into may become one instruction with one rounding.
+# "contract" allows fused multiply-add, with a single rounding.
 def _add(builder: Any, left: Any, right: Any) -> Any:
     return builder.fadd(left, right, flags=("contract",))
 
@@ -151,7 +152,7 @@ def _larger(builder: Any, left: Any, right: Any) -> Any:
 
 
 def _any_less(_typing: Any, left: Any, right: Any) -> Any:
-    """Whether any lane on the left is less than its partner, or one of them is no number."""
+    """Return whether any lane of `left` is less than that of `right`, or one of them is NaN."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         found = ir.Constant(ir.IntType(1), 0)
@@ -165,7 +166,7 @@ def _any_less(_typing: Any, left: Any, right: Any) -> Any:
 
 
 def _lane(_typing: Any, lanes: Any, _at: Any) -> Any:
-    """Take out one lane; free of charge where the loop over `at` is unrolled."""
+    """Return one lane; without cost where the loop over `at` is unrolled."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         value, at = arguments
@@ -201,14 +202,14 @@ def _with_lane(_typing: Any, lanes: Any, _at: Any, _number: Any) -> Any:
 
 
 def _halved(builder: Any, part: Any, work: Callable[[Any, Any, Any], Any]) -> Any:
-    """Fold a chunk upon itself until one number is left: the same order on every machine."""
+    """Reduce a chunk to one number by repeated halving: the same order on every machine."""
     count = part.type.count
     while count > 1:
         count //= 2
-        nothing = ir.Constant(part.type, ir.Undefined)
+        undefined = ir.Constant(part.type, ir.Undefined)
         low, high = (
             builder.shuffle_vector(
-                part, nothing, ir.Constant(ir.VectorType(_INDEX, count), list(chosen))
+                part, undefined, ir.Constant(ir.VectorType(_INDEX, count), list(chosen))
             )
             for chosen in (range(count), range(count, 2 * count))
         )

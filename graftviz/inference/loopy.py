@@ -1,4 +1,4 @@
-"""Loopy belief propagation as a method of inference."""
+"""Loopy belief propagation as an inference method."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import impossible_beliefs, support
 from graftviz.model import PairwiseMRF
 
-_WIDEST_TABLE = 600.0  # e to this power, and its inverse, leave room for digits and a few factors
+_WIDEST_TABLE = 600.0  # exp(±600) times a few factors is still a normal float
 
 
 def loopy_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
     """Return the beliefs of sum-product message passing; exact where the graph is a forest."""
-    passed = log_beliefs if needs_logs(model) else linear_beliefs
-    return passed(model, settings)
+    compute = log_beliefs if needs_logs(model) else linear_beliefs
+    return compute(model, settings)
 
 
 def needs_logs(model: PairwiseMRF) -> bool:
-    """Whether messages of this model may leave the range of a number, or are zero.
+    """Return whether messages of this model may be zero or exceed the range of a float.
 
-    A message spans at most what the table of its edge does, as long as nothing is zero: then what
-    underflows in a cavity is too little to be missed.
+    Without zeros, the range of a message is at most that of its edge's table, and what underflows
+    in a cavity is negligible.
     """
     if not np.isfinite(model.weights).all():
         return True
@@ -47,15 +47,15 @@ def needs_logs(model: PairwiseMRF) -> bool:
 
 
 def linear_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
-    """Pass messages as they are, the quick way; see :func:`needs_logs`."""
+    """Pass messages in the linear domain, which is faster; see :func:`needs_logs`."""
     graph = message_graph(model)
     n, m = model.n_variables, model.n_edges
     work = np.empty((5, int(model.cardinalities.max())))
 
     def sweep(_done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:
-        # The kernel measures damped changes; people want to know how far messages would go.
-        made, residual = propagate(graph, n, m, most, tolerance * (1 - damping), damping, work)
-        return made, min(1.0, residual / (1 - damping))
+        # The kernel measures damped changes; the reported residual is that before damping.
+        sweeps, residual = propagate(graph, n, m, most, tolerance * (1 - damping), damping, work)
+        return sweeps, min(1.0, residual / (1 - damping))
 
     passing = pass_damped(sweep, settings)
     pairs = np.empty(int(graph.edge_offsets[-1]))
@@ -70,7 +70,7 @@ def linear_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
 
 
 def log_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
-    """Pass messages in logs, over the states that are possible."""
+    """Pass messages in the log domain, over the possible states."""
     states = support(model)
     if states.empty_node >= 0:
         return impossible_beliefs(model, "bp", states.empty_node)
@@ -79,8 +79,8 @@ def log_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
     work = np.empty((3, int(model.cardinalities.max())))
 
     def sweep(done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:
-        made, residual = pass_messages(graph, m, done, most, tolerance, damping, work)
-        return int(made), float(residual)
+        sweeps, residual = pass_messages(graph, m, done, most, tolerance, damping, work)
+        return int(sweeps), float(residual)
 
     passing = pass_damped(sweep, settings)
     nodes, pairs = np.empty(len(graph.fields)), np.empty(len(graph.potentials))

@@ -1,13 +1,13 @@
-"""Mean field: the product of node beliefs nearest to the model, and a lower bound on log Z.
+"""Mean field: the product of node beliefs closest to the model, and a lower bound on log Z.
 
-Coordinate ascent on Σ_i ⟨b_i, w_i⟩ + Σ_e b_iᵀ w_e b_j + Σ_i H(b_i), which is at most log Z whatever
-the beliefs (Wainwright and Jordan, "Graphical models, exponential families, and variational
-inference", 2008, § 5). It has many local maxima: the best of several starts is taken.
+Coordinate ascent on Σ_i ⟨b_i, w_i⟩ + Σ_e b_iᵀ w_e b_j + Σ_i H(b_i), which is at most log Z for any
+beliefs (Wainwright and Jordan, "Graphical models, exponential families, and variational inference",
+2008, § 5). It has many local maxima: the best of several starts is used.
 
-A zero potential that two beliefs give some mass to makes the bound −∞. So beliefs first put as
-little mass on zero potentials as their neighbours allow, and only among the states that do so look
-at the weights: the limit of a penalty that grows without end. Where every start gets stuck, a joint
-state of positive probability is looked for (:mod:`graftviz.inference.consistency`).
+If two beliefs put mass on a zero potential, the bound is −∞. So an update first minimises the mass
+on zero potentials and then, among the states that do so, uses the weights: the limit of an
+unbounded penalty. If all starts end with a bound of −∞, a joint state of positive probability is
+searched for (:mod:`graftviz.inference.consistency`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from graftviz.inference.settings import InferenceSettings
 from graftviz.inference.support import impossible_beliefs, support
 from graftviz.model import PairwiseMRF
 
-_GUIDING_SWEEPS = 50  # of belief propagation, for a start from its beliefs
-_LOOSE, _LOOSE_SWEEPS = 1e-5, 40  # how far every start is followed; only the best goes on
+_GUIDING_SWEEPS = 50  # of belief propagation, whose beliefs are one of the starts
+_LOOSE, _LOOSE_SWEEPS = 1e-5, 40  # limits of every start; only the best one is continued
 _SPREAD = 3.0  # standard deviation of the log-beliefs of a random start
-_STILL = 0.1  # share of the tolerance below which neighbours need not hear of a change
-_TIE = 1e-9  # masses on zero potentials that differ by less, relatively, are the same
+_STILL = 0.1  # changes below this share of the tolerance do not cause updates of neighbours
+_TIE = 1e-9  # relative difference below which masses on zero potentials are equal
 
 
 class FieldGraph(NamedTuple):
-    """What mean field reads: the weights, with zero potentials apart.
+    """Graph arrays for mean field: weights, with zero potentials stored separately.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class _Fit(NamedTuple):
 
 
 def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
-    """Return the best product of node beliefs that was found, and its lower bound on log Z."""
+    """Return the best product of node beliefs over all starts, and its lower bound on log Z."""
     states = support(model)
     if states.empty_node >= 0:
         return impossible_beliefs(model, "mean-field", states.empty_node)
@@ -95,12 +95,12 @@ def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Belie
         sweeps = "1 sweep" if best.sweeps == 1 else f"{best.sweeps} sweeps"
         notes.append(
             f"Mean field did not converge after {sweeps}: the largest change of a belief is still "
-            f"{best.residual:.2g}. The bound holds all the same."
+            f"{best.residual:.2g}. The lower bound is still valid."
         )
     if best.bound == -np.inf:
         notes.append(
-            "No product of beliefs that avoids the zero potentials was found, so that the lower "
-            "bound says nothing."
+            "No product of beliefs that avoids the zero potentials was found, so the lower bound "
+            "is vacuous."
         )
     return Beliefs(
         nodes,
@@ -118,9 +118,9 @@ def mean_field_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Belie
 def mean_field_marginals(
     model: PairwiseMRF, *, tolerance: float = 1e-6, max_sweeps: int = 200
 ) -> tuple[np.ndarray, ...]:
-    """Return node beliefs of one quick mean-field fit that starts from the node weights.
+    """Return node beliefs of one fast mean-field fit that starts from the node weights.
 
-    For a small part of a model, whose surroundings are to be replaced by fields.
+    Used for a small part of a model whose surroundings are replaced by fields.
     """
     states = support(model)
     weights = (
@@ -132,7 +132,7 @@ def mean_field_marginals(
 
 
 def field_graph(model: PairwiseMRF, node_weights: np.ndarray) -> FieldGraph:
-    """Return what the kernels read of `model`; impossible states have the node weight −inf."""
+    """Return the arrays of `model` for the kernels; impossible states have node weight −inf."""
     offsets = model.edge_offsets - model.edge_offsets[0]
     weights = model.weights[int(model.edge_offsets[0]) :]
     forbidden = weights == -np.inf
@@ -161,7 +161,7 @@ def _climb(graph: FieldGraph, start: np.ndarray, settings: InferenceSettings) ->
 def _starts(
     model: PairwiseMRF, node_weights: np.ndarray, settings: InferenceSettings
 ) -> list[np.ndarray]:
-    """Return the beliefs to start from: of BP, of the nodes alone, uniform, and random ones."""
+    """Return initial beliefs: of BP, of the nodes alone, uniform, and random ones."""
     if model.n_edges == 0:
         return [_softmax(model, node_weights)]
     guide = settings._replace(max_sweeps=min(_GUIDING_SWEEPS, settings.max_sweeps), damping="auto")
@@ -199,7 +199,7 @@ def _outer(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True, inline="always")
 def _expectations(graph, arrays, i, field, breach):
-    """Write w_i plus the neighbours' expected weights, and the mass they put on zero potentials."""
+    """Write w_i plus the neighbours' expected weights, and their mass on zero potentials."""
     offsets, starts, neighbours, edges, places, weights, forbidden, beliefs = arrays
     start, states = offsets[i], offsets[i + 1] - offsets[i]
     for x in range(states):
@@ -237,16 +237,17 @@ def _arrays(graph, beliefs):
 
 @njit(cache=True, nogil=True)
 def climb(graph, beliefs, max_sweeps, tolerance, work):
-    """Optimise one node belief after the other, there and back, in place.
+    """Optimise one node belief after the other, forwards and backwards, in place.
 
-    A node is passed over while no neighbour has moved since; a sweep over all nodes has the last
-    word.
+    A node is skipped if no neighbour has changed since its last update; the final sweep covers all
+    nodes.
 
     Parameters
     ----------
     beliefs : float64 array, flat
         0 at impossible states.
     work : float64 array, shape (2, largest number of states)
+        Scratch space.
 
     Returns
     -------
@@ -259,7 +260,7 @@ def climb(graph, beliefs, max_sweeps, tolerance, work):
     offsets, starts, neighbours = graph.node_offsets, graph.starts, graph.neighbours
     field, breach = work[0], work[1]
     is_due = np.ones(n, dtype=np.bool_)
-    is_whole = True  # whether this sweep goes over all nodes
+    is_whole = True  # whether this sweep covers all nodes
     sweeps, residual = 0, np.inf
     while sweeps < max_sweeps:
         residual = 0.0
@@ -274,7 +275,7 @@ def climb(graph, beliefs, max_sweeps, tolerance, work):
             for x in range(states):
                 if field[x] > -np.inf:
                     least = min(least, breach[x])
-            least *= 1.0 + _TIE  # 0 stays 0: then nothing is allowed
+            least *= 1.0 + _TIE  # 0 stays 0: then no mass is allowed
             for x in range(states):
                 if breach[x] > least:
                     field[x] = -np.inf
@@ -286,7 +287,7 @@ def climb(graph, beliefs, max_sweeps, tolerance, work):
             for x in range(states):
                 value = field[x] / total
                 change = max(change, abs(value - beliefs[start + x]))
-                # What was zero or becomes zero may allow or forbid a state elsewhere.
+                # A belief that becomes or ceases to be zero may forbid or allow a state elsewhere.
                 if (value > 0.0) != (beliefs[start + x] > 0.0):
                     change = max(change, 2.0 * tolerance)
                 beliefs[start + x] = value
@@ -307,7 +308,7 @@ def climb(graph, beliefs, max_sweeps, tolerance, work):
 
 @njit(cache=True, nogil=True)
 def mean_field_bound(graph, beliefs, work):
-    """Return the lower bound of a product of beliefs; −inf where it meets a zero potential."""
+    """Return the lower bound of a product of beliefs; −inf if it has mass on a zero potential."""
     total = 0.0
     arrays = _arrays(graph, beliefs)
     field, breach = work[0], work[1]
@@ -320,6 +321,6 @@ def mean_field_bound(graph, beliefs, work):
                 if breach[x] > 0.0 or field[x] == -np.inf:
                     return -np.inf
                 own = graph.node_weights[start + x]
-                # Every edge is met from both its ends, each time by half.
+                # Every edge is visited from both ends and counted by half each time.
                 total += belief * (own + 0.5 * (field[x] - own) - np.log(belief))
     return total

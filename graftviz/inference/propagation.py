@@ -1,10 +1,10 @@
 """Loopy belief propagation (sum-product) on flat arrays.
 
-Messages are kept in the linear domain with mean one, so that a node belief can be updated by
-multiplication and division alone; wherever a product gets close to underflow, or a potential is
-zero, the affected node is recomputed in the log domain instead. Updates run edge after edge, both
-directions at once, which needs about half the sweeps of synchronous updates. Edges between
-variables of the same few states take a shorter way (:mod:`graftviz.inference.sweeps`).
+Messages are stored in the linear domain with mean one, so that a node belief can be updated by
+multiplication and division alone; where a product is close to underflow, or a potential is zero,
+the affected node is recomputed in the log domain instead. Updates run edge by edge, both directions
+at once, which needs about half the sweeps of synchronous updates. Edges between variables with the
+same, small number of states use a faster kernel (:mod:`graftviz.inference.sweeps`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from numba import njit
 from graftviz.inference.sweeps import is_quick, pass_quickly
 from graftviz.model import PairwiseMRF
 
-# Below these a division b / m loses its meaning and the product is taken again, in logs.
+# Below these a quotient b / m is inaccurate, and the product is computed in the log domain.
 _SMALL_MESSAGE = 1e-60
 _SMALL_BELIEF = 1e-150
-_NO_MESSAGE = 1e-290  # messages below this one are equal: so near underflow digits are lost
+_NO_MESSAGE = 1e-290  # messages below this are equal: digits are lost so close to underflow
 _REFRESH_EVERY = 16  # sweeps between recomputations of all beliefs, against rounding drift
 
 
 class MessageGraph(NamedTuple):
-    """What message passing reads and writes. Any NamedTuple with these fields will do.
+    """Arrays of message passing. Kernels accept any NamedTuple with these fields.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class MessageGraph(NamedTuple):
         Per edge (i, j): the message into i (s_i numbers), then the message into j.
     first, following : int64 arrays, shapes (n,) and (2 m,)
         Incidence lists: ``first[i]`` is 2 e + side of the latest edge at i (side 0: i is the edge's
-        first node), ``following[2 e + side]`` the next one, -1 ends.
+        first node), ``following[2 e + side]`` the next one; -1 ends the list.
     """
 
     node_offsets: np.ndarray
@@ -156,7 +156,7 @@ def _refresh_all(graph, n_nodes, n_edges, work):
             i = edge_nodes[e, side]
             for x in range(offsets[i], offsets[i + 1]):
                 product = beliefs[x] * messages[at]
-                # What has once been out of range stays zero: digits may have been lost there.
+                # A product that was out of range once stays zero: digits may have been lost.
                 beliefs[x] = product if _SMALL_BELIEF < product < 1.0 / _SMALL_BELIEF else 0.0
                 at += 1
     for i in range(n_nodes):
@@ -175,9 +175,9 @@ def _refresh_all(graph, n_nodes, n_edges, work):
 
 @njit(cache=True, nogil=True, inline="always")
 def quick_cavity(beliefs, start, messages, at, states, out):
-    """Write belief / message, normalised, to `out`; False if a number was too small for that.
+    """Write belief / message, normalised, to `out`; return False if a number was too small.
 
-    Takes plain arrays and is inlined: this is the innermost work of every sweep.
+    Takes plain arrays and is inlined, because it is in the innermost loop of every sweep.
     """
     total = 0.0
     safe = True
@@ -214,8 +214,8 @@ def cavity(graph, e, side, out):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _send(beliefs, start, messages, at, states, message, damping):
-    """Store a new message and multiply it into the belief it goes to.
+def _store(beliefs, start, messages, at, states, message, damping):
+    """Store a new message and multiply it into the belief of its target.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def _send(beliefs, start, messages, at, states, message, damping):
         old = messages[at + x]
         new = message[x] * scale if scale > 0.0 else 1.0
         new = (1.0 - damping) * new + damping * old
-        # Relative, because a tiny number decides the belief where the rest of the field opposes it.
+        # Relative, because a tiny message entry can determine the belief if the others are larger.
         change = max(change, abs(new - old) / max(new, old, _NO_MESSAGE))
         messages[at + x] = new
         if old < _SMALL_MESSAGE or new < _SMALL_MESSAGE:
@@ -268,7 +268,7 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
     residual : float
         Largest relative change of a message in the last sweep.
     """
-    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    # Taking an array out of a tuple changes a reference count: once here, not once per edge.
     arrays = (
         graph.node_beliefs,
         graph.messages,
@@ -284,14 +284,14 @@ def propagate(graph, n_nodes, n_edges, max_sweeps, tolerance, damping, work):
         if sweeps % _REFRESH_EVERY == 0:
             _refresh_all(graph, n_nodes, n_edges, work[4])
         residual = 0.0
-        # There and back again: on chains this halves the sweeps.
+        # Forwards and backwards in turn: on chains this halves the sweeps.
         k, end, step = (0, n_edges, 1) if sweeps % 2 == 0 else (n_edges - 1, -1, -1)
         while k != end:
             if damping == 0.0:
                 states = _states_of_both(graph.edge_nodes, graph.node_offsets, k)
                 if is_quick(states):
                     k, residual = pass_quickly(states, arrays, k, end, step, residual)
-            k, residual = _pass_carefully(graph, arrays, k, end, step, residual, damping, work)
+            k, residual = _update_edges(graph, arrays, k, end, step, residual, damping, work)
         sweeps += 1
         if residual <= tolerance:
             break
@@ -308,8 +308,8 @@ def _states_of_both(edge_nodes, node_offsets, e):
 
 
 @njit(cache=True, nogil=True)
-def _pass_carefully(graph, arrays, first, end, step, residual, damping, work):
-    """Update edges from `first` on: one at least, and on to the next that may be done quickly.
+def _update_edges(graph, arrays, first, end, step, residual, damping, work):
+    """Update at least one edge from `first` on, up to the next one with a fast kernel.
 
     Returns
     -------
@@ -344,11 +344,11 @@ def _pass_carefully(graph, arrays, first, end, step, residual, damping, work):
                 outgoing[y] += weight * potential
                 at += 1
             incoming[x] = total
-        change, safe = _send(beliefs, start_i, messages, into_i, states_i, incoming, damping)
+        change, safe = _store(beliefs, start_i, messages, into_i, states_i, incoming, damping)
         residual = max(residual, change)
         if not safe:
             refresh_belief(graph, i, spare)
-        change, safe = _send(beliefs, start_j, messages, into_j, states_j, outgoing, damping)
+        change, safe = _store(beliefs, start_j, messages, into_j, states_j, outgoing, damping)
         residual = max(residual, change)
         if not safe:
             refresh_belief(graph, j, spare)
@@ -360,8 +360,8 @@ def _pass_carefully(graph, arrays, first, end, step, residual, damping, work):
 def pair_belief(graph, e, work, out):
     """Write the pair belief of edge e to `out` (row-major); return the log of its normaliser.
 
-    The normaliser is Σ cavity_i(x) ψ(x, y) cavity_j(y) with both cavities summing to one. Where it
-    is 0 no joint state has a positive probability, and the pair belief is uniform.
+    The normaliser is Σ cavity_i(x) ψ(x, y) cavity_j(y) with both cavities summing to one. If it is
+    0, no joint state has a positive probability, and the pair belief is uniform.
     """
     i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
     states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
@@ -385,9 +385,9 @@ def pair_belief(graph, e, work, out):
 def bethe_log_partition(graph, n_nodes, n_edges, work):
     """Return the Bethe approximation of log Z at the current messages (stationary in them).
 
-    log Z = Σ_i log Z_i + Σ_e log Z_e - Σ_(e, i) log Z_(e, i), with potentials as stored: whoever
-    shifted log-potentials adds the shifts. It is -inf where messages contradict each other, which
-    means that no joint state has a positive probability.
+    log Z = Σ_i log Z_i + Σ_e log Z_e - Σ_(e, i) log Z_(e, i), with potentials as stored: shifts of
+    log-potentials must be added by the caller. It is -inf if messages contradict each other, which
+    implies that no joint state has a positive probability.
     """
     total = 0.0
     for i in range(n_nodes):

@@ -1,4 +1,4 @@
-"""Covariances of a model by linear response, for people: any pair, from one BP run."""
+"""Covariances of a model by linear response: any pair of variables, from one BP run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from graftviz.model import PairwiseMRF
 
 @dataclass(frozen=True, eq=False)
 class LinearResponse:
-    """How the beliefs of a model answer to small changes of its node weights.
+    """Linear response of a model's beliefs to changes of its node weights.
 
     Attributes
     ----------
     factor : ResponseFactor
     names : tuple of str
-        Of the variables.
+        Names of the variables.
     converged : bool
-        Whether belief propagation converged. If not, this is the response of no fixed point.
+        Whether belief propagation converged. If not, this is not the response at a fixed point.
     """
 
     factor: ResponseFactor
@@ -33,7 +33,7 @@ class LinearResponse:
 
     @property
     def positive_definite(self) -> bool:
-        """Whether the fixed point is a minimum of the Bethe free energy: only then C exists."""
+        """Whether the fixed point is a minimum of the Bethe free energy; only then C exists."""
         return self.factor.positive_definite
 
     @property
@@ -50,7 +50,7 @@ class LinearResponse:
         Raises
         ------
         InputError
-            For a variable that does not exist, or where there is no linear response.
+            For an unknown variable, or if the Bethe Hessian is not positive definite.
         """
         n = len(self.names)
         if not (0 <= i < n and 0 <= j < n):
@@ -59,7 +59,7 @@ class LinearResponse:
             raise InputError(
                 "Belief propagation is at an unstable fixed point of this model (its Bethe Hessian "
                 f"is not positive definite, found at variable {self.unstable_variable}), where "
-                "linear response means nothing. Use smaller weights or fewer edges."
+                "linear response is undefined. Use smaller weights or fewer edges."
             )
         sizes = np.diff(self.factor.node_offsets)
         out = np.empty((int(sizes[i]), int(sizes[j])))
@@ -74,7 +74,7 @@ def linear_response(
     max_sweeps: int = 1000,
     damping: float = 0.0,
 ) -> LinearResponse:
-    """Run belief propagation and factorise the Bethe Hessian where it ends.
+    """Run belief propagation and factorise the Bethe Hessian at its fixed point.
 
     Parameters
     ----------
@@ -98,6 +98,6 @@ def linear_response(
 def response_covariance(model: PairwiseMRF, i: int, j: int) -> np.ndarray:
     """Return the covariance of one pair of variables by linear response, shape (s_i, s_j).
 
-    For many pairs of one model ask :func:`linear_response` once.
+    For many pairs of one model, call :func:`linear_response` once.
     """
     return linear_response(model).covariance(i, j)

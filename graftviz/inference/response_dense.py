@@ -1,9 +1,9 @@
-"""Linear response between all active nodes at once, kept up to date as edges come.
+"""Dense linear response between all active nodes, updated as edges are added.
 
-For the exhaustive search of edge grafting, which asks for every pair at every step. A few new or
-changed edges are taken in by low-rank updates (:mod:`graftviz.inference.response_matrix`); where
-many changed, and every so often against rounding, everything is computed afresh from a sparse
-factor.
+For the exhaustive search of edge grafting, which needs every pair at every step. A few new or
+changed edges are handled by low-rank updates (:mod:`graftviz.inference.response_matrix`); after
+many changes, and at regular intervals against rounding drift, the matrix is recomputed from a
+sparse factor.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from graftviz.inference.response_factor import factorise
 from graftviz.inference.response_matrix import ResponseMatrix, add_term, dense_block, fill_blocks
 from graftviz.inference.response_terms import edge_terms, square_roots
 
-_RENEW_EVERY = 512  # low-rank updates between two fresh starts
-_RENEW_AT = 32  # so many changed edges at once cost as much as a fresh start
+_RENEW_EVERY = 512  # low-rank updates between two recomputations
+_RENEW_AT = 32  # updates of this many changed edges cost as much as a recomputation
 _MOST_DIMENSIONS = 6000
 _ALL_SOLUTIONS = 1 << 62
 
 
 class DenseResponse:
-    """All covariances between the nodes that have edges, at the beliefs last given.
+    """Covariances between all nodes that have edges, at the current beliefs.
 
     Parameters
     ----------
     node_offsets : int64 array, shape (n + 1,)
     node_beliefs : float64 array, flat
     most_dimensions : int
-        Most states that nodes with edges may have together; C has its square numbers (8 bytes
-        each), and a fresh start needs up to twice as much again.
+        Largest total number of states of nodes with edges; C has its square of numbers (8 bytes
+        each), and a recomputation needs up to twice as much in addition.
     renew_every : int
-        Low-rank updates between two fresh starts.
+        Low-rank updates between two recomputations.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class DenseResponse:
 
     @property
     def n_edges(self) -> int:
-        """Edges taken in so far."""
+        """Number of edges added so far."""
         return len(self._edges)
 
     @property
     def matrix(self) -> ResponseMatrix:
-        """C as kernels read it, NaN unless positive definite.
+        """C for kernels; NaN unless H is positive definite.
 
-        Ask again after every update: the arrays may have moved.
+        Updates may replace the arrays, so the property must be read again after each.
         """
         return ResponseMatrix(self.node_offsets, self._positions, self._covariance, self._capacity)
 
@@ -91,7 +91,7 @@ class DenseResponse:
     def add_edges(
         self, edge_nodes: np.ndarray, edge_offsets: np.ndarray, pair_beliefs: np.ndarray
     ) -> bool:
-        """Take in new edges; all other beliefs are as they were.
+        """Add new edges; all other beliefs are unchanged.
 
         Parameters
         ----------
@@ -108,10 +108,10 @@ class DenseResponse:
         Raises
         ------
         InputError
-            When the active nodes would have too many states; nothing has changed then.
+            When the active nodes would have too many states; the object is unchanged then.
         """
-        k, known = len(edge_nodes), self.n_edges
-        self._make_room(edge_nodes)
+        k, n_old = len(edge_nodes), self.n_edges
+        self._allocate(edge_nodes)
         cells = np.asarray(edge_offsets[: k + 1])
         pairs = np.array(pair_beliefs[cells[0] : cells[-1]])
         starts, terms = edge_terms(
@@ -122,9 +122,9 @@ class DenseResponse:
         self._pairs = np.concatenate([self._pairs, pairs])
         self._starts = np.concatenate([self._starts, self._starts[-1] + starts[1:]])
         self._terms = np.concatenate([self._terms, terms])
-        return self._take_in(np.arange(known, known + k), self._terms)
+        return self._update_edges(np.arange(n_old, n_old + k), self._terms)
 
-    def follow(
+    def update(
         self,
         node_beliefs: np.ndarray,
         edge_nodes: np.ndarray,
@@ -133,29 +133,29 @@ class DenseResponse:
         *,
         tolerance: float = 0.0,
     ) -> bool:
-        """Go to the beliefs given: by low-rank updates where few edges changed, else afresh.
+        """Replace the beliefs, by low-rank updates if few edges changed, else by recomputation.
 
         Parameters
         ----------
         node_beliefs, edge_nodes, edge_offsets, pair_beliefs : arrays
             As for :func:`graftviz.inference.response_factor.factorise`.
         tolerance : float
-            Nodes whose beliefs moved by at most so much, and edges whose D_e moved by at most so
-            much in any number, are left as they were.
+            Nodes whose beliefs changed by at most this, and edges whose D_e changed by at most this
+            in every number, are not updated.
 
         Returns
         -------
         bool
-            Whether H is positive definite. If not, C is full of NaN.
+            Whether H is positive definite. If not, all of C is NaN.
 
         Raises
         ------
         InputError
-            When the active nodes would have too many states; nothing has changed then.
+            When the active nodes would have too many states; the object is unchanged then.
         """
-        known, m = self.n_edges, len(edge_nodes)
-        self._make_room(edge_nodes)
-        same = m >= known and np.array_equal(edge_nodes[:known], self._edges)
+        n_old, m = self.n_edges, len(edge_nodes)
+        self._allocate(edge_nodes)
+        same = m >= n_old and np.array_equal(edge_nodes[:n_old], self._edges)
         if not (np.abs(node_beliefs - self._beliefs) <= tolerance).all():
             same = False
             self._beliefs = np.array(node_beliefs)
@@ -170,15 +170,16 @@ class DenseResponse:
         )
         change = self._terms.copy()
         change[: len(before)] -= before
-        owners = np.repeat(np.arange(known), lengths)
-        moved = np.bincount(owners[np.abs(change[: len(before)]) > tolerance], minlength=known) > 0
-        # What has hardly moved keeps the value that C was computed with.
-        kept = np.flatnonzero(~np.repeat(moved, lengths))
-        self._terms[kept] = before[kept]
-        return self._take_in(np.concatenate([np.flatnonzero(moved), np.arange(known, m)]), change)
+        owners = np.repeat(np.arange(n_old), lengths)
+        moved = np.bincount(owners[np.abs(change[: len(before)]) > tolerance], minlength=n_old) > 0
+        # Terms within the tolerance retain the values that C was computed with.
+        unmoved = np.flatnonzero(~np.repeat(moved, lengths))
+        self._terms[unmoved] = before[unmoved]
+        changed = np.concatenate([np.flatnonzero(moved), np.arange(n_old, m)])
+        return self._update_edges(changed, change)
 
     def renew(self) -> bool:
-        """Compute C afresh; return whether H is positive definite."""
+        """Recompute C; return whether H is positive definite."""
         factor = factorise(
             self.node_offsets,
             self._beliefs,
@@ -205,15 +206,15 @@ class DenseResponse:
             self._covariance[...] = np.nan
         return self.positive_definite
 
-    def _take_in(self, changed: np.ndarray, change: np.ndarray) -> bool:
-        """Update C for some changed edges; `change` is by how much the terms of all moved."""
+    def _update_edges(self, changed: np.ndarray, change: np.ndarray) -> bool:
+        """Update C for some changed edges; `change` holds the changes of all edge terms."""
         late = self._since_renewal + len(changed) > self.renew_every
         if late or len(changed) > _RENEW_AT or not self.positive_definite:
             return self.renew()
         for e in changed.tolist():
             term = change[self._starts[e] : self._starts[e + 1]]
             if len(term) and not self._add(e, term):
-                # Between edges that come together H may be indefinite and yet not in the end.
+                # H may be indefinite after some of the changes and definite after all of them.
                 return self.renew()
         return True
 
@@ -229,8 +230,8 @@ class DenseResponse:
         belief: np.ndarray = self._amplitudes[self.node_offsets[i] : self.node_offsets[i + 1]] ** 2
         return belief
 
-    def _make_room(self, edge_nodes: np.ndarray) -> None:
-        """Give every node with an edge its rows, with the covariance it has alone."""
+    def _allocate(self, edge_nodes: np.ndarray) -> None:
+        """Add rows for every node that gets its first edge, with its own covariance block."""
         new: dict[int, None] = dict.fromkeys(edge_nodes.reshape(-1).tolist())
         joining = [i for i in new if self._positions[i] < 0]
         dimension = self.dimension + int(self._sizes[joining].sum())
@@ -238,7 +239,7 @@ class DenseResponse:
             raise InputError(
                 f"Scoring every pair by linear response keeps the covariances of all variables "
                 f"with an edge; these now have {dimension:,} states together, more than the "
-                f"{self.most_dimensions:,} there is room for "
+                f"{self.most_dimensions:,} that are allowed "
                 f"({8e-9 * self.most_dimensions**2:.1f} GB). Use best-choice edge grafting, which "
                 "computes only those it tests, or another score."
             )

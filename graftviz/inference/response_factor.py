@@ -1,4 +1,4 @@
-"""Linear response from a sparse factor: covariances of those pairs that are asked for.
+"""Linear response from a sparse factor: covariances of individual pairs.
 
 The whitened Bethe Hessian of :mod:`graftviz.inference.response_terms` is factorised as L Lᵀ, in
 blocks, in an order that keeps L sparse. Then C_ij = R_i (L⁻¹ E_i)ᵀ (L⁻¹ E_j) R_jᵀ: one forward
@@ -27,16 +27,16 @@ from graftviz.inference.response_terms import (
     unwhiten,
 )
 
-_SMALLEST_PIVOT = 1e-9  # of a matrix that is the identity plus the work of loops
+_SMALLEST_PIVOT = 1e-9  # of H, which is the identity plus the contributions of loops
 _CACHE_NUMBERS = 1 << 23  # 64 MB of cached solutions
-_MOST_NUMBERS = 1 << 28  # 2 GB: more than this a factor must not take
+_MOST_NUMBERS = 1 << 28  # 2 GB: the largest factor
 
 # Positions in `state`.
 _POSITIVE, _UNSTABLE_NODE, _FILLED, _GENERATION = 0, 1, 2, 3
 
 
 class ResponseFactor(NamedTuple):
-    """The factor L of the whitened Bethe Hessian, and what has been solved with it so far.
+    """Factor L of the whitened Bethe Hessian, with a cache of solutions.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class ResponseFactor(NamedTuple):
 
     @property
     def positive_definite(self) -> bool:
-        """Whether the fixed point has a linear response at all."""
+        """Whether the Bethe Hessian is positive definite, so that linear response is defined."""
         return bool(self.state[_POSITIVE])
 
     @property
@@ -92,7 +92,7 @@ class ResponseFactor(NamedTuple):
 def _subtract(target, source, height, length, n_columns, row):
     """Subtract from `target` the columns of `source`, each times its number in row `row`.
 
-    Four columns at a time: each number of the target is then read and written once for them all.
+    Four columns at a time, so that each number of the target is read and written once for all four.
     """
     a = 0
     while a + 4 <= n_columns:
@@ -117,12 +117,12 @@ def _factorise(
     node_at, place, starts, rows, row_starts, width, height, columns,
     adjacent, neighbours, incident, term_starts, terms, values, smallest_pivot,
 ):  # fmt: skip
-    """Fill `values` with L, column by column, each gathering from those eliminated before it.
+    """Fill `values` with L, column by column, each from the columns eliminated before it.
 
     Returns
     -------
     int
-        -1, or the node whose pivot is not positive: then H is not positive definite.
+        -1, or the node whose pivot is not positive, in which case H is not positive definite.
     """
     count = len(node_at)
     tallest = 1
@@ -130,7 +130,7 @@ def _factorise(
         tallest = max(tallest, height[q])
     gathered = np.empty(tallest)
     row_of = np.zeros(count, dtype=np.int64)
-    # Columns wait at the place they will next be gathered at, the largest one left in their list.
+    # Columns are queued at the next place that uses them, the largest one left in their list.
     waiting, following = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
     pointer = np.empty(count, dtype=np.int64)
     smallest_pivot[0] = np.inf
@@ -166,7 +166,7 @@ def _factorise(
             source = values[columns[k] : columns[k + 1]]
             for a in range(wide):
                 if length == tall:
-                    # All of this column's rows occur there, in the same order.
+                    # The target has all rows of this column, in the same order.
                     target = column[a * tall : a * tall + length]
                     _subtract(target, source, height[k], length, width[k], row + a)
                 else:
@@ -205,7 +205,7 @@ def _factorise(
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _solve(factor, place, out):
     """Write L⁻¹ E of the node at `place` to `out`: `width` columns of `depth` numbers."""
-    # Taking an array out of a tuple costs a reference count: once here, not once per place.
+    # Taking an array out of a tuple changes a reference count: once here, not once per place.
     starts, rows, row_starts, parent = factor.starts, factor.rows, factor.row_starts, factor.parent
     width, height, depth = factor.width, factor.height, factor.depth
     columns, values = factor.columns, factor.values
@@ -227,7 +227,7 @@ def _solve(factor, place, out):
                     right[base + r] -= column[b * tall + own + r] * value
             here = right[base : base + wide]
             if own == base:
-                # The column has a row for every place on the way to the root.
+                # The column has a row for every place on the path to the root.
                 _subtract_combination(right, column, tall, own, here)
                 continue
             for block in range(starts[q], starts[q + 1]):
@@ -262,14 +262,14 @@ def _subtract_combination(target, source, height, length, shares):
 
 
 @njit(cache=True, nogil=True)
-def _remember(factor, place, other):
-    """Solve for two places, as far as that has not been done."""
+def _cache_solutions(factor, place, other):
+    """Solve for two places unless their solutions are cached."""
     solved_in, state, solutions = factor.solved_in, factor.state, factor.solutions
-    wanted = 0
+    needed = 0
     for q in (place, other):
         if solved_in[q] != state[_GENERATION]:
-            wanted += factor.width[q] * factor.depth[q]
-    if state[_FILLED] + wanted > len(solutions):
+            needed += factor.width[q] * factor.depth[q]
+    if state[_FILLED] + needed > len(solutions):
         state[_GENERATION] += 1
         state[_FILLED] = 0
     for q in (place, other):
@@ -296,7 +296,7 @@ def _joined_block(factor, i, j, work, out):
     else:
         solved_in, generation = factor.solved_in, factor.state[_GENERATION]
         if solved_in[place_i] != generation or solved_in[place_j] != generation:
-            _remember(factor, place_i, place_j)
+            _cache_solutions(factor, place_i, place_j)
         start_i, start_j = factor.solved_at[place_i], factor.solved_at[place_j]
         depth, parent = factor.depth, factor.parent
         deep_i, deep_j = depth[place_i], depth[place_j]
@@ -314,10 +314,10 @@ def _joined_block(factor, i, j, work, out):
 
 @njit(cache=True, nogil=True, inline="always")
 def respond(factor, i, j):
-    """Whether C_ij can be anything but zero: i and j are in one component (or the same).
+    """Return whether C_ij can be nonzero: i and j are in one component (or the same).
 
-    Loops in which most pairs are apart do better to take `component` out of the factor themselves,
-    before they begin: handing the factor over costs about half a microsecond.
+    In loops where most pairs are in different components it is faster to read `component` once
+    before the loop: passing the factor costs about half a microsecond.
     """
     return i == j or (factor.component[i] >= 0 and factor.component[i] == factor.component[j])
 
@@ -326,13 +326,13 @@ def respond(factor, i, j):
 def response_block(factor, i, j, work, out):
     """Write C_ij to `out`, row-major: ∂b_i(a) / ∂θ_j(b), zeros in different components.
 
-    Where H is not positive definite there is no C, and NaN is written: ask `factor.state` first.
-    Inlined, because handing over the factor costs more than telling that there is nothing to do.
+    If H is not positive definite, C does not exist and NaN is written; see `factor.state`.
+    Inlined, because passing the factor costs more than the test for different components.
 
     Parameters
     ----------
     factor : ResponseFactor
-        Remembers what it solves: later pairs with i or j cost an inner product each.
+        Caches solutions: later pairs with i or j cost an inner product each.
     work : float64 array, shape (2 or more, largest number of joint states or more)
     out : float64 array, shape (s_i · s_j or more,)
     """
@@ -368,14 +368,14 @@ def factorise(
         b_ij, row-major, edge after edge; see
         :func:`graftviz.inference.response_terms.fill_pair_beliefs`.
     cache_numbers : int
-        Room for solutions that are kept, in numbers of 8 bytes; at least two always fit.
+        Size of the cache of solutions, in numbers of 8 bytes; at least two solutions always fit.
     most_numbers : int
-        Largest factor to make room for.
+        Largest factor, in numbers of 8 bytes.
 
     Raises
     ------
     InputError
-        When the factor would have more than `most_numbers` numbers.
+        When the factor would exceed `most_numbers`.
     """
     adjacent, neighbours, incident = incidence_lists(node_offsets, edge_nodes)
     layout = Elimination(

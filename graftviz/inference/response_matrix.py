@@ -1,13 +1,13 @@
-"""A dense matrix of linear-response covariances, and its update when an edge comes: kernels.
+"""Kernels for a dense matrix of linear-response covariances and its update by an edge.
 
-An edge that comes (or changes) adds a matrix of rank r ≤ s_i + s_j - 2 to the whitened Hessian
-H of :mod:`graftviz.inference.response_terms`: H' = H + E D Eᵀ. With S = Eᵀ H⁻¹ E = G Gᵀ,
-V = H⁻¹ E G⁻ᵀ and N = I + Gᵀ D G,
+A new or changed edge adds a matrix of rank r ≤ s_i + s_j - 2 to the whitened Hessian H of
+:mod:`graftviz.inference.response_terms`: H' = H + E D Eᵀ. With S = Eᵀ H⁻¹ E = G Gᵀ, V = H⁻¹ E G⁻ᵀ
+and N = I + Gᵀ D G,
 
     H'⁻¹ = H⁻¹ - V (I - N⁻¹) Vᵀ,
 
-and, H being positive definite, H' is so iff the small matrix N is (it has the same eigenvalues as
-I + H^(-1/2) E D Eᵀ H^(-1/2), but for ones).
+and if H is positive definite, H' is positive definite iff the small matrix N is (it has the same
+eigenvalues as I + H^(-1/2) E D Eᵀ H^(-1/2), except for ones).
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from graftviz.inference.response_factor import response_block
 from graftviz.inference.response_terms import invert_positive
 
 _SMALLEST_PIVOT = 1e-9
-_CHUNK = 1024  # columns of C updated at a time, so that what they are updated with stays in cache
+_CHUNK = 1024  # columns of C updated at a time, so that the operands stay in cache
 
 
 class ResponseMatrix(NamedTuple):
-    """All covariances of active nodes, for kernels; :func:`locate` finds a block.
+    """Covariances of all active nodes, for kernels; :func:`locate` finds a block.
 
     Attributes
     ----------
     node_offsets : int64 array, shape (n + 1,)
     positions : int64 array, shape (n,)
         Node i has rows and columns ``positions[i]`` … ``positions[i] + s_i - 1`` of C; -1: it has
-        no edge, and no covariance with any other node.
+        no edge, and zero covariance with all other nodes.
     covariance : float64 array, flat
-        C, row-major, rows `capacity` apart: its diagonal blocks and those below them. The rest
-        means nothing.
+        C, row-major, rows `capacity` apart: its diagonal blocks and those below them. The other
+        entries are undefined.
     capacity : int
     """
 
@@ -50,7 +50,7 @@ def locate(positions, capacity, i, j):
     """Return (start, stride_a, stride_b): C_ij(a, b) is at start + a · stride_a + b · stride_b.
 
     Both nodes must have positions. C is symmetric and stored once: a block above the diagonal is
-    read as the transposed of the one below.
+    read as the transpose of the one below.
     """
     row, column = positions[i], positions[j]
     if row >= column:
@@ -74,7 +74,7 @@ def dense_block(matrix, i, j, out):
 
 @njit(cache=True, nogil=True)
 def fill_blocks(factor, positions, nodes, covariance, capacity, work):
-    """Write all blocks between `nodes`, which stand in order of their positions, to C."""
+    """Write all blocks between `nodes`, sorted by position, to C."""
     offsets, component = factor.node_offsets, factor.component
     block = work[2]
     for k in range(len(nodes)):
@@ -109,7 +109,7 @@ def _whiten(values, amplitudes, at, out):
 
 @njit(cache=True, nogil=True)
 def _cholesky(matrix, size):
-    """Replace the lower triangle by its factor; False if a pivot is not positive."""
+    """Replace the lower triangle by its Cholesky factor; return False if a pivot is too small."""
     for a in range(size):
         for b in range(a + 1):
             total = matrix[a, b]
@@ -164,10 +164,10 @@ def add_term(matrix, dimension, members, amplitudes, i, j, term):
     ----------
     matrix : ResponseMatrix
     dimension : int
-        How many rows and columns of C are in use.
+        Number of rows and columns of C in use.
     members : int64 array
-        The nodes of the component that i and j are now in, in order of their positions: only
-        among them can C change.
+        Nodes of the component of i and j, including the new edge, in order of their positions: C
+        can change only between them.
     amplitudes : float64 array, flat
         √b_i(a).
     term : float64 array
@@ -176,7 +176,7 @@ def add_term(matrix, dimension, members, amplitudes, i, j, term):
     Returns
     -------
     bool
-        Whether H is positive definite still. If not, C is as it was.
+        Whether H is still positive definite. If not, C is unchanged.
     """
     offsets, positions, capacity = matrix.node_offsets, matrix.positions, matrix.capacity
     covariance = matrix.covariance

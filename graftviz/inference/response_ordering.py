@@ -1,9 +1,9 @@
-"""In which order to eliminate the nodes of a sparse symmetric matrix, and what that fills in.
+"""Elimination order for a sparse symmetric matrix, and the fill-in that it causes.
 
 Minimum degree on the quotient graph, with the approximate degrees of Amestoy, Davis and Duff
 ("An approximate minimum degree ordering algorithm", 1996): an eliminated node becomes an *element*,
-the clique of its neighbours, and is kept as a list instead of as edges, so that nothing but the
-lists of the factor itself ever grows.
+the clique of its neighbours, which is stored as a list of nodes instead of edges, so that only the
+lists of the factor itself grow.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numba import njit
 
 
 class Elimination(NamedTuple):
-    """Who is eliminated when, and the shape of the factor that results.
+    """Elimination order and the structure of the resulting factor.
 
-    A node's *place* counts from the end: the node eliminated last has place 0. The column of place
-    q holds a row block for every place its elimination touches and, last, its own diagonal block;
-    the largest of those other places is its parent in the elimination tree. Blocks have as many
-    rows as the node has dimensions.
+    Places are counted from the end: the node eliminated last has place 0. The column of place q
+    holds a row block for every place that its elimination touches and, last, its own diagonal
+    block; the largest of those other places is its parent in the elimination tree. Blocks have as
+    many rows as the node has dimensions.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Elimination(NamedTuple):
     height : int64 array, shape (N,)
         Number of rows of each column.
     depth : int64 array, shape (N,)
-        Total width of the places on the way from the root to q, both included.
+        Total width of the places on the path from the root to q, both included.
     columns : int64 array, shape (N + 1,)
-        Where each column's numbers begin: `width` scalar columns of `height` numbers each.
+        Start of each column's numbers: `width` scalar columns of `height` numbers each.
     component : int64 array, shape (n,)
         The place of the root of a node's connected component; -1 as in `place`.
     """
@@ -60,19 +60,19 @@ class Elimination(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def incidence_lists(node_offsets, edge_nodes):
-    """List neighbours and edges of every node, leaving out edges at a node of a single state.
+    """List neighbours and edges of every node, without edges at nodes of a single state.
 
     Returns
     -------
     starts : int64 array, shape (n + 1,)
     neighbours, incident : int64 arrays
-        Per node the other ends of its edges, and 2 e + side (side 0: the node comes first in e).
+        Per node the other ends of its edges, and 2 e + side (side 0: the node is first in e).
     """
     n, m = len(node_offsets) - 1, len(edge_nodes)
     starts = np.zeros(n + 1, dtype=np.int64)
     for e in range(m):
         i, j = edge_nodes[e, 0], edge_nodes[e, 1]
-        if _free(node_offsets, i) and _free(node_offsets, j):
+        if _has_dimensions(node_offsets, i) and _has_dimensions(node_offsets, j):
             starts[i + 1] += 1
             starts[j + 1] += 1
     for i in range(n):
@@ -82,7 +82,7 @@ def incidence_lists(node_offsets, edge_nodes):
     filled = starts[:n].copy()
     for e in range(m):
         i, j = edge_nodes[e, 0], edge_nodes[e, 1]
-        if _free(node_offsets, i) and _free(node_offsets, j):
+        if _has_dimensions(node_offsets, i) and _has_dimensions(node_offsets, j):
             neighbours[filled[i]], incident[filled[i]] = j, 2 * e
             neighbours[filled[j]], incident[filled[j]] = i, 2 * e + 1
             filled[i] += 1
@@ -91,7 +91,7 @@ def incidence_lists(node_offsets, edge_nodes):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _free(node_offsets, i):
+def _has_dimensions(node_offsets, i):
     return node_offsets[i + 1] - node_offsets[i] > 1
 
 
@@ -122,7 +122,9 @@ def _longer(array, length):
 
 @njit(cache=True, nogil=True)
 def minimum_degree(node_offsets, starts, neighbours):
-    """Eliminate node after node, always one with (about) the fewest dimensions around it.
+    """Order the nodes by repeatedly eliminating one with (about) the smallest degree.
+
+    The degree of a node is the number of dimensions of its neighbours.
 
     Parameters
     ----------
@@ -132,11 +134,11 @@ def minimum_degree(node_offsets, starts, neighbours):
     Returns
     -------
     order : int64 array, shape (N,)
-        Nodes with at least one neighbour, first eliminated first.
+        Nodes with at least one neighbour, in the order of elimination.
     begins : int64 array, shape (N + 1,)
     touched : int64 array
-        ``touched[begins[k] : begins[k + 1]]`` are the nodes left that eliminating ``order[k]``
-        joined to each other, in no particular order.
+        ``touched[begins[k] : begins[k + 1]]`` are the remaining nodes that the elimination of
+        ``order[k]`` connects to each other, in no particular order.
     """
     n = len(node_offsets) - 1
     count, remaining = 0, 0
@@ -144,8 +146,8 @@ def minimum_degree(node_offsets, starts, neighbours):
         if starts[i + 1] > starts[i]:
             count += 1
             remaining += node_offsets[i + 1] - node_offsets[i] - 1
-    # What is left of a node's neighbours, and the elements it belongs to. Together they never
-    # outgrow the list of neighbours: an element takes the place of the entry that brought it.
+    # Remaining neighbours of each node, and the elements it belongs to. Together they fit into the
+    # list of neighbours, because an element replaces the entry of the eliminated node.
     nodes, n_nodes = neighbours.copy(), np.zeros(n, dtype=np.int64)
     elements, n_elements = np.empty_like(neighbours), np.zeros(n, dtype=np.int64)
     degree, width = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -163,9 +165,9 @@ def minimum_degree(node_offsets, starts, neighbours):
     order = np.empty(count, dtype=np.int64)
     begins = np.zeros(count + 1, dtype=np.int64)
     touched = np.empty(4 * len(neighbours) + 16, dtype=np.int64)
-    element = np.full(n, -1, dtype=np.int64)  # when the node was eliminated
+    element = np.full(n, -1, dtype=np.int64)  # step at which the node was eliminated
     mass = np.zeros(n, dtype=np.int64)  # dimensions of an element
-    outside = np.zeros(n, dtype=np.int64)  # those of them that the present pivot does not touch
+    outside = np.zeros(n, dtype=np.int64)  # those of them that the current pivot does not touch
     absorbed = np.zeros(n, dtype=np.bool_)
     mark, compared = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     lowest, size = 0, 0
@@ -212,24 +214,24 @@ def minimum_degree(node_offsets, starts, neighbours):
             i = touched[at]
             _unlink(heads, following, preceding, i, degree[i])
             others = total - width[i]
-            around, kept = others, 0
+            around, length = others, 0
             for k in range(starts[i], starts[i] + n_elements[i]):
                 old = elements[k]
-                # An element wholly within the new one adds nothing to it.
+                # An element that is a subset of the new one is dropped.
                 if not absorbed[old] and outside[old] > 0:
-                    elements[starts[i] + kept] = old
-                    kept += 1
+                    elements[starts[i] + length] = old
+                    length += 1
                     around += outside[old]
-            elements[starts[i] + kept] = pivot
-            n_elements[i] = kept + 1
-            kept = 0
+            elements[starts[i] + length] = pivot
+            n_elements[i] = length + 1
+            length = 0
             for k in range(starts[i], starts[i] + n_nodes[i]):
                 other = nodes[k]
                 if mark[other] != pivot:
-                    nodes[starts[i] + kept] = other
-                    kept += 1
+                    nodes[starts[i] + length] = other
+                    length += 1
                     around += width[other]
-            n_nodes[i] = kept
+            n_nodes[i] = length
             degree[i] = min(around, remaining - width[i], degree[i] + others)
             _link(heads, following, preceding, i, degree[i])
             lowest = min(lowest, degree[i])
@@ -238,14 +240,14 @@ def minimum_degree(node_offsets, starts, neighbours):
 
 @njit(cache=True, nogil=True)
 def lay_out(node_offsets, order, begins, touched):
-    """Return the fields of :class:`Elimination` for an order and what it touches."""
+    """Return the fields of :class:`Elimination` for an order and the nodes that it touches."""
     n, count, fill = len(node_offsets) - 1, len(order), len(touched)
     place = np.full(n, -1, dtype=np.int64)
     node_at = np.empty(count, dtype=np.int64)
     for k in range(count):
         node_at[count - 1 - k] = order[k]
         place[order[k]] = count - 1 - k
-    # Transposed twice, the lists come out sorted.
+    # Transposing the lists twice sorts them.
     across = np.zeros(count + 1, dtype=np.int64)
     for at in range(fill):
         across[place[touched[at]] + 1] += 1

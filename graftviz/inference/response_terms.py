@@ -1,4 +1,4 @@
-"""The Bethe Hessian in whitened coordinates: what each edge adds to the identity.
+"""The Bethe Hessian in whitened coordinates: the identity plus a term for each edge.
 
 Covariances C_ij(a, b) = ∂b_i(a) / ∂θ_j(b) at a fixed point of belief propagation are the inverse
 of the Hessian of the Bethe free energy in the node beliefs (Welling and Teh, "Linear response
@@ -10,16 +10,16 @@ state of each variable dropped,
 with Σ_i = diag(b_i) - b_i b_iᵀ and Σ_e the covariance of the indicators at both ends of e.
 
 Here every node has *whitened* coordinates instead: Σ_i = R_i R_iᵀ with R_i = diag(√b_i) Q_i and Q_i
-an orthonormal basis of what is perpendicular to √b_i. Then H becomes I + Σ_e D_e with
+an orthonormal basis of the orthogonal complement of √b_i. Then H becomes I + Σ_e D_e with
 
     D_e = [[I, T], [Tᵀ, I]]⁻¹ - I,    T = Q_iᵀ (b_ij(a, b) / √(b_i(a) b_j(b))) Q_j,
 
 and C_ij = R_i (H⁻¹)_ij R_jᵀ, all states at once. The singular values of T are the canonical
-correlations of the pair. Nothing is divided by a belief but a pair belief that is smaller still,
-so that states which never occur do no harm.
+correlations of the pair. Only pair beliefs are divided by beliefs, which are at least as large, so
+states with probability zero cause no overflow.
 
-H is positive definite iff the fixed point is a local minimum of the Bethe free energy. Where it is
-not, belief propagation leaves the point, and there is no response to speak of. On forests C is
+H is positive definite iff the fixed point is a local minimum of the Bethe free energy. If it is
+not, belief propagation moves away from the point, and linear response is undefined. On forests C is
 exact.
 """
 
@@ -30,15 +30,15 @@ from numba import njit
 
 from graftviz.inference.propagation import pair_belief
 
-# Every pair belief is mixed with this share of independence, which keeps canonical correlations
-# below one where a pair is deterministic.
+# Share of the independent distribution that is mixed into every pair belief, so that canonical
+# correlations are below one even for deterministic pairs.
 _INDEPENDENCE = 1e-9
 _SMALLEST_BELIEF = 1e-30  # the root of a state's belief scales its row of C: never divide by zero
 
 
 @njit(cache=True, nogil=True)
 def fill_pair_beliefs(graph, n_edges, work, out):
-    """Write the pair beliefs of all edges of a message graph to `out`, laid out as its potentials.
+    """Write the pair beliefs of all edges to `out`, with the layout of the potentials.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def fill_pair_beliefs(graph, n_edges, work, out):
 
 @njit(cache=True, nogil=True)
 def square_roots(node_offsets, node_beliefs):
-    """Return √b_i(a), flat, of beliefs that are kept above zero and made to sum to one."""
+    """Return √b_i(a), flat, of beliefs that are clipped above zero and normalised."""
     amplitudes = np.empty(len(node_beliefs))
     for i in range(len(node_offsets) - 1):
         total = 0.0
@@ -71,8 +71,8 @@ def edge_term(belief, amplitudes, at_i, states_i, at_j, states_j, work, out):
     Parameters
     ----------
     belief : float64 array, shape (s_i · s_j,)
-        b_ij. Its margins need not be b_i and b_j to the last digit: T keeps its singular values
-        below one whatever they are.
+        b_ij. Its margins need not be exactly b_i and b_j: T has singular values below one for any
+        margins.
     amplitudes : float64 array, flat
         √b_i begins at `at_i`, √b_j at `at_j`.
     work : float64 array, shape (2 or more, largest number of joint states or more)
@@ -93,7 +93,7 @@ def edge_term(belief, amplitudes, at_i, states_i, at_j, states_j, work, out):
             k = x * states_j + y
             scale = np.sqrt(margin[x]) * np.sqrt(column)
             ratio[k] = (1.0 - _INDEPENDENCE) * belief[k] / scale if scale > 0.0 else 0.0
-    # T takes the place of `ratio`, with rows still s_j apart: T = Q_iᵀ ratio Q_j.
+    # T overwrites `ratio`, with rows still s_j apart: T = Q_iᵀ ratio Q_j.
     last = amplitudes[at_i + p]
     for y in range(states_j):
         total = 0.0
@@ -142,7 +142,7 @@ def edge_term(belief, amplitudes, at_i, states_i, at_j, states_j, work, out):
 
 @njit(cache=True, nogil=True)
 def invert_positive(matrix, size):
-    """Invert a symmetric positive definite matrix in place, by Gauss and Jordan."""
+    """Invert a symmetric positive definite matrix in place, by Gauss–Jordan elimination."""
     for k in range(size):
         pivot = 1.0 / matrix[k * size + k]
         matrix[k * size + k] = 1.0
@@ -158,7 +158,7 @@ def invert_positive(matrix, size):
 
 @njit(cache=True, nogil=True)
 def edge_terms(node_offsets, amplitudes, edge_nodes, edge_offsets, pair_beliefs):
-    """Return D_e of all edges, flat, and where each begins."""
+    """Return the start of each D_e, and D_e of all edges, flat."""
     m = len(edge_nodes)
     starts = np.zeros(m + 1, dtype=np.int64)
     largest = 1
@@ -181,11 +181,11 @@ def edge_terms(node_offsets, amplitudes, edge_nodes, edge_offsets, pair_beliefs)
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, inline="always")
 def inner_products(left, right, deep_left, deep_right, length, p, q, out):
-    """Write the inner products of the columns' first numbers to `out`, shape (p, q)."""
+    """Write the inner products of the columns' first `length` numbers to `out`, shape (p, q)."""
     for a in range(p):
         first = left[a * deep_left : a * deep_left + length]
         b = 0
-        # Four at a time: each number of `first` is then read once for them all.
+        # Four at a time, so that each number of `first` is read once for all four.
         while b + 4 <= q:
             s0 = right[b * deep_right : b * deep_right + length]
             s1 = right[(b + 1) * deep_right : (b + 1) * deep_right + length]

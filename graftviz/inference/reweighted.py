@@ -1,4 +1,4 @@
-"""Sum-product message passing in logs, each edge with an appearance probability.
+"""Sum-product message passing in the log domain, with edge appearance probabilities.
 
 With probabilities ρ_e of the edges in a distribution over spanning forests this is tree-reweighted
 belief propagation (Wainwright, Jaakkola and Willsky, "A new class of upper bounds on the log
@@ -8,16 +8,16 @@ direction,
     F_i(x) = exp(w_i(x)) Π_(e at i) m_(e→i)(x)^ρ_e,
     m_(e→j)(y) ∝ Σ_x exp(w_e(x, y) / ρ_e) F_i(x) / m_(e→i)(x),
 
-and whatever they are, the model is a product of the beliefs b_i ∝ F_i and
+and for any messages the model is a product of the beliefs b_i ∝ F_i and
 b_e ∝ exp(w_e / ρ_e) (F_i / m_(e→i)) (F_j / m_(e→j)):
 
     p(x) Z = exp(C) Π_i b_i(x_i) Π_e (b_e(x_i, x_j) / (b_i(x_i) b_j(x_j)))^ρ_e.
 
-Everything is kept in logs, so that no number can leave the range; only products of a table and a
-cavity are taken in the linear domain, where the result stays well inside it. Impossible states
-(:mod:`graftviz.inference.support`) have the log-potential −inf and take no part, which leaves every
-message finite. :mod:`graftviz.inference.propagation` is the same for ρ ≡ 1 without logarithms:
-several times as fast, for models that stay in the range of a number.
+All quantities are stored as logarithms, so that no number overflows or underflows; only products of
+a table and a cavity are computed in the linear domain, where the result is well within range.
+Impossible states (:mod:`graftviz.inference.support`) have the log-potential −inf and are left out,
+so every message is finite. :mod:`graftviz.inference.propagation` does the same for ρ ≡ 1 without
+logarithms: several times as fast, for models without extreme potentials.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from numba import njit
 
 from graftviz.model import PairwiseMRF
 
-_SMALL = 1e-250  # sums below this are taken again, in logs
+_SMALL = 1e-250  # sums below this are recomputed in the log domain
 _REFRESH_EVERY = 16  # sweeps between recomputations of all fields, against rounding drift
 
 
 class LogGraph(NamedTuple):
-    """What message passing in logs reads and writes.
+    """Arrays of message passing in the log domain.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class LogGraph(NamedTuple):
     edge_offsets : int64 array, shape (m + 1,)
     log_potentials : float64 array, flat
         w_e / ρ_e, row-major, shifted so that the largest one of possible states is 0; −inf at
-        impossible ones.
+        impossible states.
     potentials : float64 array, flat
-        Their exponentials.
+        Exponentials of `log_potentials`.
     shifts : float64 array, shape (m,)
-        What was taken off w_e.
+        Numbers that were subtracted from w_e.
     appearance : float64 array, shape (m,)
         ρ_e, 0 < ρ_e ≤ 1.
     message_offsets : int64 array, shape (m + 1,)
@@ -80,9 +80,9 @@ def log_graph(
     Parameters
     ----------
     node_weights : float64 array, flat
-        −inf at impossible states; every variable and every edge needs a possible one.
+        −inf at impossible states; every variable and every edge needs a possible state.
     appearance : float64 array, shape (m,), optional
-        ρ; default: all 1, loopy belief propagation.
+        ρ; default: 1 for all edges, loopy belief propagation.
     """
     m = model.n_edges
     offsets = np.ascontiguousarray(model.edge_offsets - model.edge_offsets[0])
@@ -110,7 +110,7 @@ def log_graph(
 
 @njit(cache=True, nogil=True)
 def _scale(node_offsets, node_weights, edge_nodes, edge_offsets, appearance, weights, shifts):
-    """Turn weights of edges into log-potentials, in place, and write down what was taken off."""
+    """Convert edge weights to log-potentials, in place, and write the shifts."""
     for e in range(len(edge_nodes)):
         start_i, start_j = node_offsets[edge_nodes[e, 0]], node_offsets[edge_nodes[e, 1]]
         states_i = node_offsets[edge_nodes[e, 0] + 1] - start_i
@@ -173,7 +173,7 @@ def log_product(impossible, count, table, first, step, stride, other, out):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _hear(
+def _compute_message(
     fields,
     messages,
     log_potentials,
@@ -186,25 +186,27 @@ def _hear(
     side,
     logs,
     cavity,
-    said,
+    message,
 ):
-    """Work out what edge e says to its end `side`, from the cavity of the other end.
+    """Compute the message of edge e into its end `side`, from the cavity of the other end.
 
-    Arrays come one by one, because taking one out of a tuple costs a reference count per edge.
+    Arrays are separate arguments, because taking one out of a tuple changes a reference count per
+    edge.
 
     Parameters
     ----------
     logs, cavity : float64 arrays, shape (largest number of states,)
-        The log-cavity of the other end, shifted to a largest of 0, and its exponential.
-    said : float64 array, shape (largest number of states,)
-        The logs of the sums that become the message, −inf at impossible states.
+        Overwritten with the log-cavity of the other end, shifted to a maximum of 0, and its
+        exponential.
+    message : float64 array, shape (largest number of states,)
+        Overwritten with the log of the message, not normalised; −inf at impossible states.
 
     Returns
     -------
     shift : float
-        What was taken off the cavity.
+        Number that was subtracted from the log-cavity.
     level : float
-        Log of the sums' mean over possible states.
+        Log of the mean of the message over possible states.
     """
     here, there = edge_nodes[e, side], edge_nodes[e, 1 - side]
     start, other = offsets[here], offsets[there]
@@ -222,39 +224,39 @@ def _hear(
             total = 0.0
             for k in range(others):
                 total += potentials[at + x * others + k] * cavity[k]
-            said[x] = total
+            message[x] = total
     else:
         for x in range(states):
-            said[x] = 0.0
+            message[x] = 0.0
         for k in range(others):
             weight = cavity[k]
             for x in range(states):
-                said[x] += weight * potentials[at + k * states + x]
+                message[x] += weight * potentials[at + k * states + x]
     total, least, count = 0.0, np.inf, 0
     for x in range(states):
         if fields[start + x] > -np.inf:
-            least = min(least, said[x])
-            total += said[x]
+            least = min(least, message[x])
+            total += message[x]
             count += 1
     if least > _SMALL:
         level = np.log(total / count)
         for x in range(states):
-            said[x] = np.log(said[x]) if fields[start + x] > -np.inf else -np.inf
+            message[x] = np.log(message[x]) if fields[start + x] > -np.inf else -np.inf
     else:
         step, stride = (others, 1) if side == 0 else (1, states)
         own = fields[start : start + states]
-        log_product(own, states, log_potentials, at, step, stride, logs[:others], said)
-        level = log_sum(said, states) - np.log(count)
+        log_product(own, states, log_potentials, at, step, stride, logs[:others], message)
+        level = log_sum(message, states) - np.log(count)
     return shift, level
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _tell(fields, start, states, messages, inbox, said, level, rho, damping):
-    """Store a message, of mean one over possible states; return the largest change of its log."""
+def _store(fields, start, states, messages, inbox, message, level, rho, damping):
+    """Store a message with mean one over possible states; return the largest change of its log."""
     largest = 0.0
     for x in range(states):
-        if said[x] > -np.inf:
-            change = said[x] - level - messages[inbox + x]
+        if message[x] > -np.inf:
+            change = message[x] - level - messages[inbox + x]
             largest = max(largest, abs(change))
             change *= 1.0 - damping
             messages[inbox + x] += change
@@ -264,30 +266,31 @@ def _tell(fields, start, states, messages, inbox, said, level, rho, damping):
 
 @njit(cache=True, nogil=True)
 def pass_messages(graph, n_edges, done, max_sweeps, tolerance, damping, work):
-    """Sweep over the edges, there and back, until no message changes by more than `tolerance`.
+    """Sweep over the edges, forwards and backwards, until messages change by at most `tolerance`.
 
-    Along an edge the second message answers the first: with ρ < 1 each depends on the other, and a
-    hub all of whose neighbours answered what it had said a sweep before would swing for ever.
+    The second message of an edge is computed from the new first one: with ρ < 1 each depends on the
+    other, and a hub whose neighbours all used its message of the previous sweep would oscillate.
 
     Parameters
     ----------
     done : int
-        Sweeps made so far: says in which direction to go on.
+        Number of previous sweeps, which determines the direction of the next one.
     damping : float
-        Share of the old message kept, as the exponent of a geometric mean.
+        Weight of the old message, as the exponent of a geometric mean.
     work : float64 array, shape (3, largest number of states)
+        Scratch space.
 
     Returns
     -------
     sweeps : int
-        Made by this call.
+        Number of sweeps made by this call.
     residual : float
         Largest relative change of a message in the last sweep, before damping.
     """
     fields, messages, log_potentials = graph.fields, graph.messages, graph.log_potentials
     potentials, edge_nodes, offsets = graph.potentials, graph.edge_nodes, graph.node_offsets
     places, inboxes, appearance = graph.edge_offsets, graph.message_offsets, graph.appearance
-    logs, cavity, said = work[0], work[1], work[2]
+    logs, cavity, message = work[0], work[1], work[2]
     sweeps, residual = 0, 0.0
     while sweeps < max_sweeps:
         if sweeps % _REFRESH_EVERY == 0:
@@ -298,7 +301,7 @@ def pass_messages(graph, n_edges, done, max_sweeps, tolerance, damping, work):
             e = k if forwards else n_edges - 1 - k
             for turn in range(2):
                 side = turn if not forwards else 1 - turn
-                _, level = _hear(
+                _, level = _compute_message(
                     fields,
                     messages,
                     log_potentials,
@@ -311,14 +314,16 @@ def pass_messages(graph, n_edges, done, max_sweeps, tolerance, damping, work):
                     side,
                     logs,
                     cavity,
-                    said,
+                    message,
                 )
                 i, inbox = edge_nodes[e, side], inboxes[e]
                 start, states = offsets[i], offsets[i + 1] - offsets[i]
                 if side == 1:
                     inbox = inboxes[e + 1] - states
                 rho = appearance[e]
-                change = _tell(fields, start, states, messages, inbox, said, level, rho, damping)
+                change = _store(
+                    fields, start, states, messages, inbox, message, level, rho, damping
+                )
                 largest = max(largest, change)
         sweeps += 1
         residual = -np.expm1(-largest)
@@ -330,15 +335,15 @@ def pass_messages(graph, n_edges, done, max_sweeps, tolerance, damping, work):
 
 @njit(cache=True, nogil=True)
 def free_energy(graph, n_nodes, n_edges, work):
-    """Return C of the present messages, and by how much trees may exceed it.
+    """Return C of the current messages, and a bound on the excess of log Z over C.
 
-    C = Σ_i log Z_i + Σ_e ρ_e (log Z_e - log Z_i - log Z_j), with Z_i, Z_e the sums of F_i and of
-    what b_e is proportional to. With ρ ≡ 1 that is the Bethe approximation of log Z.
+    C = Σ_i log Z_i + Σ_e ρ_e (log Z_e - log Z_i - log Z_j), with Z_i, Z_e the normalisers of b_i
+    and b_e. With ρ ≡ 1 that is the Bethe approximation of log Z.
 
-    In a forest T every factor b_e / b_i, summed over x_j, gives the margin of b_e over b_i: 1 if
-    beliefs agree, and at most M_e, the largest such ratio at either end, whatever the messages. So
-    the tree's sum is at most Π_(e in T) M_e, and for any distribution over forests whose edge
-    appearance probabilities are ρ, by convexity,
+    In a forest T every factor b_e / b_i, summed over x_j, is the margin of b_e divided by b_i: 1 if
+    beliefs are consistent, and at most M_e, the largest such ratio at either end, for any messages.
+    So the sum over the forest is at most Π_(e in T) M_e, and for any distribution over forests with
+    edge appearance probabilities ρ, by convexity,
 
         log Z ≤ C + Σ_e ρ_e log M_e.
 
@@ -352,7 +357,7 @@ def free_energy(graph, n_nodes, n_edges, work):
     fields, messages, log_potentials = graph.fields, graph.messages, graph.log_potentials
     potentials, edge_nodes, offsets = graph.potentials, graph.edge_nodes, graph.node_offsets
     places, inboxes, appearance = graph.edge_offsets, graph.message_offsets, graph.appearance
-    logs, cavity, said = work[0], work[1], work[2]
+    logs, cavity, message = work[0], work[1], work[2]
     node_sums = np.empty(n_nodes)
     value, excess = 0.0, 0.0
     for i in range(n_nodes):
@@ -361,7 +366,7 @@ def free_energy(graph, n_nodes, n_edges, work):
     for e in range(n_edges):
         largest, edge_sum = 0.0, 0.0
         for side in range(2):
-            shift, _ = _hear(
+            shift, _ = _compute_message(
                 fields,
                 messages,
                 log_potentials,
@@ -374,18 +379,18 @@ def free_energy(graph, n_nodes, n_edges, work):
                 side,
                 logs,
                 cavity,
-                said,
+                message,
             )
             i = edge_nodes[e, side]
             start, states = offsets[i], offsets[i + 1] - offsets[i]
             inbox = inboxes[e] if side == 0 else inboxes[e + 1] - states
-            # log of the margin of b_e at this end, times Z_e
+            # log of (Z_e times the margin of b_e at this end)
             for x in range(states):
-                logs[x] = fields[start + x] - messages[inbox + x] + said[x] + shift
+                logs[x] = fields[start + x] - messages[inbox + x] + message[x] + shift
             if side == 0:
                 edge_sum = log_sum(logs, states)
             for x in range(states):
-                if said[x] > -np.inf:
+                if message[x] > -np.inf:
                     margin = logs[x] - edge_sum
                     largest = max(largest, margin - (fields[start + x] - node_sums[i]))
         rho = appearance[e]
@@ -397,7 +402,7 @@ def free_energy(graph, n_nodes, n_edges, work):
 
 @njit(cache=True, nogil=True)
 def fill_beliefs(graph, n_nodes, n_edges, nodes, edges):
-    """Write all b_i and b_e, flat; they are laid out as the weights."""
+    """Write all b_i and b_e, flat, with the layout of the weights."""
     offsets, places, messages = graph.node_offsets, graph.edge_offsets, graph.messages
     fields, log_potentials = graph.fields, graph.log_potentials
     for i in range(n_nodes):

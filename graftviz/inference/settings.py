@@ -1,4 +1,4 @@
-"""What can be set about inference, whatever the method."""
+"""Settings of all inference methods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graftviz.errors import InputError
 
 
 class InferenceSettings(NamedTuple):
-    """Settings of :func:`graftviz.inference.infer`, where they are explained.
+    """Settings of an inference method; see :func:`graftviz.inference.infer`.
 
     Attributes
     ----------
@@ -16,7 +16,7 @@ class InferenceSettings(NamedTuple):
     max_sweeps : int
     damping : float or "auto"
     max_memory : int or None
-        Bytes; None: most of what is free.
+        Bytes; None: 80 % of the free memory.
     reweighting : int
     starts : int
     seed : int
@@ -31,7 +31,7 @@ class InferenceSettings(NamedTuple):
     seed: int = 0
 
     def check(self) -> None:
-        """Refuse settings that mean nothing.
+        """Raise an InputError for settings out of range.
 
         Raises
         ------
@@ -47,7 +47,7 @@ class InferenceSettings(NamedTuple):
         elif not 0.0 <= self.damping < 1.0:
             raise InputError(f"Damping must be at least 0 and less than 1; got {self.damping:g}.")
         if self.max_memory is not None and self.max_memory < 1:
-            raise InputError(f"The memory budget must be at least 1 byte; got {self.max_memory}.")
+            raise InputError(f"The memory limit must be at least 1 byte; got {self.max_memory}.")
         if self.reweighting < 0:
             raise InputError(
                 f"The number of reweighting steps must be at least 0; got {self.reweighting}."

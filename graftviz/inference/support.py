@@ -1,9 +1,9 @@
-"""Which states are possible at all: zero potentials thought through before any arithmetic.
+"""Possible states of a model with zero potentials.
 
-Arc consistency (Mackworth, "Consistency in networks of relations", 1977): a state without a partner
-of positive potential at some neighbour has probability zero and is struck out, until nothing more
-follows. On forests what is left is exactly what has a positive probability. Message passing over
-the states that are left never meets a message that is zero.
+Arc consistency (Mackworth, "Consistency in networks of relations", 1977): a state that has no state
+with a positive potential at some neighbour has probability zero and is removed, until no more
+states can be removed. On forests exactly the states of positive probability remain. Message passing
+over the remaining states has no zero messages.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from graftviz.model import PairwiseMRF
 
 
 class Support(NamedTuple):
-    """States that were not struck out.
+    """Possible states of all variables.
 
     Attributes
     ----------
-    possible : bool array, flat, laid out as the node weights
+    possible : bool array, flat, with the layout of the node weights
     empty_node : int
-        A variable none of whose states is possible: no joint state has a positive probability. -1
-        if there is none.
+        A variable without a possible state, so that all joint states have probability zero; -1 if
+        there is none.
     """
 
     possible: np.ndarray
     empty_node: int
 
     def node_weights(self, model: PairwiseMRF) -> np.ndarray:
-        """Return the node weights of `model` with those of impossible states at −inf."""
+        """Return the node weights of `model`, −inf for impossible states."""
         return np.where(self.possible, model.weights[: len(self.possible)], -np.inf)
 
 
@@ -51,17 +51,17 @@ def support(model: PairwiseMRF) -> Support:
 
 
 def impossible_beliefs(model: PairwiseMRF, method: str, empty_node: int = -1) -> Beliefs:
-    """Return what there is to say of a model in which no joint state is possible.
+    """Return the result for a model in which no joint state is possible, with uniform beliefs.
 
-    `empty_node` is a variable without a possible state; -1 where none alone is to blame.
+    `empty_node` is a variable without a possible state; -1 if there is no such variable.
     """
     nodes = tuple(_uniform((int(size),)) for size in model.cardinalities)
     sizes = model.cardinalities[model.edges].tolist()
     edges = tuple(_uniform((states_i, states_j)) for states_i, states_j in sizes)
-    blame = f"leave variable {model.names[empty_node]!r} no state"
+    cause = f"leave variable {model.names[empty_node]!r} no state"
     sentence = (
         "No joint state has a positive probability: the zero potentials "
-        f"{blame if empty_node >= 0 else 'exclude each other'}. The marginals mean nothing."
+        f"{cause if empty_node >= 0 else 'exclude each other'}. The marginals are undefined."
     )
     return Beliefs(nodes, edges, -np.inf, True, 0, 0.0, method, "exact", notes=(sentence,))
 
@@ -81,7 +81,7 @@ def strike_out(node_offsets, starts, neighbours, edges, edge_offsets, forbidden,
     starts, neighbours, edges : int64 arrays
         Incidence of the graph.
     edge_offsets : int64 array, shape (m + 1,)
-        Where each edge begins in `forbidden`.
+        Start of each edge in `forbidden`.
     forbidden : bool array, flat, row-major, edge after edge
         Pairs of states with a zero potential. The first node of an edge is the smaller one.
     possible : bool array, flat
@@ -89,13 +89,13 @@ def strike_out(node_offsets, starts, neighbours, edges, edge_offsets, forbidden,
     Returns
     -------
     empty_node : int
-        A node left without a state, -1 if every node kept one.
+        A node without a possible state, -1 if every node has one.
     """
     n = len(node_offsets) - 1
     for i in range(n):
         if _count(possible, node_offsets[i], node_offsets[i + 1]) == 0:
             return i
-    waiting = np.arange(n)  # a ring of nodes whose states have changed since neighbours looked
+    waiting = np.arange(n)  # ring of nodes whose states changed and were not yet propagated
     is_waiting = np.ones(n, dtype=np.bool_)
     head, length = 0, n
     while length > 0:
@@ -112,12 +112,12 @@ def strike_out(node_offsets, starts, neighbours, edges, edge_offsets, forbidden,
             for x in range(end_i - start_i):
                 if not possible[start_i + x]:
                     continue
-                has_partner = False
+                has_support = False
                 for y in range(end_j - start_j):
                     if possible[start_j + y] and not forbidden[at + x * step_i + y * step_j]:
-                        has_partner = True
+                        has_support = True
                         break
-                if not has_partner:
+                if not has_support:
                     possible[start_i + x] = False
                     changed = True
             if changed:

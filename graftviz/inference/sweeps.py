@@ -1,9 +1,9 @@
 """Sweeps over edges whose two ends have the same, small number of states.
 
 The same message update as in :mod:`graftviz.inference.propagation`, compiled once for every such
-number, so that the messages, cavities and beliefs of an edge stay in registers. It knows no
-logarithms: where a number is too small, or a product vanishes or leaves the range, it stops in
-front of that edge, untouched, and leaves it to the careful update.
+number, so that the messages, cavities and beliefs of an edge stay in registers. It uses no
+logarithms: where a number is too small, or a product is zero or out of range, it stops before that
+edge, which the general update then handles.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from graftviz.inference.lanes import (
     with_lane,
 )
 
-_SMALL = 1e-60  # below this a message or belief is better worked on in logs
-_LEAST_PRODUCT, _MOST_PRODUCT = 1e-280, 1e280  # outside, 1 / x and what comes of it lose digits
+_SMALL = 1e-60  # messages and beliefs below this need the log domain
+_LEAST_PRODUCT, _MOST_PRODUCT = 1e-280, 1e280  # outside, 1 / x and its multiples lose digits
 
 
 @njit(cache=True, nogil=True)
 def is_quick(states):
-    """Whether :func:`pass_quickly` has a kernel for that many states."""
+    """Return whether :func:`pass_quickly` has a kernel for this number of states."""
     return 2 <= states <= 5 or states == 8
 
 
 @njit(cache=True, nogil=True)
 def pass_quickly(states, arrays, first, end, step, residual):
-    """Update the edges `first`, `first` + `step`, … as long as both ends have `states` states.
+    """Update the edges `first`, `first` + `step`, … while both ends have `states` states.
 
     Parameters
     ----------
     states : int
-        One for which :func:`is_quick` holds.
+        Number for which :func:`is_quick` is true.
     arrays : tuple
         node_beliefs, messages, potentials, edge_nodes, node_offsets, edge_offsets and
         message_offsets of a :class:`~graftviz.inference.propagation.MessageGraph`.
@@ -74,18 +74,18 @@ def pass_quickly(states, arrays, first, end, step, residual):
     return _pass((0, 0, 0, 0, 0, 0, 0, 0), arrays, first, end, step, residual)
 
 
-# Quotients follow IEEE: they are looked at afterwards instead of being guarded one by one.
+# Quotients follow IEEE 754: results are checked afterwards instead of guarding each division.
 @njit(cache=True, nogil=True, error_model="numpy")
 def _pass(size, arrays, first, end, step, residual):
-    """Do the work of :func:`pass_quickly` for ``len(size)`` states."""
+    """Update edges as :func:`pass_quickly` does, for ``len(size)`` states."""
     beliefs, messages, potentials, edge_nodes, node_offsets, edge_offsets, message_offsets = arrays
-    # Unsigned, because every signed index is first asked whether it counts from the end.
+    # Unsigned, because signed indices are checked for being negative.
     nodes, starts = edge_nodes.view(np.uint64), node_offsets.view(np.uint64)
     cells, inboxes = edge_offsets.view(np.uint64), message_offsets.view(np.uint64)
     one, states = np.uint64(1), np.uint64(len(size))
     mean_one = float(len(size))
-    nothing, small = splat(0.0, size), splat(_SMALL, size)
-    unchanged = 1.0 - residual  # a message changed by more if smaller < unchanged * larger
+    zeros, small = splat(0.0, size), splat(_SMALL, size)
+    unchanged = 1.0 - residual  # a message changed by more if smaller < unchanged · larger
     k = first
     while k != end:
         e = np.uint64(k)
@@ -100,7 +100,7 @@ def _pass(size, arrays, first, end, step, residual):
         if any_less(smaller(smaller(old_i, old_j), smaller(belief_i, belief_j)), small):
             break
         cavity_i, cavity_j = over(belief_i, old_i), over(belief_j, old_j)
-        new_i, new_j = nothing, nothing
+        new_i, new_j = zeros, zeros
         for x in range(len(size)):
             row = load(potentials, at + np.uint64(x) * states, size)
             new_i = with_lane(new_i, x, total(times(row, cavity_j)))

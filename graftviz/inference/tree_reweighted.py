@@ -1,9 +1,9 @@
 """Tree-reweighted belief propagation: beliefs, and an upper bound on log Z.
 
 Wainwright, Jaakkola and Willsky, "A new class of upper bounds on the log partition function", IEEE
-Transactions on Information Theory 51 (2005). The bound that is reported holds for whatever messages
-it was computed from (:func:`graftviz.inference.reweighted.free_energy`); converged messages make it
-the tightest one for their edge appearance probabilities.
+Transactions on Information Theory 51 (2005). The reported bound is valid for any messages
+(:func:`graftviz.inference.reweighted.free_energy`); converged messages give the tightest bound for
+their edge appearance probabilities.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from graftviz.model import PairwiseMRF
 
 _FIRST_STEP = 0.5  # towards the best forest
 _HALVINGS = 4
-_LEAST_GAIN = 1e-6  # in nats: what another step has to be worth
+_LEAST_GAIN = 1e-6  # smallest decrease of the bound, in nats, for another step
 
 
 class _Solution(NamedTuple):
-    """Where messages ended for one choice of edge appearance probabilities."""
+    """Final messages and bound for one choice of edge appearance probabilities."""
 
     graph: LogGraph
     passing: Passing
@@ -46,7 +46,7 @@ def tree_reweighted_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> 
     if states.empty_node >= 0:
         return impossible_beliefs(model, "trbp", states.empty_node)
     weights = states.node_weights(model)
-    # A node with one possible state may be copied to each of its edges: it closes no cycle.
+    # A node with one possible state may be copied for each of its edges: it is on no cycle.
     counts = np.add.reduceat(states.possible, model.node_offsets[:-1], dtype=np.int64)
     couples = (counts[model.edges] > 1).all(axis=1)
     coupling = model.edges[couples]
@@ -68,7 +68,7 @@ def tree_reweighted_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> 
             f"{steps} steps of reweighting lowered the bound by {first - solution.bound:.3g}."
         )
     if not solution.passing.converged:
-        notes.append("The upper bound holds all the same.")
+        notes.append("The upper bound is still valid.")
     is_exact = solution.passing.converged and is_forest(model)
     nodes, pairs = _flat_beliefs(solution.graph)
     return Beliefs(
@@ -98,7 +98,7 @@ def _solve(
     settings: InferenceSettings,
     messages: np.ndarray | None,
 ) -> _Solution:
-    """Pass messages, from given ones or uniform ones, and keep the best bound on the way."""
+    """Pass messages, starting from `messages` or uniform ones, and record the smallest bound."""
     graph = log_graph(model, node_weights, appearance)
     if messages is not None:
         graph.messages[:] = messages
@@ -107,13 +107,13 @@ def _solve(
     bounds: list[float] = []
 
     def sweep(done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:
-        made, residual = pass_messages(graph, m, done, most, tolerance, damping, work)
-        return int(made), float(residual)
+        sweeps, residual = pass_messages(graph, m, done, most, tolerance, damping, work)
+        return int(sweeps), float(residual)
 
-    def look() -> None:
+    def record_bound() -> None:
         bounds.append(float(sum(free_energy(graph, n, m, work))))
 
-    passing = pass_damped(sweep, settings, look)
+    passing = pass_damped(sweep, settings, record_bound)
     return _Solution(graph, passing, min(bounds))
 
 
@@ -124,10 +124,11 @@ def _reweighted(
     solution: _Solution,
     settings: InferenceSettings,
 ) -> _Solution | None:
-    """Move the probabilities towards the forest of largest mutual information, if that helps.
+    """Move the probabilities towards the forest of largest mutual information.
 
-    The bound's slope in ρ_e is minus the mutual information of b_e (Wainwright et al., § V): a
-    conditional-gradient step, shortened until the bound falls.
+    The derivative of the bound with respect to ρ_e is minus the mutual information of b_e
+    (Wainwright et al., § V): a conditional-gradient step, shortened until the bound decreases.
+    Return None if it does not.
     """
     _, pairs = _flat_beliefs(solution.graph)
     information = mutual_information(
@@ -177,7 +178,7 @@ def mutual_information(sizes, edge_nodes, edge_offsets, pairs):
         for x in range(states_i):
             for y in range(states_j):
                 share = pairs[at + x * states_j + y]
-                # Beliefs that far down may have margins whose product is no number any more.
+                # For smaller beliefs the product of the margins may underflow.
                 if share > 1e-150:
                     out[e] += share * np.log(share / (rows[x] * columns[y]))
     return out

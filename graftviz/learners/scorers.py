@@ -115,7 +115,7 @@ class ResponseScorer:
             stable, node = factor.positive_definite, factor.unstable_node
             self.scoring = self.scoring._replace(factor=factor)
         else:
-            stable = self._dense.follow(
+            stable = self._dense.update(
                 beliefs, edges, offsets, network.pair_beliefs(), tolerance=_RESPONSE_TOLERANCE
             )
             node = self._dense.unstable_node
