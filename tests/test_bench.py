@@ -203,7 +203,7 @@ def test_what_is_not_there_is_said():
     given = Size(16, 100, 2, 10, source="nltcs")
     lab = Lab()
     row = lab.measure(Measurement("x", given, bench_learners.learning(bench_learners.defaults)))
-    assert row.missing == "the data set nltcs was not given"
+    assert row.missing == "the data set nltcs is missing"
     assert not row.values
     yardstick = Yardstick("edge grafting", bench_learners.edge_grafting_row, rehearse=False)
     row = lab.measure(Measurement("y", SMALL, spent(1.0), yardstick=yardstick))

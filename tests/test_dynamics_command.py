@@ -60,7 +60,7 @@ def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys
     assert record["seconds"] > 0.0
     assert record["unspoken"] == [series.names[i] for i in wanted.unspoken]
     assert record["unspoken"]
-    assert "no seed speaks for" in told.out
+    assert "series not covered by a seed" in told.out
 
 
 def test_dense_on_all_rows_is_least_squares(series, path, tmp_path, capsys):
@@ -116,7 +116,7 @@ def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
     ("arguments", "sentence"),
     [
         (("--learner", "sparse"), "the learners are dense, enforcing, inducing, scalable"),
-        (("--learner", "enforcing"), "give --parents FILE"),
+        (("--learner", "enforcing"), "set --parents FILE"),
         (("--learner", "dense", "--parents", "x.csv"), "--parents is for --learner enforcing"),
         (("--set", "parents=13"), "only 12 series"),
         (("--set", "parents"), "--set needs OPTION=VALUE"),

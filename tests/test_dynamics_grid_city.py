@@ -7,7 +7,7 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction.given_series import read_given_series
+from graftviz.experiments.reproduction.series_files import read_series_file
 
 WEEK = 168
 
@@ -62,39 +62,39 @@ def test_packed_arrays_are_read_with_their_places(tmp_path):
     values[:, 1] = 2  # never changes
     lat, lon = np.array([40.7, 40.8, 40.9]), np.array([-74.0, -74.0, -73.9])
     np.savez(tmp_path / "taxi.npz", hourly=values, lon=lon, lat=lat, half_hourly=np.ones((8, 3)))
-    series = read_given_series(tmp_path / "taxi.npz")
+    series = read_series_file(tmp_path / "taxi.npz")
     assert series.names == ("40.700, -74.000", "40.900, -73.900")
     assert np.array_equal(series.values, values[:, [0, 2]])
     assert series.title == "taxi.npz"
-    assert np.array_equal(read_given_series(tmp_path).values, series.values)
+    assert np.array_equal(read_series_file(tmp_path).values, series.values)
     # Two series at one place cannot be called by it.
     np.savez(tmp_path / "same.npz", hourly=values, lon=np.zeros(3), lat=np.zeros(3))
-    assert read_given_series(tmp_path / "same.npz").names == ("x0", "x2")
+    assert read_series_file(tmp_path / "same.npz").names == ("x0", "x2")
 
 
 def test_tables_are_read_without_what_never_changes(tmp_path):
     (tmp_path / "a.csv").write_text("time,a,b,c\n0,1,5,2\n1,2,5,3\n2,4,5,1\n")
-    assert read_given_series(tmp_path).names == ("a", "c")
+    assert read_series_file(tmp_path).names == ("a", "c")
 
 
 @pytest.mark.parametrize(
     ("arrays", "sentence"),
     [
-        ({"other": np.ones((3, 3))}, "should hold the series as a numeric array"),
-        ({"hourly": np.ones(3)}, "should hold the series as a numeric array"),
-        ({"X": np.full((3, 2), "a")}, "should hold the series as a numeric array"),
-        ({"values": np.ones((3, 2))}, "no series ever changes"),
+        ({"other": np.ones((3, 3))}, "should contain the series as a numeric array"),
+        ({"hourly": np.ones(3)}, "should contain the series as a numeric array"),
+        ({"X": np.full((3, 2), "a")}, "should contain the series as a numeric array"),
+        ({"values": np.ones((3, 2))}, "all series are constant"),
     ],
 )
 def test_arrays_that_are_no_series_are_refused(tmp_path, arrays, sentence):
     np.savez(tmp_path / "given.npz", **arrays)
     with pytest.raises(InputError, match=sentence):
-        read_given_series(tmp_path / "given.npz")
+        read_series_file(tmp_path / "given.npz")
 
 
 def test_a_folder_or_file_without_series_is_refused(tmp_path):
     with pytest.raises(InputError, match="no time series"):
-        read_given_series(tmp_path)
+        read_series_file(tmp_path)
     (tmp_path / "broken.npz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="No arrays can be read"):
-        read_given_series(tmp_path / "broken.npz")
+        read_series_file(tmp_path / "broken.npz")

@@ -122,7 +122,7 @@ REFUSED = {
     "odd shape": (("--graph", "grid", "--shape", "3by4"), "look like 20x30"),
     "tiny shape": (("--graph", "grid", "--shape", "1x2"), "has 2"),
     "huge shape": (("--graph", "grid", "--shape", "9999x9999"), "between 3 and"),
-    "two sizes": (("--graph", "grid", "--shape", "3x4", "--nodes", 9), "but --nodes says 9"),
+    "two sizes": (("--graph", "grid", "--shape", "3x4", "--nodes", 9), "but --nodes is 9"),
     "shape of no grid": (("--shape", "3x4"), "belongs to --graph grid"),
     "edges of a grid": (("--graph", "grid", "--nodes", 9, "--edges", 4), "--graph random"),
     "too many edges": (("--graph", "random", "--nodes", 4, "--edges", 7), "between 0 and 6"),

@@ -154,8 +154,8 @@ BAD = {
     "no model": (["nowhere.uai"], "cannot be read"),
     "memory of nothing": (["--method", "exact", "--max-memory", "much"], "--max-memory needs"),
     "too little memory": (["--method", "exact", "--max-memory", "1K"], "the program alone takes"),
-    "damping of exact": (["--method", "exact", "--damping", "0.5"], "--damping belongs to"),
-    "damping of nothing": (["--damping", "some"], "--damping is a number or auto"),
+    "damping of exact": (["--method", "exact", "--damping", "0.5"], "--damping applies to"),
+    "damping of nothing": (["--damping", "some"], "--damping must be a number or auto"),
     "damping of one": (["--damping", "1"], "less than 1"),
     "no sweeps": (["--max-sweeps", "0"], "at least 1"),
     "negative tolerance": (["--tolerance", "-1"], "at least 0"),
@@ -188,7 +188,7 @@ def test_results_of_before_survive_a_refusal(tmp_path, capsys):
 def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):
     (tmp_path / "out").write_text("mine")
     assert infer(KINDS["zeros"], tmp_path) == 2
-    assert "there is a file of that name" in refusal(capsys)
+    assert "it is a file, not a folder" in refusal(capsys)
     assert (tmp_path / "out").read_text() == "mine"
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from graftviz.__main__ import main
-from graftviz.commands import budget
+from graftviz.commands import resources
 from graftviz.formats.result_folder import MANIFEST
 from graftviz.formats.uai import read_uai
 from graftviz.learners.registry import learner_class, learner_names
@@ -157,7 +157,7 @@ REFUSED = {
     "no value": (["--set", "alpha"], "--set needs OPTION=VALUE"),
     "out of range": (["--set", "alpha=2"], "Option alpha must be"),
     "no number": (["--max-edges", "many"], "Option max_edges must be a whole number"),
-    "budget twice": (["--max-edges", "3", "--set", "max_edges=4"], "given twice"),
+    "budget twice": (["--max-edges", "3", "--set", "max_edges=4"], "set twice"),
     "too many edges": (["--max-edges", "29"], "only 28 pairs"),
     "negative seed": (["--seed", "-1"], "seed must be at least 0"),
     "test fraction": (["--test-fraction", "1.5"], "test fraction must lie between 0 and 1"),
@@ -354,7 +354,7 @@ def test_held_out_rows_in_a_file_are_coded_like_the_table(tmp_path, table):
 
 
 def test_a_file_larger_than_memory_is_read_in_chunks(tmp_path, table, monkeypatch, capsys):
-    monkeypatch.setattr("graftviz.commands.budget.loading_bytes", lambda extent: 10**15)
+    monkeypatch.setattr("graftviz.commands.resources.loading_bytes", lambda extent: 10**15)
     assert learn(table, "--max-edges", 3, "--out", tmp_path / "o") == 0
     assert "would take about 1,000 TB to read" in capsys.readouterr().err
 
@@ -402,20 +402,20 @@ def test_a_terminal_is_asked(tmp_path, table, monkeypatch, answer, code):
     monkeypatch.setattr("sys.stderr", shown)
     given = ("--max-edges", 3, "--max-seconds", 1e-9, "--out", tmp_path / "o")
     assert learn(table, *given) == code
-    assert "Go on? [y/N]" in shown.getvalue()
+    assert "Continue? [y/N]" in shown.getvalue()
     assert (tmp_path / "o").exists() == (code == 0)
 
 
 def test_the_memory_given_bounds_the_cache(tmp_path, table, monkeypatch):
     seen = []
-    within = budget._within
+    within = resources._fit_cache
 
     def remembered(*arguments):
         seen.append(within(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr("graftviz.commands.budget._within", remembered)
-    monkeypatch.setattr("graftviz.commands.budget.DEFAULT_CACHE_BYTES", 10**12)
+    monkeypatch.setattr("graftviz.commands.resources._fit_cache", remembered)
+    monkeypatch.setattr("graftviz.commands.resources.DEFAULT_CACHE_BYTES", 10**12)
     assert learn(table, "--max-memory", "100G", "--yes", "--max-edges", 3, "--out", tmp_path) == 0
     assert seen[0][0] == 10**12
 
@@ -435,9 +435,9 @@ def test_budgets_that_mean_nothing_are_refused(tmp_path, table, capsys, argument
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--jobs", 2], "--jobs changes nothing without --choose-lam or --stability"),
-        (["--lam-values", 5], "--lam-values changes nothing without --choose-lam"),
-        (["--stability-method", "stars"], "--stability-method changes nothing without --stability"),
+        (["--jobs", 2], "--jobs has no effect without --choose-lam or --stability"),
+        (["--lam-values", 5], "--lam-values has no effect without --choose-lam"),
+        (["--stability-method", "stars"], "--stability-method has no effect without --stability"),
     ],
 )
 def test_options_without_their_company_are_refused(tmp_path, table, capsys, arguments, told):
@@ -452,11 +452,11 @@ def test_a_misspelt_data_set_is_recognised(tmp_path, capsys):
 
 def test_a_file_in_place_of_the_folder_is_named(tmp_path, table, capsys):
     assert learn(table, "--max-edges", 2, "--out", table) == 2
-    assert "there is a file of that name; give a folder" in capsys.readouterr().err
+    assert "it is a file, not a folder" in capsys.readouterr().err
 
 
 def test_rows_left_in_their_file_change_the_methods_and_it_says_so(tmp_path, table, capsys):
     assert learn(table, "--max-edges", 2, "--chunked", "--out", tmp_path / "o") == 0
     out, err = capsys.readouterr()
-    assert "preset best means score linear-response and objective bethe here, and no refit" in err
-    assert "method      score linear-response, fitted to the Bethe likelihood" in out
+    assert "preset best uses score linear-response and objective bethe, and no refit" in err
+    assert "method      score linear-response, objective Bethe likelihood" in out

@@ -21,10 +21,10 @@ from graftviz.racing import (
     Course,
     Moment,
     Race,
+    column_results,
     common_places,
     course_of,
     distinct_names,
-    verdicts,
 )
 
 MOMENT = Moment(0, 0.0, 0, 0, 0, 1.0, None, None, None)
@@ -107,7 +107,7 @@ def test_a_run_under_way_has_a_course_that_has_not_ended() -> None:
     assert not whole.ended
     early = next(s for s in whole.standings("edges", math.inf) if s.racer == 0)
     assert not early.ended
-    assert all(verdict.values[0] is None for verdict in verdicts(whole))
+    assert all(verdict.values[0] is None for verdict in column_results(whole))
     assert "wins" not in whole.sentence("seconds", math.inf)
 
 
@@ -121,7 +121,7 @@ def test_costs_do_not_fall_where_edges_leave() -> None:
 def test_a_race_before_its_first_step_or_without_racers_is_refused() -> None:
     with pytest.raises(ValueError, match="first step"):
         course_of(run_of(racers()[0], steps=0))
-    with pytest.raises(InputError, match="Nobody"):
+    with pytest.raises(InputError, match="at least one racer"):
         Race(())
     with pytest.raises(InputError, match="seconds, tests, edges"):
         finished_race().timeline("miles")
@@ -141,7 +141,7 @@ def test_winners_are_the_best_of_each_column_and_ties_share() -> None:
     better = MOMENT._replace(seconds=1.0, recall=0.9, objective=5.0, edges=4, tests=7)
     equal = better._replace(seconds=2.0, recall=0.90004, edges=4)
     worse = better._replace(seconds=3.0, recall=0.5, objective=6.0, edges=4)
-    told = {verdict.column.name: verdict for verdict in verdicts(lanes(better, equal, worse))}
+    told = {verdict.column.name: verdict for verdict in column_results(lanes(better, equal, worse))}
     assert set(told) == {column.name for column in COLUMNS}
     assert told["seconds"].winners == (0,)
     assert told["recall"].winners == (0, 1), "what is written alike is equal"
@@ -154,7 +154,7 @@ def test_winners_are_the_best_of_each_column_and_ties_share() -> None:
 def test_different_objectives_have_no_winner() -> None:
     first = MOMENT._replace(objective=1.0, edges=1)
     race = lanes(first, first._replace(objective=0.5), yardsticks=("bethe", "pseudo"))
-    told = next(verdict for verdict in verdicts(race) if verdict.column.name == "objective")
+    told = next(verdict for verdict in column_results(race) if verdict.column.name == "objective")
     assert told.winners == ()
     assert "different" in told.remark
     assert race.measure == "edges", "neither recall nor NLPL nor comparable objectives are known"
@@ -162,7 +162,7 @@ def test_different_objectives_have_no_winner() -> None:
 
 def test_winners_of_a_real_race_are_optimal() -> None:
     race = finished_race()
-    for verdict in verdicts(race):
+    for verdict in column_results(race):
         known = [value for value in verdict.values if value is not None]
         best = max(known) if verdict.column.more_is_better else min(known)
         if verdict.winners:
@@ -175,7 +175,7 @@ def test_winners_of_a_real_race_are_optimal() -> None:
 def test_the_sentence_says_who_leads_by_what_and_when() -> None:
     half = MOMENT._replace(recall=0.5, edges=2, seconds=1.0)
     race = lanes(half, half._replace(recall=0.62))
-    assert race.sentence("seconds", 0.5) == "Nobody has an edge yet after 0.5 s."
+    assert race.sentence("seconds", 0.5) == "No racer has an edge yet after 0.5 s."
     assert race.sentence("seconds", 1.3) == "b wins: recall 0.62 after 1.3 s."
     assert lanes(half, half).sentence("edges", 2.0).startswith("All are level: recall 0.50")
     level = lanes(half, half, half, half, half._replace(recall=0.1)).sentence("seconds", 2)

@@ -15,7 +15,7 @@ from graftviz.__main__ import main
 from graftviz.commands import reproduce as command
 from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
 from graftviz.experiments.reproduction.data import SOURCES
-from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SCALES, SMALL, KeptParts
+from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SCALES, SMALL, PartCache
 from graftviz.experiments.reproduction.runs import LearnerPart
 from graftviz.sampling import scale_free_graph
 
@@ -186,16 +186,16 @@ def test_the_same_seed_gives_the_same_curves(tmp_path):
 
 
 def test_a_damaged_or_foreign_kept_part_is_measured_again(tmp_path):
-    kept = KeptParts(tmp_path)
-    kept.put({"a": 1}, {"b": 2.5})
-    assert kept.get({"a": 1}) == {"b": 2.5}
-    assert kept.get({"a": 2}) is None
-    assert KeptParts(tmp_path, fresh=True).get({"a": 1}) is None
+    cache = PartCache(tmp_path)
+    cache.put({"a": 1}, {"b": 2.5})
+    assert cache.get({"a": 1}) == {"b": 2.5}
+    assert cache.get({"a": 2}) is None
+    assert PartCache(tmp_path, fresh=True).get({"a": 1}) is None
     (file,) = tmp_path.iterdir()
     file.write_text(json.dumps({"settings": {"a": 2}, "result": {}}))
-    assert kept.get({"a": 1}) is None
+    assert cache.get({"a": 1}) is None
     file.write_text('{"settings": {"a"')
-    assert kept.get({"a": 1}) is None
+    assert cache.get({"a": 1}) is None
 
 
 def test_the_list_names_everything_with_what_it_needs_and_costs(capsys):
@@ -268,7 +268,7 @@ def test_given_series_take_the_place_of_made_up_ones(tmp_path, capsys):
     assert run(name, folder) == 0  # the parts that are kept are those of other data
     assert "made-up city" in measured(folder)["measured"][0]["data"]
     assert main(["reproduce", "list"]) == 0
-    assert "needs nothing, takes --data: series" in capsys.readouterr().out
+    assert "needs no data, accepts --data: series" in capsys.readouterr().out
 
 
 def test_results_lie_beside_shared_parts_by_default(tmp_path, monkeypatch):

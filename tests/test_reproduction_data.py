@@ -18,7 +18,7 @@ from graftviz.experiments.reproduction.data import (
     assigned,
     missing_words,
     most_frequent_columns,
-    read_given,
+    read_data,
     read_source,
 )
 from graftviz.table import DiscreteTable
@@ -37,28 +37,28 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_packed_arrays_and_tables_give_the_same_codes(folder: Path) -> None:
-    packed, nothing = read_given(folder / "one.npz")
+    packed, nothing = read_data(folder / "one.npz")
     assert nothing is None
     assert packed.names == ("a", "b", "c", "d")
     assert np.array_equal(packed.codes, CODES.T)
-    train, test = read_given(folder / "two.npz")
+    train, test = read_data(folder / "two.npz")
     assert test is not None
     assert np.array_equal(np.hstack([train.codes, test.codes]), CODES.T)
     assert train.labels == test.labels
-    table, _ = read_given(folder / "three.csv")
+    table, _ = read_data(folder / "three.csv")
     assert np.array_equal(table.codes, CODES.T)
 
 
 def test_of_a_folder_the_dense_file_is_taken(folder: Path) -> None:
-    assert np.array_equal(read_given(folder)[0].codes, CODES.T)
+    assert np.array_equal(read_data(folder)[0].codes, CODES.T)
     np.savez(folder / "z_dense.npz", X=1 - CODES.clip(0, 1))
-    assert read_given(folder)[0].cardinalities.tolist() == [2, 2, 2, 2]
+    assert read_data(folder)[0].cardinalities.tolist() == [2, 2, 2, 2]
 
 
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        ({"Y": CODES}, "it should hold the array X"),
+        ({"Y": CODES}, "it should contain the array X"),
         ({"X": CODES[0]}, "are not rows of whole numbers"),
         ({"X": CODES / 2}, "are not rows of whole numbers"),
         ({"X": CODES - 1}, "do not hold states of the same variables"),
@@ -68,15 +68,15 @@ def test_of_a_folder_the_dense_file_is_taken(folder: Path) -> None:
 def test_other_arrays_are_refused(arrays, complaint: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", **arrays)
     with pytest.raises(InputError, match=complaint):
-        read_given(tmp_path / "bad.npz")
+        read_data(tmp_path / "bad.npz")
 
 
 def test_files_that_are_no_arrays_and_empty_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no table"):
-        read_given(tmp_path)
+        read_data(tmp_path)
     (tmp_path / "broken.npz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="No table can be read"):
-        read_given(tmp_path / "broken.npz")
+        read_data(tmp_path / "broken.npz")
 
 
 def test_a_path_is_known_by_its_word_its_name_or_its_place(tmp_path: Path) -> None:

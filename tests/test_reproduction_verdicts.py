@@ -178,15 +178,15 @@ def test_alpha_costs_less_objective_than_recall_or_not():
 def test_correlation_and_overfitting_are_seen_along_the_runs():
     falling = results(lambda *_: {})
     assert held(quality.objective_and_nlpl_fall_together(), falling) is True
-    assert held(quality.nobody_overfits(), falling) is True
+    assert held(quality.no_overfitting(), falling) is True
     for result in falling.values():
         result["points"]["nlpl"] = [100.0, 40.0, 45.0, 50.0, 55.0, 60.0]
     assert held(quality.objective_and_nlpl_fall_together(), falling) is False
-    assert held(quality.nobody_overfits(), falling) is False
+    assert held(quality.no_overfitting(), falling) is False
     for result in falling.values():
         result["points"]["nlpl"] = [None] * (STEPS + 1)
     with pytest.raises(NotMeasured, match="held-out rows"):
-        quality.nobody_overfits()(falling)
+        quality.no_overfitting()(falling)
 
 
 def test_edge_grafting_starts_late_when_counting_takes_long():

@@ -22,8 +22,8 @@ from graftviz.__main__ import main
 from graftviz.commands import COMMANDS
 from graftviz.errors import InputError
 from graftviz.experiments.bench import Measurement, Sample, Size
-from graftviz.experiments.reproduction.data import read_given
-from graftviz.experiments.reproduction.experiment import REHEARSAL, KeptParts
+from graftviz.experiments.reproduction.data import read_data
+from graftviz.experiments.reproduction.experiment import REHEARSAL, PartCache
 from graftviz.formats.files import write_whole
 from graftviz.formats.graphml import model_graphml
 from graftviz.formats.models import read_model
@@ -156,7 +156,7 @@ def test_a_kill_at_any_point_never_leaves_a_silent_mix(folder: Path, first: bool
 
 @posix
 def test_a_part_of_an_experiment_is_whole_or_measured_again(tmp_path: Path) -> None:
-    parts = KeptParts(tmp_path)
+    parts = PartCache(tmp_path)
     parts.put({"a": 1}, {"b": 1})
     for event in range(1, 100):
         if not killed_at(event, lambda: parts.put({"a": 1}, {"b": 2})):
@@ -404,7 +404,7 @@ def test_every_command_lists_its_files_in_a_complete_manifest(
 
 def test_given_data_in_a_mixed_folder_are_refused(tmp_path: Path) -> None:
     write_results(tmp_path, "generate", {"table.csv": table_csv(random_table(0, 4, 100))})
-    assert read_given(tmp_path)[0].n_variables == 4
+    assert read_data(tmp_path)[0].n_variables == 4
     (tmp_path / "table.csv").write_bytes(table_csv(random_table(1, 5, 100)))
     with pytest.raises(InputError, match=r"table\.csv is not the file"):
-        read_given(tmp_path)
+        read_data(tmp_path)

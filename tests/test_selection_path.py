@@ -330,13 +330,15 @@ def test_the_command_learns_with_the_best_lam(tmp_path, capsys):
     assert path["f1"].notna().all()
     assert (out / "path.html").exists()
     shown = capsys.readouterr().out
-    assert re.search(rf"least EBIC: λ = {best['lam']:g} with \d+ edges on 2,880 rows, taken", shown)
+    assert re.search(
+        rf"lowest EBIC: λ = {best['lam']:g} with \d+ edges on 2,880 rows, chosen", shown
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--set", "lam=0.01"], "not both"),
+        (["--set", "lam=0.01"], "exclude each other"),
         (["--learner", "chow-liu"], "has no option lam"),
         (["--folds", "1"], "folds; got 1"),
     ],

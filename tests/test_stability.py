@@ -325,5 +325,5 @@ def test_ctrl_c_keeps_the_subsamples_done_so_far(tmp_path, monkeypatch, capsys):
     assert main(["learn", *arguments]) == 130
     assert json.loads((out / "result.json").read_text())["stability"]["subsamples"] == 1
     shown = capsys.readouterr()
-    assert "4 subsamples were asked for" in shown.out
+    assert "4 subsamples were requested" in shown.out
     assert "Interrupted before the last subsample" in shown.err

@@ -1,4 +1,4 @@
-"""``graftviz arena``: all learners on the same data, measured alike."""
+"""``graftviz arena``: comparison of all learners on the same data."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from graftviz.experiments.arena_table import (
     arena_json,
     arena_markdown,
     arena_page,
-    told,
+    entry_line,
 )
-from graftviz.experiments.reproduction.data import SOURCES, read_given, read_source
+from graftviz.experiments.reproduction.data import SOURCES, read_data, read_source
 from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 from graftviz.learners.registry import learner_names
@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=PATH",
         help="data sets: a table, packed arrays (.npz: X, or train and test) or a folder with one "
-        f"as NAME=PATH; or the name of one that is here: {', '.join(dataset_keys())} "
+        f"as NAME=PATH; or a built-in data set: {', '.join(dataset_keys())} "
         f"(default: {DEFAULT_DATA})",
     )
     parser.add_argument(
         "--learners",
         metavar="NAME,NAME",
-        help=f"only these of {', '.join(learner_names())} (default: all)",
+        help=f"learners to compare, of {', '.join(learner_names())} (default: all)",
     )
     parser.add_argument(
         "--out",
@@ -57,31 +57,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-edges",
         type=integer,
         metavar="N",
-        help="edge budget of all learners that take one (default: twice the number of variables)",
+        help="edge budget of all learners that have one (default: twice the number of variables)",
     )
     parser.add_argument(
         "--test-fraction",
         type=number,
         default=0.2,
         metavar="F",
-        help="share of the rows held out, where the data bring no test rows (default: 0.2)",
+        help="share of the rows to hold out if the data have no test rows (default: 0.2)",
     )
     parser.add_argument(
         "--repeats",
         type=integer,
         default=3,
         metavar="N",
-        help="times that learning is measured; the median counts (default: 3)",
+        help="runs per learner, of which the median time is reported (default: 3)",
     )
     parser.add_argument(
         "--limit",
         type=number,
         default=120.0,
         metavar="SECONDS",
-        help="learning is stopped at the first step after so long (default: 120)",
+        help="time limit of one run, checked after every step (default: 120)",
     )
     parser.add_argument(
-        "--seed", type=integer, default=0, help="of learners and splits (default: 0)"
+        "--seed", type=integer, default=0, help="seed of learners and splits (default: 0)"
     )
 
 
@@ -121,25 +121,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measure(arena: Arena, contests: list[Contest], entries: list[Entry]) -> bool:
-    """Measure all entries, or until Ctrl-C; return whether it was interrupted."""
+    """Measure all entries until Ctrl-C; return whether it was interrupted."""
     try:
         for contest in contests:
             for name in arena.learners:
                 entry = arena.enter(contest, name)
                 entries.append(entry)
-                print(told(entry), flush=True)
+                print(entry_line(entry), flush=True)
     except KeyboardInterrupt:
         return True
     return False
 
 
 def _contest(text: str, fraction: float, seed: int) -> Contest:
-    """Read the data that an argument names.
+    """Read the data set of one ``--data`` argument.
 
     Raises
     ------
     InputError
-        When there are none of that name, or they cannot be read.
+        If there are no data of that name, or they cannot be read.
     """
     if text in dataset_keys():
         data = load_dataset(text)
@@ -148,20 +148,20 @@ def _contest(text: str, fraction: float, seed: int) -> Contest:
     path = Path(rest if equals else text)
     if not path.exists():
         raise InputError(
-            f"There is no file or folder {path} and no data set of that name; give NAME=PATH, or "
-            f"one of {', '.join(dataset_keys())}."
+            f"There is no file or folder {path} and no data set of that name; use NAME=PATH or one "
+            f"of {', '.join(dataset_keys())}."
         )
     title = name if equals else path.resolve().stem
     source = SOURCES.get(title)
     if source is not None and source.reader:
         table, test = read_source(source, path)
     else:
-        table, test = read_given(path)
+        table, test = read_data(path)
     return contest_of(title, table, test, fraction=fraction, seed=seed)
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return the command as it would be typed again; of paths only the names."""
+    """Return the command line that repeats this run, without the paths."""
     words = ["python -m graftviz arena"]
     if arguments.data:
         named = [

@@ -1,4 +1,4 @@
-"""Types of command-line arguments: numbers and paths, refused with a short sentence."""
+"""Types of command-line arguments: numbers and paths, with short error messages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from graftviz.errors import InputError
 from graftviz.wording import quoted
 
 _MOST_DIGITS = 40
-# What Linux takes; other systems take less, and say so when the file is opened.
+# Limits of Linux; other systems have lower ones and fail when the file is opened.
 _LONGEST_NAME = 255  # bytes
 _LONGEST_PATH = 4095
 
 
 def integer(text: str) -> int:
-    """Return a whole number of at most 40 digits.
+    """Parse a whole number of at most 40 digits.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def integer(text: str) -> int:
         For any other text.
     """
     try:
-        # Python takes seconds for integers of many digits, and refuses those of more than 4,300.
+        # Parsing an integer of many digits takes seconds, and above 4,300 digits Python refuses.
         if len(text.strip()) <= _MOST_DIGITS:
             return int(text)
     except ValueError:
@@ -36,7 +36,7 @@ def integer(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Return a number; infinity is one.
+    """Parse a number, which may be infinite.
 
     Raises
     ------
@@ -53,12 +53,12 @@ def number(text: str) -> float:
 
 
 def path(text: str) -> Path:
-    """Return a path.
+    """Parse a path.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        For text that no path can be.
+        If the text cannot be a path.
     """
     try:
         return checked_path(text)
@@ -67,12 +67,12 @@ def path(text: str) -> Path:
 
 
 def checked_path(text: str) -> Path:
-    """Return a path within a longer argument, such as ``NAME=PATH``.
+    """Parse a path that is part of a longer argument such as ``NAME=PATH``.
 
     Raises
     ------
     InputError
-        For text that no path can be.
+        If the text cannot be a path.
     """
     try:
         encoded = os.fsencode(text)

@@ -1,4 +1,4 @@
-"""``graftviz bench``: measure the package beside plain twins, and write the table."""
+"""``graftviz bench``: benchmark of the package against reference implementations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftviz.datasets.public_twenty import Twenty
 from graftviz.errors import InputError
 from graftviz.experiments.bench import Lab, Measurement, Row
 from graftviz.experiments.bench_rows import NLTCS, measurements
-from graftviz.experiments.bench_table import bench_csv, bench_json, bench_markdown, told_seconds
+from graftviz.experiments.bench_table import bench_csv, bench_json, bench_markdown, format_seconds
 from graftviz.formats.result_folder import write_results
 from graftviz.table import DiscreteTable
 
@@ -32,29 +32,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for bench.csv, bench.json and bench.md (default: bench)",
     )
     parser.add_argument(
-        "--large", action="store_true", help="measure 10,000 variables too: some minutes more"
+        "--large",
+        action="store_true",
+        help="include 10,000 variables, which takes some minutes more",
     )
     parser.add_argument(
         "--nltcs",
         type=path,
         metavar="DIR",
-        help="folder with the nltcs data, as nltcs.train.data and nltcs.test.data or as nltcs.npz",
+        help="folder of the nltcs data: nltcs.train.data and nltcs.test.data, or nltcs.npz",
     )
     parser.add_argument(
-        "--only", metavar="TEXT", help="only what has TEXT in its name, such as 'BP sweep'"
+        "--only",
+        metavar="TEXT",
+        help="run only measurements whose name contains TEXT, e.g. 'BP sweep'",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print and write; return the exit code."""
-    given = {} if arguments.nltcs is None else {NLTCS.source: read_nltcs(arguments.nltcs)}
+    data = {} if arguments.nltcs is None else {NLTCS.source: read_nltcs(arguments.nltcs)}
     chosen = measurements(large=arguments.large, nltcs=arguments.nltcs is not None)
     if arguments.only is not None:
         chosen = tuple(item for item in chosen if arguments.only.lower() in item.name.lower())
         if not chosen:
-            raise InputError(f"Nothing that is measured has {arguments.only!r} in its name.")
+            raise InputError(f"No measurement has {arguments.only!r} in its name.")
     folder = create_folder(arguments.out)
-    lab = Lab(given)
+    lab = Lab(data)
     interrupted = _measure(lab, chosen)
     if not lab.rows:
         print("Interrupted before the first row; nothing was measured.", file=sys.stderr)
@@ -73,20 +77,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_nltcs(folder: Path) -> tuple[DiscreteTable, DiscreteTable]:
-    """Read the training and the test rows of nltcs.
+    """Read the training and test rows of nltcs.
 
     Raises
     ------
     InputError
-        When the folder does not hold them, or they are no table of zeros and ones.
+        If the files are missing or are not tables of zeros and ones.
     """
     data = Twenty().read(folder / NLTCS.source)
-    assert data.test is not None  # Twenty refuses data without
+    assert data.test is not None  # Twenty refuses data without test rows
     return data.table, data.test
 
 
 def _measure(lab: Lab, chosen: tuple[Measurement, ...]) -> bool:
-    """Measure all rows, or until Ctrl-C; return whether it was interrupted."""
+    """Measure all rows until Ctrl-C; return whether it was interrupted."""
     on_terminal = sys.stderr.isatty()
     try:
         for k, measurement in enumerate(chosen, start=1):
@@ -96,7 +100,7 @@ def _measure(lab: Lab, chosen: tuple[Measurement, ...]) -> bool:
             row = lab.measure(measurement)
             if on_terminal:
                 print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
-            print(_told(row), flush=True)
+            print(_row_line(row), flush=True)
     except KeyboardInterrupt:
         if on_terminal:
             print(file=sys.stderr)
@@ -108,17 +112,17 @@ def _title(measurement: Measurement) -> str:
     return f"{measurement.name}, n = {measurement.size.nodes:,}"
 
 
-def _told(row: Row) -> str:
-    """Return one row in a line."""
+def _row_line(row: Row) -> str:
+    """Return one row as a line of text."""
     title = _title(row.measurement)
     if "seconds" not in row.values:
         return f"{title}: not measured, {row.missing}"
-    told = [told_seconds(row.values["seconds"])]
+    parts = [format_seconds(row.values["seconds"])]
     yardstick = row.measurement.yardstick
     if row.missing:
-        told.append(row.missing)
+        parts.append(row.missing)
     elif yardstick is not None and "ratio" in row.values:
-        theirs = told_seconds(row.yardstick_values["seconds"])
-        told.append(f"{yardstick.name} {theirs} ({row.values['ratio']:.3g} times as long)")
-    told += [f"{name} {row.values[name]:.3f}" for name in ("F1", "NLPL") if name in row.values]
-    return f"{title}: {', '.join(told)}"
+        theirs = format_seconds(row.yardstick_values["seconds"])
+        parts.append(f"{yardstick.name} {theirs} ({row.values['ratio']:.3g} times as long)")
+    parts += [f"{name} {row.values[name]:.3f}" for name in ("F1", "NLPL") if name in row.values]
+    return f"{title}: {', '.join(parts)}"

@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "series",
         type=path,
         metavar="SERIES",
-        help="a CSV or parquet file: a row per time and a column per series, or the columns time, "
-        "series, value",
+        help="a CSV or parquet file: one row per time and one column per series, or the columns "
+        "time, series, value",
     )
     parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument(
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for the learner enforcing: a CSV of lines source,target (source drives target), or a "
         "matrix like matrix.csv",
     )
-    parser.add_argument("--seed", type=integer, default=0, help="of the learner (default: 0)")
+    parser.add_argument("--seed", type=integer, default=0, help="seed of the learner (default: 0)")
     parser.add_argument(
         "--jobs", type=integer, metavar="N", help="processes that share the rows; -1: one per core"
     )
@@ -83,34 +83,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=_TEST_FRACTION,
         metavar="F",
-        help=f"hold out the last rows, this share; 0: none (default: {_TEST_FRACTION})",
+        help=f"share of the rows to hold out, from the end; 0: none (default: {_TEST_FRACTION})",
     )
-    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows of their own")
+    held_out.add_argument("--test", type=path, metavar="FILE", help="held-out rows")
     reading = parser.add_argument_group("reading")
     reading.add_argument("--layout", choices=("auto", "wide", "long"), default="auto")
     reading.add_argument(
         "--time",
         metavar="COLUMN",
-        help="the column of the times, or none (default: the first, if it looks like times)",
+        help="the column of times, or none (default: the first, if it looks like times)",
     )
     reading.add_argument(
         "--missing",
         choices=("reject", "interpolate"),
         default="reject",
-        help="missing values: refuse, or fill short gaps along straight lines (default: reject)",
+        help="missing values: refuse, or interpolate short gaps linearly (default: reject)",
     )
     reading.add_argument(
         "--longest-gap",
         type=integer,
         default=LONGEST_GAP,
         metavar="N",
-        help=f"how many values in a row may be filled in (default: {LONGEST_GAP})",
+        help=f"longest gap to interpolate, in values (default: {LONGEST_GAP})",
     )
     reading.add_argument(
         "--constant",
         choices=("reject", "drop", "keep"),
         default="reject",
-        help="series that never change: refuse, leave out, or keep (default: reject)",
+        help="constant series: refuse, drop, or keep (default: reject)",
     )
 
 
@@ -132,11 +132,16 @@ def run(arguments: argparse.Namespace) -> int:
         with progress(train.n_series, "learning rows") as bar:
             bar.update(0)
 
-            def told(step: NodeStep) -> None:
+            def show_step(step: NodeStep) -> None:
                 bar.update(step.index + 1)
 
             result = learn(
-                train, learner, seed=arguments.seed, test=test, jobs=arguments.jobs, on_step=told
+                train,
+                learner,
+                seed=arguments.seed,
+                test=test,
+                jobs=arguments.jobs,
+                on_step=show_step,
             )
     except KeyboardInterrupt:
         print("Interrupted before the first row; nothing was learned.", file=sys.stderr)
@@ -152,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _learner(
     learner: DynamicsLearner, arguments: argparse.Namespace, names: tuple[str, ...] | None
 ) -> DynamicsLearner:
-    """Give the learner the parents of the file, once the names are known; refuse what is amiss."""
+    """Return the learner with the parents of the file, which need the names of the series."""
     if not isinstance(learner, SparsityEnforcing):
         if arguments.parents is not None:
             raise InputError(
@@ -161,7 +166,7 @@ def _learner(
         return learner
     if arguments.parents is None:
         raise InputError(
-            "--learner enforcing needs the parents of every series: give --parents FILE."
+            "--learner enforcing needs the parents of every series; set --parents FILE."
         )
     if names is None:
         return learner
@@ -187,7 +192,7 @@ def _divided(
     arguments: argparse.Namespace, series: TimeSeries
 ) -> tuple[TimeSeries, TimeSeries | None]:
     if arguments.test is not None:
-        # What changes is for the training rows to say; a short test may well hold still.
+        # Only the training rows decide which series are constant: a short test may not vary.
         return series, _read(arguments, arguments.test, "keep").selected(series.names)
     if arguments.test_fraction == 0.0:
         return series, None
@@ -195,7 +200,7 @@ def _divided(
 
 
 def _load_engine(learner: DynamicsLearner) -> None:
-    """Learn a tiny system first, so that the seconds hold no compiling."""
+    """Learn a tiny system first, so that compilation is not counted in the reported time."""
     if isinstance(learner, SolverOptions):
         with progress(1, "loading the engine") as bar:
             bar.update(0)
@@ -228,15 +233,15 @@ def _summary(result: DynamicsResult, train: TimeSeries, test: TimeSeries | None)
     if len(result.seeds):
         names = [system.names[i] for i in result.unspoken]
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        spoken = f"; no seed speaks for {len(names)}: {shown}" if names else ""
-        lines.append(f"seeds       {len(result.seeds):,}{spoken}")
+        uncovered = f"; {len(names)} series not covered by a seed: {shown}" if names else ""
+        lines.append(f"seeds       {len(result.seeds):,}{uncovered}")
     return "\n".join(lines)
 
 
 def _options_help() -> str:
-    """Return the options of all learners, for the end of the help text."""
+    """Return the options of all learners as text for the end of the help."""
     lines = []
     for name, cls in LEARNERS.items():
-        lines.append(f"options of {name} (--set OPTION=VALUE, here with the defaults):")
+        lines.append(f"options of {name} (--set OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec in option_specs(cls)]
     return "\n".join(lines)

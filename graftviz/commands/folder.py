@@ -1,4 +1,4 @@
-"""Folders for results."""
+"""Creation of folders for results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from graftviz.errors import InputError
 
 
 def create_folder(folder: Path) -> Path:
-    """Create a folder and check that it can be written, before the work begins.
+    """Create a folder and check that it is writable, before the work begins.
 
     Raises
     ------
     InputError
-        When it cannot be created or written, or is no folder.
+        If it cannot be created or written, or is not a folder.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -22,9 +22,9 @@ def create_folder(folder: Path) -> Path:
             pass
     except (FileExistsError, NotADirectoryError):
         raise InputError(
-            f"Nothing can be written to {folder}: there is a file of that name; give a folder."
+            f"Nothing can be written to {folder}: it is a file, not a folder."
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a name with NUL or a lone surrogate
-        reason = getattr(error, "strerror", None) or "no folder can have such a name"
+        reason = getattr(error, "strerror", None) or "not a valid folder name"
         raise InputError(f"Nothing can be written to {folder}: {reason}.") from None
     return folder

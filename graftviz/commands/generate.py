@@ -1,4 +1,4 @@
-"""``graftviz generate mrf``: a random Markov network, and rows sampled from it."""
+"""``graftviz generate mrf``: random Markov networks and rows sampled from them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from graftviz.sampling.potentials import EDGE_SIGMA, NODE_SIGMA
 from graftviz.table import DiscreteTable
 
 NAME = "generate"
-GIVEN_GRAPHS = {"karate": karate_graph, "les-miserables": les_miserables_graph}
-GRAPHS = ("scale-free", "grid", "random", *GIVEN_GRAPHS)
+FIXED_GRAPHS = {"karate": karate_graph, "les-miserables": les_miserables_graph}
+GRAPHS = ("scale-free", "grid", "random", *FIXED_GRAPHS)
 NODES = 200
 MOST_NODES = 100_000
 FILES = ("table.csv", "truth_edges.csv", "model.uai", "model.names.json")
@@ -49,17 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--nodes",
         type=integer,
         metavar="N",
-        help=f"number of variables (default: {NODES}); for a grid a square number",
+        help=f"number of variables (default: {NODES}); a square number for a grid",
     )
     parser.add_argument("--shape", metavar="RxC", help="rows and columns of a grid, e.g. 20x30")
     parser.add_argument(
         "--edges",
         type=integer,
         metavar="M",
-        help="number of edges of a random graph (default: 2N - 4, as a scale-free graph has)",
+        help="number of edges of a random graph (default: 2N - 4, as in a scale-free graph)",
     )
     parser.add_argument(
-        "--probability", type=number, metavar="P", help="instead: probability of each edge"
+        "--probability",
+        type=number,
+        metavar="P",
+        help="probability of each edge, instead of --edges",
     )
     parser.add_argument(
         "--states",
@@ -72,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rows", type=integer, default=20_000, help="rows to draw (default: 20000)"
     )
     parser.add_argument(
-        "--seed", type=integer, default=0, help="of graph, potentials and rows (default: 0)"
+        "--seed", type=integer, default=0, help="seed of graph, potentials and rows (default: 0)"
     )
     parser.add_argument(
         "--node-sigma",
@@ -90,14 +93,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     sampler = parser.add_argument_group("Gibbs sampler")
     sampler.add_argument(
-        "--chains", type=integer, metavar="N", help="parallel chains (default: by the rows)"
+        "--chains", type=integer, metavar="N", help="parallel chains (default: depends on --rows)"
     )
     sampler.add_argument(
         "--burn-in",
         type=integer,
         metavar="N",
-        help="sweeps before the first draw, from random states through an annealing "
-        "(default: by the strength of the potentials)",
+        help="annealed sweeps before the first draw (default: depends on the strength of the "
+        "potentials)",
     )
     sampler.add_argument(
         "--thin", type=integer, default=THIN, metavar="N", help=f"sweeps per draw (default: {THIN})"
@@ -105,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate, sample and write; say how fast, how well mixed and where; return the exit code."""
+    """Generate, sample, write and print a summary; return the exit code."""
     if not 2 <= arguments.states <= MAX_STATES:
         raise InputError(f"--states must be between 2 and {MAX_STATES}; got {arguments.states}.")
     graph = _graph(arguments)
@@ -149,12 +152,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_sample(folder: Path, model: PairwiseMRF, table: DiscreteTable) -> None:
-    """Write a table and the model it was drawn from: the four files of :data:`FILES`.
+    """Write a table and the model it was sampled from as the files of :data:`FILES`.
 
     Raises
     ------
     InputError
-        When the folder cannot be written.
+        If the folder cannot be written.
     """
     contents: dict[str, str | bytes] = {
         "table.csv": table_csv(table),
@@ -166,17 +169,17 @@ def write_sample(folder: Path, model: PairwiseMRF, table: DiscreteTable) -> None
 
 def _graph(arguments: argparse.Namespace) -> Graph:
     kind, nodes, seed = arguments.graph, arguments.nodes, arguments.seed
-    for option, value, wanted in (
+    for option, value, required in (
         ("--shape", arguments.shape, "grid"),
         ("--edges", arguments.edges, "random"),
         ("--probability", arguments.probability, "random"),
     ):
-        if value is not None and kind != wanted:
-            raise InputError(f"{option} belongs to --graph {wanted}, not to --graph {kind}.")
+        if value is not None and kind != required:
+            raise InputError(f"{option} belongs to --graph {required}, not to --graph {kind}.")
     if nodes is not None and not 3 <= nodes <= MOST_NODES:
         raise InputError(f"--nodes must be between 3 and {MOST_NODES:,}; got {nodes}.")
-    if kind in GIVEN_GRAPHS:
-        graph = GIVEN_GRAPHS[kind]()
+    if kind in FIXED_GRAPHS:
+        graph = FIXED_GRAPHS[kind]()
         if nodes not in (None, graph.n_nodes):
             raise InputError(f"The graph {kind} has {graph.n_nodes} nodes, not {nodes}.")
         return graph
@@ -209,17 +212,17 @@ def _grid(nodes: int | None, shape: str | None) -> Graph:
             f"A grid must have between 3 and {MOST_NODES:,} nodes; {shape} has {rows * columns:,}."
         )
     if nodes not in (None, rows * columns):
-        raise InputError(f"--shape {shape} has {rows * columns} nodes, but --nodes says {nodes}.")
+        raise InputError(f"--shape {shape} has {rows * columns} nodes, but --nodes is {nodes}.")
     return grid_graph(rows, columns)
 
 
 def _load_sampler() -> None:
-    """Draw one row from a tiny model, so that the rate shown holds no compiling."""
+    """Draw one row from a tiny model, so that compilation is not counted in the reported rate."""
     sample_gibbs(random_model(grid_graph(1, 2).edges, [2, 2]), rows=1, burn_in=5, chains=2)
 
 
 def _unseen_state(table: DiscreteTable) -> str:
-    """Say so if a label never occurs: who reads the table back will not know of that state."""
+    """Return a note if a state never occurs: a table read back from the file will not have it."""
     for i, states in enumerate(table.labels):
         seen = set(table.codes[i].tolist())
         unseen = next((label for k, label in enumerate(states) if k not in seen), None)

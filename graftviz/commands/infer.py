@@ -26,7 +26,7 @@ from graftviz.narrative.phrases import plural
 
 NAME = "infer"
 MARGINALS, PARTITION = "marginals.MAR", "partition.PR"
-_KERNELS = 60_000_000  # bytes that loading the compiled kernels will add
+_KERNELS = 60_000_000  # bytes added by loading the compiled kernels
 _ITERATIVE = ("damping", "tolerance", "max_sweeps")
 
 
@@ -47,20 +47,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",
-        help="largest memory of this process, for example 4G; exact inference that needs more is "
-        "refused before it begins (default: 80 %% of what is free)",
+        help="memory limit of this process, for example 4G; exact inference that needs more is "
+        "refused before it begins (default: 80 %% of the free memory)",
     )
     group = parser.add_argument_group("bp, trbp and mean-field")
     group.add_argument(
         "--damping",
         metavar="D",
-        help="share of the old message kept in each update, or auto (default: auto)",
+        help="weight of the old message in each update, or auto (default: auto)",
     )
     group.add_argument(
-        "--tolerance", type=number, metavar="T", help="change that counts as none (default: 1e-9)"
+        "--tolerance",
+        type=number,
+        metavar="T",
+        help="largest change at convergence (default: 1e-9)",
     )
     group.add_argument(
-        "--max-sweeps", type=integer, metavar="N", help="give up after so many (default: 500)"
+        "--max-sweeps",
+        type=integer,
+        metavar="N",
+        help="limit on the number of sweeps (default: 500)",
     )
 
 
@@ -97,12 +103,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that were given.
+    """Return the options of the method that the user set.
 
     Raises
     ------
     InputError
-        For a damping that is none, and for settings the method does not have.
+        If the damping is not a number, or the method does not have an option.
     """
     settings: dict[str, Any] = {
         name: getattr(arguments, name)
@@ -111,19 +117,19 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     if settings and arguments.method == "exact":
         flag = next(iter(settings)).replace("_", "-")
-        raise InputError(f"--{flag} belongs to methods that iterate, not to --method exact.")
+        raise InputError(f"--{flag} applies to iterative methods, not to --method exact.")
     if settings.get("damping", "auto") != "auto":
         try:
             settings["damping"] = float(settings["damping"])
         except ValueError:
             raise InputError(
-                f"--damping is a number or auto, not {settings['damping']!r}."
+                f"--damping must be a number or auto, not {settings['damping']!r}."
             ) from None
     return settings
 
 
 def _memory(arguments: argparse.Namespace) -> int | None:
-    """Return the bytes that tables may take; None: most of what is free."""
+    """Return the memory for tables in bytes; None stands for most of the free memory."""
     if arguments.max_memory is None:
         return None
     allowed = parse_size(arguments.max_memory, "--max-memory")
@@ -138,7 +144,7 @@ def _memory(arguments: argparse.Namespace) -> int | None:
 
 @contextlib.contextmanager
 def _folder(path: Path) -> Iterator[Path]:
-    """Make the folder for results; if there are none, leave none behind."""
+    """Create the folder for results, and remove it again if the command fails."""
     was_there = path.exists()
     folder = create_folder(path)
     try:

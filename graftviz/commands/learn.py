@@ -1,4 +1,4 @@
-"""``graftviz learn``: learn a Markov network from a table and write down all about it."""
+"""``graftviz learn``: learn a Markov network from a table and write all results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.commands import budget, public, selection
+from graftviz.commands import public, resources, selection
 from graftviz.commands.arguments import integer, number, path
 from graftviz.commands.folder import create_folder
 from graftviz.commands.option_line import option_line
@@ -50,7 +50,7 @@ INTERRUPTED = 130
 
 
 class Data(NamedTuple):
-    """What is learned from, and what it is measured against."""
+    """Training table, test table and true structure of a run."""
 
     title: str
     train: DiscreteTable
@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help=f"a CSV or parquet file, or one of: {', '.join(dataset_keys())}; or a public data set "
-        "you have downloaded, such as plants:PATH, see below",
+        help=f"a CSV or parquet file, one of {', '.join(dataset_keys())}, or a downloaded public "
+        "data set such as plants:PATH, see below",
     )
     parser.add_argument("--out", type=path, required=True, metavar="DIR", help="folder for results")
     parser.add_argument(
@@ -86,9 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-edges",
         metavar="N",
-        help="edge budget; short for --set max_edges=N (of forced-pruning: how many edges it has)",
+        help="edge budget; short for --set max_edges=N (for forced-pruning: the number of edges)",
     )
-    parser.add_argument("--seed", type=integer, default=0, help="of learner and split (default: 0)")
+    parser.add_argument(
+        "--seed", type=integer, default=0, help="seed of learner and split (default: 0)"
+    )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
         "--test-fraction", type=number, metavar="F", help="hold out this share of the rows"
@@ -101,38 +103,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--positions",
         type=path,
         metavar="FILE.csv",
-        help="places of the variables for the pictures: columns name and x,y or lon,lat",
+        help="positions of the variables in graphs: columns name and x,y or lon,lat",
     )
     selection.add_arguments(parser)
-    budget.add_arguments(parser)
+    resources.add_arguments(parser)
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--missing",
         choices=("reject", "drop", "state"),
         default="reject",
-        help="missing values: refuse, drop their rows, or a state of their own (default: reject)",
+        help="missing values: refuse, drop their rows, or treat as a state (default: reject)",
     )
     reading.add_argument(
         "--continuous",
         choices=("reject", "bin"),
         default="reject",
-        help="continuous columns: refuse, or divide into quantiles (default: reject)",
+        help="continuous columns: refuse, or bin by quantiles (default: reject)",
     )
     reading.add_argument(
-        "--bins", type=integer, default=BINS, metavar="N", help=f"quantiles (default: {BINS})"
+        "--bins",
+        type=integer,
+        default=BINS,
+        metavar="N",
+        help=f"number of quantile bins (default: {BINS})",
     )
     reading.add_argument(
         "--max-states",
         type=integer,
         default=MAX_STATES,
         metavar="N",
-        help=f"a column of more different values is continuous (default: {MAX_STATES})",
+        help=f"columns with more distinct values are continuous (default: {MAX_STATES})",
     )
     reading.add_argument(
         "--header",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="whether the first line holds the names (default: auto)",
+        help="whether the first line contains the names (default: auto)",
     )
     public.add_arguments(parser)
 
@@ -144,10 +150,10 @@ def run(arguments: argparse.Namespace) -> int:
     for warning in data.train.warnings:
         print(f"Note: {warning}", file=sys.stderr)
     measures = {"seed": arguments.seed, "test": data.test, "truth": data.truth}
-    _tell_methods(learner, data.train)
+    _print_changed_methods(learner, data.train)
     learning = Run(data.train, learner, **measures)
     selection.check(arguments, learning)
-    cache = budget.agree(arguments, learning, runs=selection.runs(arguments))
+    cache = resources.confirm(arguments, learning, runs=selection.runs(arguments))
     folder = create_folder(arguments.out)
     if arguments.choose_lam is not None:
         _load_engine(learning)
@@ -159,35 +165,36 @@ def run(arguments: argparse.Namespace) -> int:
     if interrupted and not learning.steps:
         print("Interrupted before the first step; nothing was learned.", file=sys.stderr)
         return INTERRUPTED
-    known = Selection(path, selection.stability(arguments, learning))
+    chosen = Selection(path, selection.stability(arguments, learning))
     with _no_interrupt():
         result = learning.result()
-        names = _write(learning, result, data, folder, known)
+        names = _write(learning, result, data, folder, chosen)
     print(_summary(result))
-    for line in selection.summary(arguments, known, result):
+    for line in selection.summary(arguments, chosen, result):
         print(line)
     print(f"files       {', '.join(names)} in {folder}")
     if interrupted:
-        print(
-            f"{result.stop_reason} What had been learned by then is in {folder}.", file=sys.stderr
-        )
+        print(f"{result.stop_reason} The model learned so far is in {folder}.", file=sys.stderr)
         return INTERRUPTED
-    if selection.was_cut_short(arguments, known.stability):
-        print("Interrupted before the last subsample; all else is complete.", file=sys.stderr)
+    if selection.was_cut_short(arguments, chosen.stability):
+        print(
+            "Interrupted before the last subsample; the other results are complete.",
+            file=sys.stderr,
+        )
         return INTERRUPTED
     return 0
 
 
-def _tell_methods(learner: Learner, table: DiscreteTable) -> None:
-    """Say so where rows that stay in their file change what is left open means."""
+def _print_changed_methods(learner: Learner, table: DiscreteTable) -> None:
+    """Print a note if reading in chunks changes the automatic values of options."""
     if table.has_rows or not isinstance(learner, GraftingOptions):
         return
     here, usual = methods(learner, has_rows=False), methods(learner)
     if here != usual:
         refit = "" if here.refit == usual.refit else ", and no refit"
         print(
-            f"Note: the rows stay in their file, so preset {learner.preset} means score "
-            f"{here.score} and objective {here.objective} here{refit}; in memory it means "
+            f"Note: the rows are read in chunks, so preset {learner.preset} uses score "
+            f"{here.score} and objective {here.objective}{refit}; in memory it uses "
             f"{usual.score} and {usual.objective}.",
             file=sys.stderr,
         )
@@ -198,7 +205,7 @@ def _learner(arguments: argparse.Namespace) -> Learner:
     texts = public.settings(arguments.set, "--set", "lam=0.001")
     if arguments.max_edges is not None:
         if "max_edges" in texts:
-            raise InputError("The edge budget is given twice: by --max-edges and by --set.")
+            raise InputError("The edge budget is set twice: by --max-edges and by --set.")
         texts["max_edges"] = arguments.max_edges
     return cls(**parse_options(cls, texts))
 
@@ -212,15 +219,15 @@ def _read(arguments: argparse.Namespace) -> Data:
         "header": {"auto": "auto", "yes": True, "no": False}[arguments.header],
     }
     test = None
-    known = public.read(arguments)
+    dataset = public.read(arguments)
     if arguments.table in dataset_keys() and not Path(arguments.table).exists():
-        known = load_dataset(arguments.table)
-    if known is not None:
-        title, table, truth, positions = known.title, known.table, known.truth, known.positions
-        test = known.test
+        dataset = load_dataset(arguments.table)
+    if dataset is not None:
+        title, table, test = dataset.title, dataset.table, dataset.test
+        truth, positions = dataset.truth, dataset.positions
     else:
         _check_name(arguments.table)
-        table = budget.read(arguments, arguments.table, reading)
+        table = resources.read(arguments, arguments.table, reading)
         size = f"{table.n_variables:,} variables, {table.n_rows:,} rows"
         title, truth = f"{Path(arguments.table).name} · {size}", None
         positions = positions_from_names(table.names)
@@ -229,15 +236,15 @@ def _read(arguments: argparse.Namespace) -> Data:
     if arguments.positions is not None:
         positions = read_positions(arguments.positions, table.names)
     if arguments.test is not None:
-        test = budget.read(arguments, arguments.test, {**reading, "like": table})
+        test = resources.read(arguments, arguments.test, {**reading, "like": table})
     elif arguments.test_fraction is not None:
         table, test = table.split(arguments.test_fraction, seed=arguments.seed)
-        test = budget.held_out(arguments, test)
+        test = resources.load_held_out(arguments, test)
     return Data(title, table, test, truth, positions)
 
 
 def _check_name(text: str) -> None:
-    """Refuse what is neither a file nor looks like one, with the data set that may be meant."""
+    """Refuse a name that is neither a file nor a data set, and suggest a similar data set."""
     if not Path(text).suffix and not Path(text).exists():
         near = difflib.get_close_matches(text, dataset_keys(), n=1)
         hint = f"did you mean {near[0]}?" if near else f"data sets are {', '.join(dataset_keys())}."
@@ -245,9 +252,9 @@ def _check_name(text: str) -> None:
 
 
 def _load_engine(learning: Run) -> None:
-    """Learn from a few rows of the same kind, so that engine time holds no compiling.
+    """Learn from a few rows, so that compilation is not counted in the engine time.
 
-    It takes a moment, and about a minute when the engine was never used on this machine.
+    This takes about a second, or a minute if the kernels have never been compiled on this machine.
     """
     with progress(1, "loading the engine") as bar:
         bar.update(0)
@@ -260,16 +267,16 @@ def _load_engine(learning: Run) -> None:
             pass
 
 
-def _budget(learning: Run) -> int | None:
-    budget: int | None = getattr(learning.learner, "max_edges", None)
-    return budget
+def _edge_limit(learning: Run) -> int | None:
+    limit: int | None = getattr(learning.learner, "max_edges", None)
+    return limit
 
 
 def _drain(learning: Run) -> bool:
-    """Let the learner work to its end, or until Ctrl-C; return whether it was interrupted."""
+    """Run the learner to its end or until Ctrl-C; return whether it was interrupted."""
     try:
         _load_engine(learning)
-        with progress(_budget(learning), "learning edges") as bar:
+        with progress(_edge_limit(learning), "learning edges") as bar:
             bar.update(0)
             while learning.advance():
                 bar.update(learning.steps[-1].edges)
@@ -280,7 +287,7 @@ def _drain(learning: Run) -> bool:
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Let Ctrl-C wait: what has been learned should get into the files."""
+    """Ignore Ctrl-C while the results are written."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -288,17 +295,17 @@ def _no_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _write(learning: Run, result: Result, data: Data, folder: Path, known: Selection) -> list[str]:
+def _write(learning: Run, result: Result, data: Data, folder: Path, chosen: Selection) -> list[str]:
     """Write all files of a run, and return their names."""
     note = " ".join(learning.table.warnings)
-    told = recorded_run(learning, title=data.title, positions=data.positions, note=note)
+    recording = recorded_run(learning, title=data.title, positions=data.positions, note=note)
     contents: dict[str, str | bytes] = {
-        "result.json": result_json(result, path=known.path, stability=known.stability),
+        "result.json": result_json(result, path=chosen.path, stability=chosen.stability),
         "trace.csv": trace_csv(result),
-        "edges.csv": edges_csv(result, known.stability),
+        "edges.csv": edges_csv(result, chosen.stability),
         "graph.graphml": graphml(result),
-        "replay.html": replay_page(*told),
-        **selection.contents(known, result, learning),
+        "replay.html": replay_page(*recording),
+        **selection.contents(chosen, result, learning),
     }
     contents |= uai_files(result.model)
     write_results(folder, NAME, contents)
@@ -307,8 +314,10 @@ def _write(learning: Run, result: Result, data: Data, folder: Path, known: Selec
 
 def _summary(result: Result) -> str:
     outcome = result.trace.outcome
-    known = result.certificate
-    method = [f"method      score {known.score}, fitted to the {known.objective}"] if known else []
+    certificate = result.certificate
+    method = []
+    if certificate:
+        method = [f"method      score {certificate.score}, objective {certificate.objective}"]
     lines = [
         f"{result.learner.title}: {plural(result.edges, 'edge')} among {result.variables:,} "
         f"variables, from {result.rows:,} rows in {plural(len(result.trace), 'step')} and "
@@ -332,14 +341,14 @@ def _summary(result: Result) -> str:
 
 
 def _options_help() -> str:
-    """Return the options of all learners, for the end of the help text."""
+    """Return the options of all learners as text for the end of the help."""
     owners: dict[OptionSpec, list[str]] = {}
     for name in learner_names():
         for spec in option_specs(learner_class(name)):
             owners.setdefault(spec, []).append(name)
     lines = []
     for group in dict.fromkeys(map(tuple, owners.values())):
-        lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, here with the defaults):")
+        lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec, names in owners.items() if tuple(names) == group]
     lines += public.data_help(option_line)
     return "\n".join(lines)

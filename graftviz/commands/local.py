@@ -23,32 +23,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--query",
         required=True,
         metavar="VARIABLE",
-        help="the variable, by its index from 0 or by its name; a whole number is an index, unless "
-        "only a name fits",
+        help="the variable, by index (from 0) or by name; a whole number is an index unless it is "
+        "out of range and a name",
     )
     parser.add_argument(
         "--cut",
         choices=CUTS,
         default="drop",
-        help="what becomes of the edges that leave the region: nothing, or a mean field "
-        "(default: drop)",
+        help="treatment of the edges that leave the region: drop them, or approximate them by a "
+        "mean field (default: drop)",
     )
     parser.add_argument(
         "--expansion",
         choices=EXPANSIONS,
         default="greedy",
-        help="which outside neighbour comes next: the one that gives the smallest bound, any, or "
-        "the one with the largest norm of its edges into the region (default: greedy)",
+        help="rule for adding a neighbour: greedy takes the smallest bound, random any, norm the "
+        "largest norm of the edges into the region (default: greedy)",
     )
     parser.add_argument(
-        "--max-size", type=integer, default=16, metavar="N", help="variables at most (default: 16)"
+        "--max-size",
+        type=integer,
+        default=16,
+        metavar="N",
+        help="maximum size of the region (default: 16)",
     )
     parser.add_argument(
         "--tolerance",
         type=number,
         default=1e-3,
         metavar="E",
-        help="stop when no probability can be wrong by more than this (default: 0.001)",
+        help="stop when the error bound is at most this (default: 0.001)",
     )
     parser.add_argument(
         "--threshold",
@@ -61,13 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evidence", type=path, metavar="FILE.evid", help="observed variables and their states"
     )
     parser.add_argument(
-        "--seed", type=integer, default=0, help="of the random expansion (default: 0)"
+        "--seed", type=integer, default=0, help="seed of the random expansion (default: 0)"
     )
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",
-        help="what the tables of exact inference in the region may take, such as 4G "
-        "(default: 80 %% of what is free)",
+        help="memory limit for tables of exact inference in the region, such as 4G "
+        "(default: 80 %% of the free memory)",
     )
 
 
@@ -76,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     memory = arguments.max_memory
     max_memory = None if memory is None else parse_size(memory, "--max-memory")
     model = read_model_argument(arguments)
-    query = asked_for(model, arguments.query)
+    query = query_index(model, arguments.query)
     evidence = {}
     if arguments.evidence is not None:
         evidence = read_evidence(arguments.evidence, model)
@@ -96,13 +100,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def asked_for(model: PairwiseMRF, text: str) -> int:
-    """Return the index of the variable that a word on the command line means.
+def query_index(model: PairwiseMRF, text: str) -> int:
+    """Return the index of the variable that ``--query`` names.
 
     Raises
     ------
     InputError
-        When the model has no such variable.
+        If the model has no such variable.
     """
     number = re.fullmatch(r"\s*(-?\d{1,18})\s*", text, re.ASCII)
     if number and (int(number[1]) in range(model.n_variables) or text not in model.names):

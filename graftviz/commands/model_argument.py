@@ -1,4 +1,4 @@
-"""The model a command is about: any file or folder that holds one."""
+"""Command-line argument for a model: a file or a folder of results."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def read_model_argument(arguments: argparse.Namespace) -> PairwiseMRF:
-    """Read the model; what there is to say about how it was understood goes to stderr.
+    """Read the model and print notes about its interpretation to standard error.
 
     Raises
     ------
     InputError
-        When there is no model, or it is malformed.
+        If there is no model, or it is malformed.
     """
     found = read_model_file(arguments.model)
     for note in found.notes:

@@ -1,4 +1,4 @@
-"""How an option is told of at the end of a help text."""
+"""Help lines of options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from graftviz.options import OptionSpec, format_value
 
 
 def option_line(spec: OptionSpec) -> str:
-    """Return ``name=default``, what the option is for, its choices, and what none stands for."""
-    none = f" [none: {spec.none_means}]" if spec.none_means else ""
+    """Return ``name=default``, the help of an option, its choices and the meaning of auto."""
+    automatic = f" [auto: {spec.none_means}]" if spec.none_means else ""
     choices = f" [{', '.join(spec.choices)}]" if spec.choices else ""
-    return f"  {spec.name}={format_value(spec.default)}  {spec.help}{choices}{none}"
+    default = "auto" if spec.default is None else format_value(spec.default)
+    return f"  {spec.name}={default}  {spec.help}{choices}{automatic}"

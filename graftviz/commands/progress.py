@@ -1,4 +1,4 @@
-"""A progress bar with rate and remaining time: on a terminal only, silent in a pipe."""
+"""Progress bar with rate and remaining time, shown on terminals only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLEAR_LINE = "\r\033[K"
 
 
 class ProgressBar:
-    """What :func:`progress` returns; a context manager that clears its line when it is left."""
+    """Progress bar as a context manager that clears its line on exit."""
 
     def __init__(self, total: int | None, label: str, stream: TextIO) -> None:
         self._total = total
@@ -38,7 +38,7 @@ class ProgressBar:
             self._stream.flush()
 
     def update(self, done: int) -> None:
-        """Say how much is done so far (not: how much more); drawn at most ten times a second."""
+        """Set the total units done so far; the bar is redrawn at most ten times a second."""
         if not self._visible:
             return
         elapsed = time.monotonic() - self._started
@@ -52,16 +52,16 @@ class ProgressBar:
 
 
 def progress(total: int | None, label: str, stream: TextIO | None = None) -> ProgressBar:
-    """Show how far long work has come: ``with progress(total, label) as bar: bar.update(done)``.
+    """Return a progress bar: ``with progress(total, label) as bar: bar.update(done)``.
 
     Parameters
     ----------
     total : int or None
-        Units of work in all; ``None`` when nobody can know, then no remaining time is shown.
+        Units of work in all; if ``None``, no remaining time is shown.
     label : str
-        What is being done, e.g. ``"learning"``.
+        Name of the work, e.g. ``"learning"``.
     stream : text stream, optional
-        Default standard error. Nothing is ever written unless it is a terminal.
+        Default: standard error. Nothing is written unless it is a terminal.
     """
     return ProgressBar(total, label, sys.stderr if stream is None else stream)
 

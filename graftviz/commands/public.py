@@ -1,4 +1,4 @@
-"""The part of ``learn`` that reads public data sets: ``NAME:PATH`` in place of a table."""
+"""Public data sets as ``NAME:PATH`` in place of a table, for ``learn``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOR_TABLES = ("missing", "continuous", "bins", "max_states", "header", "chunked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that only public data sets have, after those of tables."""
+    """Add the arguments of public data sets; those of tables must be added before."""
     parser.add_argument(
         "--read",
         action="append",
@@ -27,12 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def settings(texts: list[str], flag: str, example: str) -> dict[str, str]:
-    """Return repeated ``OPTION=VALUE`` arguments as a dict.
+    """Parse repeated ``OPTION=VALUE`` arguments into a dict.
 
     Raises
     ------
     InputError
-        For a text without an equals sign.
+        If a text has no equals sign.
     """
     found = {}
     for text in texts:
@@ -44,12 +44,12 @@ def settings(texts: list[str], flag: str, example: str) -> dict[str, str]:
 
 
 def read(arguments: argparse.Namespace) -> DataSet | None:
-    """Return the public data set that is asked for, or None where TABLE is none.
+    """Read the public data set that TABLE names, or return None if it names none.
 
     Raises
     ------
     InputError
-        When its files cannot be used, or a flag that has a meaning for other data only is given.
+        If its files cannot be read, or a flag is set that applies to other data only.
     """
     name, colon, path = arguments.table.partition(":")
     if not colon or name not in public_names() or Path(arguments.table).exists():
@@ -60,7 +60,7 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
             )
         if arguments.read:
             raise InputError(
-                f"--read is for public data sets, {_prefixes()}; {arguments.table} is none."
+                f"--read is for public data sets, {_prefixes()}, not for {arguments.table}."
             )
         return None
     if not path:
@@ -68,7 +68,7 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
     for flag, default in arguments.table_defaults.items():
         if getattr(arguments, flag) != default:
             raise InputError(
-                f"--{flag.replace('_', '-')} is for tables; {name} has its own options, given by "
+                f"--{flag.replace('_', '-')} is for tables; {name} has its own options, set by "
                 "--read, see --help."
             )
     reader = public_reader(name)
@@ -77,11 +77,11 @@ def read(arguments: argparse.Namespace) -> DataSet | None:
 
 
 def data_help(option_line: Callable[[OptionSpec], str]) -> list[str]:
-    """Return what there is to read and how, as lines for the end of the help text."""
-    lines = ["public data sets (download them, then give NAME:PATH for TABLE):"]
+    """Return the public data sets and their options as lines for the end of the help."""
+    lines = ["public data sets (download them, then use NAME:PATH as TABLE):"]
     lines += [f"  {name}:PATH  {public_reader(name).files}" for name in public_names()]
     for name in public_names():
-        lines.append(f"options of {name}:PATH (--read OPTION=VALUE, here with the defaults):")
+        lines.append(f"options of {name}:PATH (--read OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec in option_specs(public_reader(name))]
     return lines
 

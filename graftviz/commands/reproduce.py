@@ -1,4 +1,4 @@
-"""``graftviz reproduce``: measure a figure or table of the papers again, beside what they state."""
+"""``graftviz reproduce``: reproduce a figure or table of the papers and check their claims."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from graftviz.experiments.reproduction.experiment import (
     SCALES,
     SMALL,
     Experiment,
-    KeptParts,
+    PartCache,
     Reproduction,
 )
 from graftviz.experiments.reproduction.page import report_page
-from graftviz.experiments.reproduction.report import data_csv, held_in_words, measured_json
+from graftviz.experiments.reproduction.report import data_csv, describe_held, measured_json
 from graftviz.formats.result_folder import write_results
 from graftviz.learners.base import checked_seed
 
@@ -45,14 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=SCALES,
         default=SMALL,
         help=f"{SMALL}: a minute or two; {PAPER}: the paper's sizes; {REHEARSAL}: tiny data, "
-        f"only to see that it works (default: {SMALL})",
+        f"to check that it runs (default: {SMALL})",
     )
     parser.add_argument(
         "--out",
         type=path,
         metavar="DIR",
         help=f"folder for the figure, its data and {MEASURED} (default: {DEFAULT_FOLDER}/NAME); "
-        "finished parts are kept in its folder cache and not measured again",
+        "finished parts are cached in its folder cache and not measured again",
     )
     parser.add_argument(
         "--data",
@@ -60,41 +60,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="PATH",
-        help="real data, where the experiment needs or takes some: a table, packed arrays (.npz) "
-        "or a folder with one; NAME=PATH says which data set it is",
+        help="real data that the experiment needs or accepts: a table, packed arrays (.npz) or a "
+        "folder with one; NAME=PATH sets which data set it is",
     )
     parser.add_argument(
-        "--seed", type=integer, default=0, help="of generated data and learners (default: 0)"
+        "--seed", type=integer, default=0, help="seed of generated data and learners (default: 0)"
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="measure all parts again, also those that are kept"
+        "--fresh", action="store_true", help="measure all parts again, ignoring the cache"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, write and tell; return the exit code."""
+    """Measure, write and print the findings; return the exit code."""
     if arguments.name == LIST:
         print(listed())
         return 0
     chosen = experiment(arguments.name)
     needs = chosen.study.needs()
-    given = assigned(arguments.data, (*needs, *chosen.study.accepts()))
-    data = Data(given)
+    paths = assigned(arguments.data, (*needs, *chosen.study.accepts()))
+    data = Data(paths)
     reproduction = Reproduction(chosen, arguments.scale, checked_seed(arguments.seed))
-    missing = missing_words([name for name in needs if name not in given])
-    folder, cache = _folders(arguments)
+    missing = missing_words([name for name in needs if name not in paths])
+    folder, cache_folder = _folders(arguments)
     interrupted = False
-    if not needs or given:
-        kept = KeptParts(cache, fresh=arguments.fresh)
-        interrupted = _measure(reproduction, data, kept)
+    if not needs or paths:
+        cache = PartCache(cache_folder, fresh=arguments.fresh)
+        interrupted = _measure(reproduction, data, cache)
     _write(reproduction, folder, _command(arguments), missing, interrupted=interrupted)
     if not reproduction.results and not interrupted:
         raise InputError(f"{chosen.name} was not run. {missing}")
-    print(_told(reproduction, folder, missing))
+    print(_findings(reproduction, folder, missing))
     if interrupted:
         print(
             f"Interrupted: {len(reproduction.results)} of {len(reproduction.parts)} parts were "
-            "measured and are kept; the same command goes on from there.",
+            "measured and cached; run the same command to continue.",
             file=sys.stderr,
         )
         return INTERRUPTED
@@ -102,36 +102,38 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def listed() -> str:
-    """Return all experiments with what they show, need and cost, one in a few lines."""
+    """Return a list of all experiments with their titles, data and durations."""
     lines = []
     for item in EXPERIMENTS:
         needs = item.study.needs()
         may_have = item.study.accepts()
-        wanted = f"needs --data: {', '.join(needs)}" if needs else "needs nothing"
+        requirement = f"needs --data: {', '.join(needs)}" if needs else "needs no data"
         if may_have:
-            wanted += f", takes --data: {', '.join(may_have)}"
+            requirement += f", accepts --data: {', '.join(may_have)}"
         cost = ", ".join(f"{scale} about {item.cost[scale]}" for scale in (SMALL, PAPER))
-        lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {wanted}; {cost}")
-    lines.append("The first run on a machine compiles the engine, which takes a minute more.")
+        lines.append(f"{item.name}\n    {item.title} ({item.place})\n    {requirement}; {cost}")
+    lines.append("The first run on a machine compiles the engine, which takes about a minute more.")
     return "\n".join(lines)
 
 
 def _folders(arguments: argparse.Namespace) -> tuple[Path, Path]:
-    """Return the folder of the results, and that of the parts that are kept."""
+    """Return the folder of the results and the folder of the part cache."""
     if arguments.out is not None:
         return create_folder(arguments.out), arguments.out / CACHE
-    # Without a folder of their own, experiments share their parts.
+    # Without --out, experiments share their parts.
     return create_folder(Path(DEFAULT_FOLDER) / arguments.name), Path(DEFAULT_FOLDER) / CACHE
 
 
-def _measure(reproduction: Reproduction, data: Data, kept: KeptParts) -> bool:
-    """Measure all parts whose data are there; return whether Ctrl-C came before the end."""
+def _measure(reproduction: Reproduction, data: Data, cache: PartCache) -> bool:
+    """Measure all parts whose data are present; return whether Ctrl-C interrupted."""
     parts = [part for part in reproduction.parts if data.has(part.source)]
     name = reproduction.experiment.name
     try:
         with progress(sum(part.work for part in parts), name) as bar:
             bar.update(0)
-            reproduction.measure(data, kept, parts=parts, tell=lambda done, _: bar.update(done))
+            reproduction.measure(
+                data, cache, parts=parts, on_progress=lambda done, _: bar.update(done)
+            )
     except KeyboardInterrupt:
         return True
     return False
@@ -140,7 +142,7 @@ def _measure(reproduction: Reproduction, data: Data, kept: KeptParts) -> bool:
 def _write(
     reproduction: Reproduction, folder: Path, command: str, missing: str, *, interrupted: bool
 ) -> None:
-    """Write the figure, its data and what was found."""
+    """Write the figure, its data and the findings."""
     chosen = reproduction.experiment
     contents = {}
     if reproduction.results:
@@ -159,7 +161,7 @@ def _write(
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return the command as it would be typed again."""
+    """Return the command line that repeats this run."""
     words: Sequence[str] = (
         *("python -m graftviz reproduce", arguments.name),
         *("--scale", arguments.scale, "--seed", str(arguments.seed)),
@@ -168,18 +170,18 @@ def _command(arguments: argparse.Namespace) -> str:
     return " ".join(words)
 
 
-def _told(reproduction: Reproduction, folder: Path, missing: str) -> str:
-    """Return what was found, for the terminal."""
+def _findings(reproduction: Reproduction, folder: Path, missing: str) -> str:
+    """Return the findings as text for the terminal."""
     chosen: Experiment = reproduction.experiment
     lines = [f"{chosen.title} ({chosen.place}), scale {reproduction.scale}"]
     for claim, verdict, why in reproduction.verdicts():
         held = None if verdict is None else verdict.held
-        lines.append(f"\n{held_in_words(held)}: {claim.words}")
+        lines.append(f"\n{describe_held(held)}: {claim.words}")
         lines.append(f"  {why if verdict is None else verdict.sentence}")
     if missing:
         lines.append(f"\n{missing}")
     if reproduction.reused:
-        lines.append(f"\n{len(reproduction.reused)} parts were kept from before.")
+        lines.append(f"\n{len(reproduction.reused)} parts were taken from the cache.")
     shown = ", ".join((f"{chosen.name}.html", f"{chosen.name}.csv", MEASURED))
     lines.append(f"\n{shown if reproduction.results else MEASURED} in {folder}")
     return "\n".join(lines)

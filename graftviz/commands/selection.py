@@ -1,4 +1,4 @@
-"""The part of ``learn`` that runs the learner more than once: choosing λ, and stability."""
+"""Parts of ``learn`` that run the learner repeatedly: selection of λ and stability."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CRITERIA = {"nlpl": "held-out NLPL", "ebic": "EBIC"}
 
 
 class Selection(NamedTuple):
-    """What is known besides the result; None where it was not asked for."""
+    """Path over λ and edge stability; None if not requested."""
 
     path: LamPath | None = None
     stability: EdgeStability | None = None
@@ -43,64 +43,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--choose-lam",
         choices=tuple(CRITERIA),
-        help="learn at decreasing λ first, and take the one of the least held-out NLPL (to "
-        "predict) or EBIC (for the right graph); writes path.csv and path.html",
+        help="learn at decreasing λ first and choose λ by the lowest held-out NLPL (for "
+        "prediction) or EBIC (for structure); writes path.csv and path.html",
     )
     group.add_argument(
         "--lam-values",
         type=integer,
         metavar="N",
-        help=f"how many λ at most (default: {VALUES})",
+        help=f"maximum number of λ values (default: {VALUES})",
     )
     group.add_argument(
         "--folds",
         type=integer,
         metavar="K",
-        help="hold out each of K parts of the training rows once, instead of a share of "
-        f"{HELD_OUT:g}, when λ is chosen",
+        help="choose λ by K-fold cross-validation on the training rows, instead of holding out a "
+        f"share of {HELD_OUT:g}",
     )
     group.add_argument(
         "--stability",
         type=integer,
         metavar="N",
-        help="learn from N subsamples too, and say how often each edge is found: a column of "
+        help="also learn from N subsamples and report how often each edge is found: a column of "
         "edges.csv, stability.csv and stability.html",
     )
     group.add_argument(
         "--stability-method",
         choices=METHODS,
-        help=f"halves of the rows, or StARS's smaller parts (default: {METHODS[0]})",
+        help=f"subsamples of half the rows, or smaller ones as in StARS (default: {METHODS[0]})",
     )
     group.add_argument(
         "--jobs",
         type=integer,
         metavar="N",
-        help="how many of these runs at a time, -1 for one a core (default: 1)",
+        help="number of these runs in parallel; -1: one per core (default: 1)",
     )
 
 
 def check(arguments: argparse.Namespace, learning: Run) -> None:
-    """Refuse before the work what cannot be done after it.
+    """Check the arguments of the repeated runs before the work begins.
 
     Raises
     ------
     InputError
         See :func:`graftviz.selection.lam_path` and :func:`graftviz.selection.edge_stability`; and
-        for a λ that is both given and to be chosen.
+        for a λ that is both set and to be chosen.
     """
     _check_company(arguments)
     if arguments.choose_lam is not None:
         if any(text.partition("=")[0].strip() == "lam" for text in arguments.set):
-            raise InputError(
-                "λ is given by --set lam=… and to be chosen by --choose-lam; not both."
-            )
+            raise InputError("--set lam=… and --choose-lam exclude each other.")
         _path_so_far(arguments, learning)
     if arguments.stability is not None:
         _stability_so_far(arguments, learning)
 
 
 def _check_company(arguments: argparse.Namespace) -> None:
-    """Refuse options that would change nothing; fill in the defaults of those left out."""
+    """Refuse options that would have no effect; set the defaults of the others."""
     path, stability = arguments.choose_lam is not None, arguments.stability is not None
     needed = (
         ("lam_values", VALUES, path, "--choose-lam"),
@@ -112,17 +110,17 @@ def _check_company(arguments: argparse.Namespace) -> None:
         if getattr(arguments, name) is None:
             setattr(arguments, name, default)
         elif not has_company:
-            raise InputError(f"--{name.replace('_', '-')} changes nothing without {company}.")
+            raise InputError(f"--{name.replace('_', '-')} has no effect without {company}.")
 
 
 def runs(arguments: argparse.Namespace) -> int:
-    """Return how often the learner will run, at most."""
+    """Return the maximum number of runs of the learner."""
     path = arguments.lam_values * (arguments.folds or 1) if arguments.choose_lam else 0
     return 1 + path + (arguments.stability or 0)
 
 
 def choose_lam(arguments: argparse.Namespace, learning: Run) -> LamPath | None:
-    """Return the path over λ, if one is asked for."""
+    """Return the path over λ, or None if not requested."""
     if arguments.choose_lam is None:
         return None
     with progress(arguments.lam_values, "choosing λ") as bar:
@@ -145,7 +143,7 @@ def choose_lam(arguments: argparse.Namespace, learning: Run) -> LamPath | None:
 
 
 def with_best_lam(arguments: argparse.Namespace, path: LamPath) -> Learner:
-    """Return the learner with the λ that the chosen criterion finds best."""
+    """Return the learner with the best λ by the chosen criterion."""
     best = path.best_by_ebic if arguments.choose_lam == "ebic" else path.best_by_nlpl
     if best is None:
         raise InputError(f"No λ could be chosen. {path.stop_reason}")
@@ -153,10 +151,10 @@ def with_best_lam(arguments: argparse.Namespace, path: LamPath) -> Learner:
 
 
 def stability(arguments: argparse.Namespace, learning: Run) -> EdgeStability | None:
-    """Return the stability of the edges, if asked for; Ctrl-C keeps the subsamples done so far."""
+    """Return the stability of the edges if requested; after Ctrl-C, from the subsamples so far."""
     if arguments.stability is None or learning.outcome is None:
         return None
-    known = None
+    found = None
     with progress(arguments.stability, "learning from subsamples") as bar:
         bar.update(0)
         try:
@@ -170,16 +168,16 @@ def stability(arguments: argparse.Namespace, learning: Run) -> EdgeStability | N
                     jobs=arguments.jobs,
                     on_done=lambda done, _: bar.update(done),
                 )
-            for known in _stability_so_far(arguments, learning):
-                bar.update(known.done)
+            for found in _stability_so_far(arguments, learning):
+                bar.update(found.done)
         except KeyboardInterrupt:
             pass
-    return known
+    return found
 
 
-def was_cut_short(arguments: argparse.Namespace, known: EdgeStability | None) -> bool:
-    """Return whether Ctrl-C came before the last subsample."""
-    return arguments.stability is not None and (known is None or known.done < known.planned)
+def was_cut_short(arguments: argparse.Namespace, found: EdgeStability | None) -> bool:
+    """Return whether Ctrl-C interrupted before the last subsample."""
+    return arguments.stability is not None and (found is None or found.done < found.planned)
 
 
 def contents(selection: Selection, result: Result, learning: Run) -> dict[str, str]:
@@ -189,38 +187,38 @@ def contents(selection: Selection, result: Result, learning: Run) -> dict[str, s
         files["path.csv"] = path_csv(selection.path)
         files["path.html"] = figure_html(path_figure(selection.path))
     if selection.stability is not None:
-        known = selection.stability
+        found = selection.stability
         figure = stability_figure(
-            known, result.model.names, edges=result.model.edges, truth=learning.truth
+            found, result.model.names, edges=result.model.edges, truth=learning.truth
         )
-        files["stability.csv"] = stability_csv(result, known)
+        files["stability.csv"] = stability_csv(result, found)
         files["stability.html"] = figure_html(figure)
     return files
 
 
 def summary(arguments: argparse.Namespace, selection: Selection, result: Result) -> Iterator[str]:
     """Yield the lines of the summary about a selection."""
-    path, known = selection
+    path, found = selection
     if path is not None:
         for key, best in (("nlpl", path.best_by_nlpl), ("ebic", path.best_by_ebic)):
             if best is not None:
-                taken = ", taken" if key == arguments.choose_lam else ""
+                taken = ", chosen" if key == arguments.choose_lam else ""
                 yield (
-                    f"least {CRITERIA[key]}: λ = {best.lam:g} with {plural(best.edges, 'edge')} on "
-                    f"{path.rows:,} rows{taken}"
+                    f"lowest {CRITERIA[key]}: λ = {best.lam:g} with {plural(best.edges, 'edge')} "
+                    f"on {path.rows:,} rows{taken}"
                 )
         yield path.stop_reason
         if path.best_by_nlpl is path.points[-1]:
-            yield "Held-out NLPL was still falling there: a smaller λ may predict better."
-    if known is not None and known.done:
-        share = known.frequency_of(result.model.edges)
+            yield "Held-out NLPL still decreased at the last λ: a smaller λ may predict better."
+    if found is not None and found.done:
+        share = found.frequency_of(result.model.edges)
         yield (
             f"stability   {int((share >= STABLE).sum()):,} of {plural(result.edges, 'edge')} found "
-            f"in at least {STABLE:.0%} of {known.done} subsamples of {known.subsample_rows:,} "
-            f"rows; instability {known.instability:.2g}"
+            f"in at least {STABLE:.0%} of {found.done} subsamples of {found.subsample_rows:,} "
+            f"rows; instability {found.instability:.2g}"
         )
-        if known.done < known.planned:
-            yield f"            (interrupted: {known.planned} subsamples were asked for)"
+        if found.done < found.planned:
+            yield f"            (interrupted: {found.planned} subsamples were requested)"
 
 
 def _path_so_far(arguments: argparse.Namespace, learning: Run) -> Iterator[LamPath]:

@@ -1,1 +1,1 @@
-"""Experiments: what the project measures, and against what."""
+"""Experiments: benchmark, comparison of learners, and reproduction of the papers."""

@@ -1,7 +1,7 @@
-"""The arena: every learner on the same rows, measured alike.
+"""Arena: comparison of all learners on the same rows.
 
-Each learner gets the same edge budget and is left alone otherwise. What it learned is judged by
-held-out rows, and by what inference on it costs.
+Each learner gets the same edge budget and otherwise runs with its defaults. The learned models are
+compared by their likelihood on held-out rows and by the cost of inference.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from graftviz.runs import Result, Run
 from graftviz.table import DiscreteTable
 
 EDGES_PER_VARIABLE = 2
-MOST_OPERATIONS = 3_000_000_000  # of all marginals by exact inference: about a quarter of a minute
+MOST_OPERATIONS = 3_000_000_000  # for all marginals by exact inference: about 15 s
 _MOST_ENTRIES = 1_000_000_000  # of the cliques, for log Z alone
 _MOST_BYTES = 2_000_000_000
 _INSTEAD = "bp"
 _MOST_EDGES = 10**12
 _MOST_REPEATS = 1000
 _ENOUGH_SECONDS = 10.0  # of learning, after which a run is not repeated
-_REHEARSAL = (8, 120)  # variables and rows on which everything is compiled first
-# What may go wrong with one learner without being the end of all.
+_REHEARSAL = (8, 120)  # variables and rows of a run that compiles all kernels first
+# Errors of one learner that do not stop the arena.
 _FAILURES = (InputError, ArithmeticError, ValueError, MemoryError)
 
 
@@ -47,7 +47,7 @@ class Contest:
     name : str
     train, test : DiscreteTable
     split : str
-        How the two came about, for people.
+        Description of how the rows were split.
     """
 
     name: str
@@ -58,33 +58,33 @@ class Contest:
 
 @dataclass(frozen=True)
 class Entry:
-    """What one learner came to in one contest; None where it was not measured.
+    """Results of one learner in one contest; None where not measured.
 
     Attributes
     ----------
     data, learner : str
     options : mapping
-        Those that differ from the learner's defaults.
+        Options that differ from the defaults of the learner.
     nlpl, nll : float or None
-        Of the held-out rows, nats per row; `nll` with the exact log Z.
+        Values on the held-out rows in nats per row; `nll` uses the exact log Z.
     edges : int or None
     width : int or None
-        Of the best elimination order found: an upper bound on the treewidth; where
-        `width_is_least`, one that every order that was tried reaches.
+        Width of the best elimination order found, an upper bound on the treewidth. With
+        `width_is_least`, the search was stopped and all orders tried are at least as wide.
     width_is_least : bool
     inference : str
-        Where the time of inference comes from: "exact", or "bp" where that is out of reach.
+        Method of which the time is measured: "exact", or "bp" if exact inference is infeasible.
     inference_seconds : float or None
-        All marginals of one and of two variables; median.
+        Median time for the marginals of all variables and all edges.
     inference_operations : int or None
     learning_seconds : float or None
-        Engine time, median of `runs`.
+        Median engine time of `runs` runs.
     runs : int
     stop_reason : str
     notes : tuple of str
-        Why something was not measured.
+        Reasons why single values were not measured.
     failure : str
-        Why nothing was; empty otherwise.
+        Reason why nothing was measured; empty otherwise.
     """
 
     data: str
@@ -106,20 +106,20 @@ class Entry:
 
 
 class Arena:
-    """Puts learners on contests, one after the other.
+    """Comparison of learners on contests.
 
     Parameters
     ----------
     max_edges : int, optional
-        The edge budget of all; default: twice as many as there are variables.
+        Edge budget of all learners; default: twice the number of variables.
     seed : int
-        Of the learners.
+        Seed of the learners.
     repeats : int
-        Times that learning is measured, of which the median counts; fewer where it takes long.
+        Number of timed runs, of which the median is reported; fewer if they take long.
     limit : float
-        Seconds after which a learner is stopped between two steps.
+        Time limit of a run in seconds, checked after every step.
     learners : sequence of str, optional
-        Their names; default: all there are.
+        Names of the learners; default: all.
 
     Raises
     ------
@@ -136,12 +136,12 @@ class Arena:
         limit: float = 120.0,
         learners: Sequence[str] | None = None,
     ) -> None:
-        for what, value, most in (
+        for setting, value, most in (
             ("max-edges", max_edges, _MOST_EDGES),
             ("repeats", repeats, _MOST_REPEATS),
         ):
             if value is not None and not 1 <= value <= most:
-                raise InputError(f"The arena needs {what} from 1 to {most:,}; got {value:,}.")
+                raise InputError(f"The arena needs {setting} from 1 to {most:,}; got {value:,}.")
         if not limit > 0.0:
             raise InputError(f"The limit must be more than 0 seconds; got {limit:g}.")
         self.max_edges, self.seed = max_edges, seed
@@ -153,11 +153,11 @@ class Arena:
     def budget(self, variables: int) -> int:
         """Return the edge budget among so many variables."""
         possible = variables * (variables - 1) // 2
-        asked = EDGES_PER_VARIABLE * variables if self.max_edges is None else self.max_edges
-        return min(asked, possible)
+        requested = EDGES_PER_VARIABLE * variables if self.max_edges is None else self.max_edges
+        return min(requested, possible)
 
     def enter(self, contest: Contest, name: str) -> Entry:
-        """Let one learner learn, and measure what came of it; a failure is told in the entry."""
+        """Run one learner and evaluate its model; an error is recorded in the entry."""
         cls = learner_class(name)
         takes_budget = any(spec.name == "max_edges" for spec in option_specs(cls))
         budget = self.budget(contest.train.n_variables)
@@ -166,7 +166,7 @@ class Arena:
         try:
             learner = cls(**options)
             _rehearse(learner, contest.train, self.seed)
-            result, seconds = self._learned(learner, contest)
+            result, seconds = self._learn_repeatedly(learner, contest)
         except _FAILURES as problem:
             return dataclasses.replace(entry, failure=str(problem) or type(problem).__name__)
         entry = dataclasses.replace(
@@ -177,10 +177,10 @@ class Arena:
             runs=len(seconds),
             stop_reason=result.stop_reason,
         )
-        return _judged(entry, result.model, contest.test)
+        return _with_evaluation(entry, result.model, contest.test)
 
-    def _learned(self, learner: Learner, contest: Contest) -> tuple[Result, list[float]]:
-        """Learn as often as is worth it; return the result and the seconds of each time."""
+    def _learn_repeatedly(self, learner: Learner, contest: Contest) -> tuple[Result, list[float]]:
+        """Learn until enough runs are timed; return the last result and the seconds of each run."""
         seconds: list[float] = []
         while True:
             run = Run(contest.train, learner, seed=self.seed, test=contest.test)
@@ -196,7 +196,7 @@ class Arena:
 def contest_of(
     name: str, table: DiscreteTable, test: DiscreteTable | None, *, fraction: float, seed: int
 ) -> Contest:
-    """Return a contest on rows that come with held-out ones, or of which a share is held out."""
+    """Return a contest on given training and test rows, or on a random split of `table`."""
     if test is not None:
         return Contest(name, table, test, "training and test rows as given")
     train, held_out = table.split(fraction, seed=seed)
@@ -204,9 +204,9 @@ def contest_of(
 
 
 def _rehearse(learner: Learner, table: DiscreteTable, seed: int) -> None:
-    """Learn from a corner of the table, so that nothing is compiled while time counts.
+    """Learn from a corner of the table, so that compilation is not counted in measured times.
 
-    What such a corner does not allow, the whole table will tell.
+    Errors are ignored here; if they concern the whole table, they occur again there.
     """
     variables, rows = _REHEARSAL
     codes = np.ascontiguousarray(table.codes[:variables, :rows])
@@ -220,8 +220,8 @@ def _rehearse(learner: Learner, table: DiscreteTable, seed: int) -> None:
         return
 
 
-def _judged(entry: Entry, model: PairwiseMRF, test: DiscreteTable) -> Entry:
-    """Add what held-out rows and inference say about a model."""
+def _with_evaluation(entry: Entry, model: PairwiseMRF, test: DiscreteTable) -> Entry:
+    """Return the entry with the likelihood on held-out rows and the cost of inference added."""
     plan = plan_elimination(model, max_memory=_MOST_BYTES)
     notes = list(entry.notes)
     likelihood = None
@@ -231,7 +231,7 @@ def _judged(entry: Entry, model: PairwiseMRF, test: DiscreteTable) -> Entry:
         except _FAILURES as problem:
             notes.append(f"NLL: {problem}")
     else:
-        notes.append("NLL: an exact log Z is out of reach at this width.")
+        notes.append("NLL: an exact log Z is infeasible at this width.")
     is_affordable = plan.is_affordable and exact_operations(model, plan) <= MOST_OPERATIONS
     method = "exact" if is_affordable else _INSTEAD
     seconds = counted = None

@@ -1,4 +1,4 @@
-"""What came of the arena as CSV, HTML, JSON, and as a table for terminals and Markdown."""
+"""Arena results as CSV, HTML, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from graftviz.experiments.arena import Contest, Entry
-from graftviz.experiments.bench_table import machine, told_seconds
+from graftviz.experiments.bench_table import format_seconds, machine
 from graftviz.formats.result_json import json_value
 from graftviz.options import format_value
 
@@ -22,9 +22,10 @@ _HEAD = (
 )
 _NUMBERS = 7  # columns behind the first, of which the last but one is a word
 _LEGEND = (
-    "NLPL and NLL: nats per held-out row, less is better. Width: of the best elimination order "
+    "NLPL and NLL: nats per held-out row, lower is better. Width: of the best elimination order "
     "found, an upper bound on the treewidth. Inference: seconds for the marginals of all variables "
-    "and all pairs. Learning: engine seconds without compiling. Both are medians of processor time."
+    "and all edges. Learning: engine seconds without compilation. Both are medians of processor "
+    "time."
 )
 _STYLE = """
 body { margin: 0 auto; max-width: 1100px; padding: 12px clamp(8px, 2vw, 28px) 40px;
@@ -40,7 +41,7 @@ code { overflow-wrap: anywhere; }
 
 
 def arena_csv(entries: Sequence[Entry]) -> str:
-    """Return all entries as CSV, a row each."""
+    """Return all entries as CSV, one row per entry."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -78,7 +79,7 @@ def arena_json(entries: Sequence[Entry], contests: Sequence[Contest], command: s
 
 
 def arena_markdown(entries: Sequence[Entry], contests: Sequence[Contest]) -> str:
-    """Return a table for each contest, as terminals and Markdown have it."""
+    """Return one Markdown table per contest."""
     parts = []
     for contest in contests:
         own = [entry for entry in entries if entry.data == contest.name]
@@ -89,7 +90,7 @@ def arena_markdown(entries: Sequence[Entry], contests: Sequence[Contest]) -> str
 
 
 def arena_page(entries: Sequence[Entry], contests: Sequence[Contest], command: str) -> str:
-    """Return one page of HTML that needs no network."""
+    """Return a self-contained HTML page."""
     body = []
     for contest in contests:
         own = [entry for entry in entries if entry.data == contest.name]
@@ -115,8 +116,8 @@ def arena_page(entries: Sequence[Entry], contests: Sequence[Contest], command: s
     )
 
 
-def told(entry: Entry) -> str:
-    """Return one entry in a line."""
+def entry_line(entry: Entry) -> str:
+    """Return one entry as a line of text."""
     if entry.failure:
         return f"{entry.data}, {entry.learner}: {entry.failure}"
     names = _HEAD[1:]
@@ -145,7 +146,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cells(entry: Entry) -> list[str]:
-    """Return an entry under the names of the head."""
+    """Return the cells of an entry in the order of the header."""
     width = "–" if entry.width is None else f"{'≥ ' * entry.width_is_least}{entry.width}"
     return [
         entry.learner,
@@ -153,9 +154,9 @@ def _cells(entry: Entry) -> list[str]:
         _number(entry.nll),
         "–" if entry.edges is None else f"{entry.edges:,}",
         width,
-        "–" if entry.inference_seconds is None else told_seconds(entry.inference_seconds),
+        "–" if entry.inference_seconds is None else format_seconds(entry.inference_seconds),
         entry.inference or "–",
-        "–" if entry.learning_seconds is None else told_seconds(entry.learning_seconds),
+        "–" if entry.learning_seconds is None else format_seconds(entry.learning_seconds),
     ]
 
 
@@ -166,7 +167,7 @@ def _number(value: float | None) -> str:
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return what has to be said about single entries, and which options were used."""
+    """Return the notes of the entries and the options used."""
     by_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.notes:

@@ -1,4 +1,4 @@
-"""The benchmark's machinery: declared measurements, what runs them, and the rows that result."""
+"""Benchmark engine: declared measurements, their execution, and result rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.sampling import random_model, sample_gibbs, scale_free_graph
 from graftviz.table import DiscreteTable
 
-SECONDS_PER_ROW = 3.0  # repetitions go on until so much processor time is spent on a row
+SECONDS_PER_ROW = 3.0  # processor time after which a row is not repeated
 MOST_REPETITIONS = 7
 _VERY_MANY, _FEW_CHAINS = 2_000, 1_024
 LOWER_IS_BETTER = (
@@ -28,18 +28,18 @@ LOWER_IS_BETTER = (
 
 
 class Unavailable(Exception):
-    """A yardstick or data set that is not there; the text says why."""
+    """Error for a yardstick or data set that is not available; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Which data a measurement works on.
+    """Data of a measurement.
 
     Attributes
     ----------
     nodes, rows, states : int
-        Variables, rows to learn from (0 where the generating model is all that is wanted), and
-        states of each variable.
+        Variables, training rows (0 if only the generating model is needed), and states of each
+        variable.
     held_out : int
         Rows for the NLPL.
     edges : int or None
@@ -47,7 +47,7 @@ class Size:
     edge_sigma : float
         Standard deviation of its edge weights.
     source : str
-        "generated", or the name of a data set that the lab was given.
+        "generated", or the name of a data set of the lab.
     """
 
     nodes: int
@@ -67,14 +67,14 @@ class Size:
 
 
 class Problem:
-    """Data of one size, made when they are first asked for."""
+    """Data of one size, generated on first access."""
 
     def __init__(self, size: Size) -> None:
         self.size = size
 
     @cached_property
     def model(self) -> PairwiseMRF:
-        """The generating model: a Barabási–Albert graph, plus random edges if more are wanted."""
+        """Generating model: a Barabási–Albert graph, plus random edges up to ``size.edges``."""
         size = self.size
         edges = {(int(i), int(j)) for i, j in scale_free_graph(size.nodes, size.seed).edges}
         rng = np.random.default_rng(size.seed)
@@ -90,10 +90,10 @@ class Problem:
 
     @cached_property
     def tables(self) -> tuple[DiscreteTable, DiscreteTable]:
-        """Rows to learn from, and held-out rows."""
+        """Training rows and held-out rows."""
         size = self.size
         rows = size.rows + size.held_out
-        # Of very many variables, fewer and longer chains: most of the work is their burn-in.
+        # With very many variables, use fewer and longer chains: burn-in dominates the work.
         chains = _FEW_CHAINS if size.nodes > _VERY_MANY else None
         table = sample_gibbs(self.model, rows, seed=size.seed, chains=chains).table
         order = np.random.default_rng(size.seed).permutation(rows)
@@ -101,7 +101,7 @@ class Problem:
 
     @property
     def train(self) -> DiscreteTable:
-        """Rows to learn from."""
+        """Training rows."""
         return self.tables[0]
 
     @property
@@ -111,42 +111,42 @@ class Problem:
 
     @cached_property
     def truth(self) -> np.ndarray | None:
-        """The true edges, if anybody knows them."""
+        """True edges, or None if unknown."""
         return self.model.edges
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """Training codes as plain NumPy code wants them: int64, shape (n, rows)."""
+        """Training codes for the NumPy implementations: int64, shape (n, rows)."""
         return self.train.codes.astype(np.int64)
 
 
-class GivenProblem(Problem):
-    """Data that were brought, without a truth."""
+class LoadedProblem(Problem):
+    """Data loaded from files, without true edges."""
 
     def __init__(self, size: Size, train: DiscreteTable, test: DiscreteTable) -> None:
         super().__init__(size)
-        self._given = train, test
+        self._data = train, test
 
     @cached_property
     def tables(self) -> tuple[DiscreteTable, DiscreteTable]:
-        """Rows to learn from, and held-out rows."""
-        return self._given
+        """Training rows and held-out rows."""
+        return self._data
 
     @cached_property
     def truth(self) -> np.ndarray | None:
-        """Nobody knows."""
+        """None: the true edges are unknown."""
         return None
 
 
 class Sample(NamedTuple):
-    """What one repetition gave.
+    """Result of one repetition.
 
     Attributes
     ----------
     seconds, wall : float
-        Of processor and of clock.
+        Processor time and elapsed time.
     model : PairwiseMRF or None
-        What was learned, if anything was.
+        The learned model, if any.
     facts : dict
         Further numbers, by name.
     """
@@ -157,36 +157,36 @@ class Sample(NamedTuple):
     facts: dict[str, float] = {}  # noqa: RUF012 (never written to)
 
     def scaled(self, factor: float) -> Sample:
-        """Return the sample with its time multiplied: a part of the work stood for the whole."""
+        """Return the sample with its times multiplied, to extrapolate from a part of the work."""
         return self._replace(seconds=self.seconds * factor, wall=self.wall * factor)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, Sample]:
-    """Do `work` and return its result and what it took."""
+    """Run `work` and return its result and its times."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     return result, Sample(time.process_time() - cpu, time.perf_counter() - wall)
 
 
 class Goal(NamedTuple):
-    """A number to reach, and one beyond it.
+    """Threshold to reach, and a stricter target.
 
     Attributes
     ----------
     quantity : str
         A key of :attr:`Row.values`.
     least : float
-        Infinite where nothing less than `wanted` counts.
+        Threshold; infinite if only `target` counts.
     """
 
     quantity: str
     least: float
-    wanted: float
+    target: float
 
     def verdict(self, value: float) -> str:
         """Return "surpassed", "reached" or "missed"."""
         sign = -1.0 if self.quantity in LOWER_IS_BETTER else 1.0
-        if sign * value >= sign * self.wanted:
+        if sign * value >= sign * self.target:
             return "surpassed"
         must = math.isfinite(self.least)
         return "reached" if must and sign * value >= sign * self.least else "missed"
@@ -194,7 +194,7 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What else does the same work."""
+    """Reference implementation of the same work."""
 
     name: str
     run: Callable[[Lab, Size], Sample]
@@ -208,19 +208,19 @@ class Measurement:
     Attributes
     ----------
     name : str
-        The work, in words.
+        Description of the work.
     size : Size
     run : callable (lab, size) -> Sample
-        Does it once, with this package.
+        Does the work once with this package.
     group : str
-        The table it belongs to: "speed" or "learners".
+        Table of the row: "speed" or "learners".
     yardstick : Yardstick, optional
     goals : tuple of Goal
     rehearse : bool
-        Whether to do the work on tiny data first, so that nothing is compiled while time counts.
+        Whether to do the work on tiny data first, so that compilation is not timed.
     seeds : tuple of int
-        Samples to do it on, once each, instead of several times on one: every number is then the
-        median over these samples.
+        Seeds of samples on which the work is done once each, instead of repeatedly on one sample;
+        every number is then the median over the samples.
     """
 
     name: str
@@ -235,17 +235,17 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured.
+    """Results of one measurement.
 
     Attributes
     ----------
     values : dict
-        "seconds" (median of processor time), "wall", "ratio" and what else is known: "recall",
-        "precision", "F1", "NLPL", "edges" and the facts of the work.
+        "seconds" (median of processor time), "wall", "ratio", and if available "recall",
+        "precision", "F1", "NLPL", "edges" and the facts of the samples.
     yardstick_values : dict
-        The same of the yardstick; empty where there is none.
+        The same for the yardstick; empty if there is none.
     missing : str
-        Why there is no measurement or no yardstick; empty if there is.
+        Reason why there is no measurement or no yardstick; empty if there is.
     """
 
     measurement: Measurement
@@ -255,7 +255,7 @@ class Row:
     missing: str = ""
 
     def verdicts(self) -> list[tuple[Goal, float | None, str]]:
-        """Return every goal with what was measured, and the verdict."""
+        """Return every goal with the measured value and the verdict."""
         return [
             (goal, self.values[goal.quantity], goal.verdict(self.values[goal.quantity]))
             if goal.quantity in self.values
@@ -269,19 +269,19 @@ class Lab:
 
     Parameters
     ----------
-    given : dict, optional
-        Data sets by their source name: rows to learn from and held-out rows.
+    data : dict, optional
+        Training rows and held-out rows by source name.
     seconds_per_row : float
         Processor time that repetitions of one row may take.
     """
 
     def __init__(
         self,
-        given: dict[str, tuple[DiscreteTable, DiscreteTable]] | None = None,
+        data: dict[str, tuple[DiscreteTable, DiscreteTable]] | None = None,
         *,
         seconds_per_row: float = SECONDS_PER_ROW,
     ) -> None:
-        self._given = given or {}
+        self._data = data or {}
         self._problems: dict[Size, Problem] = {}
         self.seconds_per_row = seconds_per_row
         self.rows: list[Row] = []
@@ -292,24 +292,24 @@ class Lab:
         Raises
         ------
         Unavailable
-            When they are to be given, and were not.
+            If the data set is missing.
         """
         if size not in self._problems:
             if size.source == "generated":
                 self._problems[size] = Problem(size)
-            elif size.source in self._given:
-                self._problems[size] = GivenProblem(size, *self._given[size.source])
+            elif size.source in self._data:
+                self._problems[size] = LoadedProblem(size, *self._data[size.source])
             else:
-                raise Unavailable(f"the data set {size.source} was not given")
+                raise Unavailable(f"the data set {size.source} is missing")
         return self._problems[size]
 
     def earlier(self, name: str, size: Size) -> Row:
-        """Return the row of the same size that was measured before under this name.
+        """Return the earlier row with this name and size.
 
         Raises
         ------
         Unavailable
-            When there is none.
+            If there is none.
         """
         for row in self.rows:
             if row.measurement.name == name and row.measurement.size == size and row.values:
@@ -317,7 +317,7 @@ class Lab:
         raise Unavailable(f"{name} was not measured")
 
     def measure(self, measurement: Measurement) -> Row:
-        """Do a measurement and its yardstick, and remember the row."""
+        """Run a measurement and its yardstick, and append the row to :attr:`rows`."""
         row = self._measured(measurement)
         self.rows.append(row)
         return row
@@ -344,7 +344,7 @@ class Lab:
     def _medians(
         self, work: Measurement | Yardstick, sizes: Sequence[Size]
     ) -> tuple[dict[str, float], int]:
-        """Return the medians over samples, and how often the work was done in all."""
+        """Return the medians over samples, and the total number of repetitions."""
         found, repetitions = [], 0
         for size in sizes:
             sample, times = self._repeated(work, size, most=1 if len(sizes) > 1 else None)
@@ -356,7 +356,7 @@ class Lab:
     def _repeated(
         self, work: Measurement | Yardstick, size: Size, *, most: int | None = None
     ) -> tuple[Sample, int]:
-        """Return the last sample with the median times of all, and how many there were."""
+        """Return the last sample with the median times of all samples, and their number."""
         if work.rehearse:
             work.run(self, size.rehearsal())
         samples: list[Sample] = []
@@ -378,11 +378,11 @@ class Lab:
 
 
 def quality(model: PairwiseMRF, problem: Problem) -> dict[str, float]:
-    """Return how good a learned model is: against the truth, and on held-out rows.
+    """Return the accuracy of a learned model against the true edges and on held-out rows.
 
-    "NLPL gap" compares with the NLPL of the generating model on the same rows; "best F1" is the
-    best of keeping only the edges with the largest weight norms, "path F1" of keeping only those
-    that were activated first.
+    "NLPL gap" is relative to the NLPL of the generating model on the same rows; "best F1" is the
+    largest F1 of any number of edges with the largest weight norms, "path F1" that of any number
+    of first activated edges.
     """
     values = {"edges": float(model.n_edges)}
     values["NLPL"] = negative_log_pseudo_likelihood(model, problem.test)

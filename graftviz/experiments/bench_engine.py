@@ -1,4 +1,4 @@
-"""What the benchmark does with the engine: counting, sweeps, fits, and the same done plainly."""
+"""Benchmarked work of the engine and its references: counting, propagation and fits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from graftviz.fitting.network import ActiveNetwork
 from graftviz.fitting.penalty import Penalty
 from graftviz.inference.propagation import MessageGraph, message_graph, propagate
 
-LAM, LAM2 = 1e-3, 0.03  # what the goals are set for
+LAM, LAM2 = 1e-3, 0.03  # the values for which the goals are set
 BINCOUNT_PAIRS, CROSSTAB_PAIRS = 1_000, 20
-SWEEPS = 32  # enough to hold what is done only every so many sweeps
+SWEEPS = 32  # enough to include work that is not done in every sweep
 PLAIN_SWEEPS = 8
 BP_TOLERANCE = 1e-6
 FIT_EVALUATIONS = 500
@@ -28,14 +28,14 @@ def count_pairs(lab: Lab, size: Size) -> Sample:
 
 
 def count_by_bincount(lab: Lab, size: Size) -> Sample:
-    """Count some pairs by a loop of np.bincount, for all of them."""
+    """Count some pairs by a loop of np.bincount, and extrapolate to all."""
     codes, pairs = lab.problem(size).codes, _some_pairs(size, BINCOUNT_PAIRS)
     _, sample = timed(lambda: plain.bincount_tables(codes, size.states, pairs))
     return sample.scaled(math.comb(size.nodes, 2) / len(pairs))
 
 
 def count_by_crosstab(lab: Lab, size: Size) -> Sample:
-    """Count a few pairs by pandas.crosstab, for all of them."""
+    """Count a few pairs by pandas.crosstab, and extrapolate to all."""
     frame, pairs = lab.problem(size).train.to_frame(), _some_pairs(size, CROSSTAB_PAIRS)
     _, sample = timed(lambda: plain.crosstab_tables(frame, pairs))
     return sample.scaled(math.comb(size.nodes, 2) / len(pairs))
@@ -48,7 +48,7 @@ def _some_pairs(size: Size, count: int) -> np.ndarray:
 
 
 def sweep(lab: Lab, size: Size) -> Sample:
-    """One sweep, from the time of many."""
+    """Time one sweep, as the mean of many."""
     graph, work = _graph(lab, size)
     n, m = size.nodes, len(graph.edge_nodes)
     sample = timed(lambda: propagate(graph, n, m, SWEEPS, -1.0, 0.0, work))[1]
@@ -56,7 +56,7 @@ def sweep(lab: Lab, size: Size) -> Sample:
 
 
 def converge(lab: Lab, size: Size) -> Sample:
-    """From uniform messages until none changes by more than a millionth."""
+    """Propagate from uniform messages until none changes by more than 1e-6."""
     graph, work = _graph(lab, size)
     n, m = size.nodes, len(graph.edge_nodes)
     result, sample = timed(lambda: propagate(graph, n, m, 500, BP_TOLERANCE, 0.0, work))
@@ -68,21 +68,21 @@ def _graph(lab: Lab, size: Size) -> tuple[MessageGraph, np.ndarray]:
 
 
 def plain_sweep(lab: Lab, size: Size) -> Sample:
-    """One synchronous sweep by products, in arrays laid out for it."""
+    """Time one synchronous sweep by products in NumPy."""
     propagation = _propagation(lab, size)
     sample = timed(lambda: [propagation.sweep() for _ in range(PLAIN_SWEEPS)])[1]
     return sample.scaled(1.0 / PLAIN_SWEEPS)
 
 
 def plain_sweep_in_logs(lab: Lab, size: Size) -> Sample:
-    """One synchronous sweep that hubs cannot make underflow."""
+    """Time one synchronous sweep in NumPy that does not underflow at hubs."""
     propagation = _propagation(lab, size)
     sample = timed(lambda: [propagation.sweep_in_logs() for _ in range(PLAIN_SWEEPS)])[1]
     return sample.scaled(1.0 / PLAIN_SWEEPS)
 
 
 def textbook_sweep(lab: Lab, size: Size) -> Sample:
-    """One synchronous sweep in logs throughout."""
+    """Time one synchronous sweep in the log domain in NumPy."""
     model = lab.problem(size).model
     weights = plain.uniform_weights(model)
     logs = np.full((2, model.n_edges, size.states), -math.log(size.states))
@@ -96,7 +96,7 @@ def textbook_sweep(lab: Lab, size: Size) -> Sample:
 
 
 def plain_converge(lab: Lab, size: Size) -> Sample:
-    """Sweep synchronously until no message changes by more than a millionth."""
+    """Sweep synchronously in NumPy until no message changes by more than 1e-6."""
     propagation = _propagation(lab, size)
     sweeps, sample = timed(lambda: propagation.converge(BP_TOLERANCE, 500))
     return sample._replace(facts={"sweeps": float(sweeps)})
@@ -110,7 +110,7 @@ def _propagation(lab: Lab, size: Size) -> plain.Propagation:
 
 
 def fit(lab: Lab, size: Size) -> Sample:
-    """Fit the weights of the true graph, its pairs counted before."""
+    """Fit the weights of the true graph, with pairs counted before."""
     problem = lab.problem(size)
     network = ActiveNetwork(PairCounts(problem.train), problem.train.names, problem.train.labels)
     penalty = Penalty(LAM, LAM2, False, False)
@@ -123,7 +123,7 @@ def fit(lab: Lab, size: Size) -> Sample:
 
 
 def plain_fit(lab: Lab, size: Size) -> Sample:
-    """Fit the same by L-BFGS around converged belief propagation."""
+    """Fit the same weights by L-BFGS with converged belief propagation."""
     problem = lab.problem(size)
     edges, rows = problem.model.edges, size.rows
     margins = np.stack([np.bincount(c, minlength=size.states) for c in problem.codes]) / rows

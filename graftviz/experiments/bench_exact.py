@@ -1,4 +1,4 @@
-"""What the benchmark does with exact inference: marginals and log Z of grids and of bands."""
+"""Benchmarked exact inference: marginals and log Z of grids and of banded graphs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graftviz.inference.exact import JunctionTree
 from graftviz.model import PairwiseMRF
 from graftviz.sampling import grid_graph, random_model
 
-BAND = 6  # variables that each one of a band is joined to on either side
+BAND = 6  # neighbours of each variable on either side
 
 
 def grid_marginals(lab: Lab, size: Size) -> Sample:
-    """All marginals and log Z of a square grid without wrap-around, from the model on."""
+    """Compute all marginals and log Z of a square grid without wrap-around."""
     del lab
     side = math.isqrt(size.nodes)
     edges = grid_graph(side, side).edges
@@ -23,7 +23,7 @@ def grid_marginals(lab: Lab, size: Size) -> Sample:
 
 
 def band_marginals(lab: Lab, size: Size) -> Sample:
-    """All marginals and log Z of variables joined to the next few: cliques of many states."""
+    """Compute all marginals and log Z of a banded graph, whose cliques have many states."""
     del lab
     edges = [(i, j) for j in range(size.nodes) for i in range(max(j - BAND, 0), j)]
     return _marginals(random_model(np.array(edges), [size.states] * size.nodes, seed=size.seed))

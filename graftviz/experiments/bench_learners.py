@@ -1,4 +1,4 @@
-"""What the benchmark does with learners, and the same done plainly."""
+"""Benchmarked work of the learners and its references."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from graftviz.options import option_specs
 from graftviz.trace import Outcome, Step
 
 PAPER = "belief score"
-FEW_EDGES = 12  # as far as plain edge grafting is followed
+FEW_EDGES = 12  # compared with edge grafting in NumPy
 LARGE_EDGES = 100
-NODEWISE_STRENGTH, NODEWISE_PASSES = 0.05, 8  # more passes find no better edges
-NODEWISE_MOST, NODEWISE_PART = 50, 10  # of more variables, only so many are regressed
+NODEWISE_STRENGTH, NODEWISE_PASSES = 0.05, 8  # more passes do not improve the edges
+NODEWISE_MOST, NODEWISE_PART = 50, 10  # above 50 variables, only 10 are regressed
 
 
 def learning(make: Callable[[Size], Learner]) -> Callable[[Lab, Size], Sample]:
-    """Return what learns with the learner that `make` makes for a size, to its end."""
+    """Return a function that runs the learner ``make(size)`` to its end."""
 
     def work(lab: Lab, size: Size) -> Sample:
         train = lab.problem(size).train
@@ -53,22 +53,22 @@ def _drain(learner: Learner, train: Any) -> Outcome:
 
 
 def edge_grafting(size: Size) -> EdgeGrafting:
-    """Return edge grafting as the paper has it."""
+    """Return edge grafting with the settings of the paper."""
     return EdgeGrafting(lam=LAM, lam2=LAM2, max_edges=_three_n(size), **paper(EdgeGrafting))
 
 
 def few_edges(_size: Size) -> EdgeGrafting:
-    """Return the same for the first few edges."""
+    """Return edge grafting with the settings of the paper for the first few edges."""
     return EdgeGrafting(lam=LAM, lam2=LAM2, max_edges=FEW_EDGES, **paper(EdgeGrafting))
 
 
 def defaults(_size: Size) -> BestChoice:
-    """Return what a user gets who sets nothing."""
+    """Return best-choice grafting with its defaults."""
     return BestChoice()
 
 
 def best_choice(alpha: float, *, hubs: bool = True) -> Callable[[Size], BestChoice]:
-    """Return what makes best-choice grafting with the paper's score and n / 2 tests a step."""
+    """Return a factory of best-choice grafting with the paper's score and n / 2 tests per step."""
 
     def make(size: Size) -> BestChoice:
         return BestChoice(
@@ -89,13 +89,13 @@ def _three_n(size: Size) -> int:
 
 
 def paper(cls: type[Learner]) -> dict[str, Any]:
-    """Return what makes a learner the paper's, whatever the package's own defaults are."""
+    """Return the options that select the settings of the paper."""
     presets = [spec for spec in option_specs(cls) if spec.name == "preset"]
     return {"preset": "paper"} if presets else {}
 
 
 def plain_edge_grafting(lab: Lab, size: Size) -> Sample:
-    """Graft the first few edges by the book."""
+    """Graft the first few edges in NumPy."""
     codes = lab.problem(size).codes
 
     def work() -> list[Any]:
@@ -107,7 +107,7 @@ def plain_edge_grafting(lab: Lab, size: Size) -> Sample:
 
 
 def nodewise(lab: Lab, size: Size) -> Sample:
-    """Regress every variable on all others; of many variables, only some for all."""
+    """Regress every variable on all others; with many variables, extrapolate from some."""
     problem = lab.problem(size)
     count = size.nodes if size.nodes <= NODEWISE_MOST else NODEWISE_PART
     nodes = np.linspace(0, size.nodes - 1, count).astype(int)
@@ -131,7 +131,7 @@ def nodewise(lab: Lab, size: Size) -> Sample:
 
 
 def half_more_edges(lab: Lab, size: Size) -> Sample:
-    """Learn 1.5 n edges with the package's defaults, and look at them in order of activation."""
+    """Learn 1.5 n edges with the defaults, and evaluate them in order of activation."""
     problem = lab.problem(size)
     most, train = 3 * size.nodes // 2, problem.train
     outcome, sample = timed(lambda: _drain(BestChoice(max_edges=most), train))
@@ -141,20 +141,20 @@ def half_more_edges(lab: Lab, size: Size) -> Sample:
         "precision of n": recall_precision_f1(model.edges[: size.nodes], truth).precision,
         "recall of 1.5 n": recall_precision_f1(model.edges, truth).recall,
     }
-    known = {name: value for name, value in facts.items() if value is not None}
-    return sample._replace(model=model, facts=known)
+    available = {name: value for name, value in facts.items() if value is not None}
+    return sample._replace(model=model, facts=available)
 
 
 def first_activations(lab: Lab, size: Size) -> Sample:
-    """Learn, one edge at a time, until so many edges are active; no polish, no certificate."""
+    """Learn one edge per step until enough are active, without a final fit or certificate."""
     problem = lab.problem(size)
     learner = BestChoice(alpha=1.0, lam=LAM, lam2=LAM2, **paper(BestChoice))
-    wanted, train = min(LARGE_EDGES, size.nodes), problem.train
+    target, train = min(LARGE_EDGES, size.nodes), problem.train
 
     def work() -> Step:
         steps = learner.steps(train, seed=0)
         step = next(steps)
-        while step.edges < wanted:
+        while step.edges < target:
             step = next(steps)
         steps.close()
         return step
@@ -165,7 +165,7 @@ def first_activations(lab: Lab, size: Size) -> Sample:
 
 
 def edge_grafting_row(lab: Lab, size: Size) -> Sample:
-    """Return edge grafting's row of the same size as a yardstick."""
+    """Return the row of edge grafting of the same size as a yardstick."""
     values = lab.earlier(f"edge grafting, {PAPER}", size).values
     facts = {"objective": values["objective"]}
     return Sample(values["seconds"], values["wall"], None, facts)

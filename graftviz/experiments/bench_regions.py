@@ -1,8 +1,7 @@
-"""What the benchmark does with local queries: the same ones on a small and on a large graph.
+"""Benchmarked local queries on a small and on a large graph.
 
-Both graphs are tori of Ising variables, the large one tiled with copies of the small one. So a
-query finds the same neighbourhood in both, to the last bit, and has the same answer; only the size
-of the rest differs.
+Both graphs are tori of Ising variables, the large one tiled with copies of the small one. A query
+therefore has the same neighbourhood and the same result in both.
 """
 
 from __future__ import annotations
@@ -24,28 +23,28 @@ QUERIES = 25
 FIELD, COUPLING = 0.5, 0.25
 
 
-class _Tiled(NamedTuple):
+class _Torus(NamedTuple):
     model: PairwiseMRF
     columns: int
 
 
 def local_queries(lab: Lab, size: Size) -> Sample:
-    """One local query, from the time of many: on the graph of this size, and on the small one."""
+    """Time one local query, as the mean of many, on the graph of this size and on the small one."""
     del lab
     large, small = _torus(_tiles(size), size.seed), _torus(1, size.seed)
-    _ask(small, 1), _ask(large, 1)  # the indices of a model are made when they are first used
-    sample = timed(lambda: _ask(large, QUERIES))[1].scaled(1.0 / QUERIES)
-    on_small = timed(lambda: _ask(small, QUERIES))[1].scaled(1.0 / QUERIES)
+    _query(small, 1), _query(large, 1)  # the index of a model is built on first use
+    sample = timed(lambda: _query(large, QUERIES))[1].scaled(1.0 / QUERIES)
+    on_small = timed(lambda: _query(small, QUERIES))[1].scaled(1.0 / QUERIES)
     ratio = sample.seconds / on_small.seconds if on_small.seconds > 0 else 1.0
     return sample._replace(facts={SLOWER: ratio})
 
 
 def _tiles(size: Size) -> int:
-    """Return how many copies of the small torus stand side by side."""
+    """Return the number of copies of the small torus along each side."""
     return max(1, round(math.sqrt(size.nodes / SMALL_NODES)))
 
 
-def _ask(torus: _Tiled, queries: int) -> list[LocalMarginal]:
+def _query(torus: _Torus, queries: int) -> list[LocalMarginal]:
     """Query variables in the first tile."""
     found = []
     for k in range(queries):
@@ -55,7 +54,7 @@ def _ask(torus: _Tiled, queries: int) -> list[LocalMarginal]:
 
 
 @functools.cache
-def _torus(tiles: int, seed: int) -> _Tiled:
+def _torus(tiles: int, seed: int) -> _Torus:
     """Return a torus of tiles × tiles copies of 25 × 40 Ising variables."""
     rng = np.random.default_rng(seed)
     field = np.tile(rng.uniform(-FIELD, FIELD, (ROWS, COLUMNS)), (tiles, tiles))
@@ -70,4 +69,4 @@ def _torus(tiles: int, seed: int) -> _Tiled:
         ]
     )
     model = PairwiseMRF(np.full(field.size, 2), np.sort(ends, axis=0).T, weights)
-    return _Tiled(model, field.shape[1])
+    return _Torus(model, field.shape[1])

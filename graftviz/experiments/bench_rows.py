@@ -1,4 +1,4 @@
-"""What the benchmark measures: the declared list."""
+"""Declared measurements of the benchmark."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FEW_ROWS, MANY_ROWS = 2_000, 19_000
 STATES = 5
 NLTCS = Size(16, 16_181, 2, 3_236, source="nltcs")
 DEFAULTS = "best-choice, package defaults"
-SEEDS = (1, 2, 3, 4, 5)  # samples of few rows differ much in how hard they are
+SEEDS = (1, 2, 3, 4, 5)  # samples of few rows differ much in difficulty
 
 
 def size_of(nodes: int) -> Size:
-    """Return the data that papers and readers learn n variables from."""
+    """Return the size of the generated data for n variables."""
     return Size(nodes, FEW_ROWS if nodes <= 100 else MANY_ROWS, STATES)
 
 
 def measurements(*, large: bool = False, nltcs: bool = False) -> tuple[Measurement, ...]:
-    """Return all measurements; with `large`, those that take minutes too."""
+    """Return all measurements; with `large`, also those that take minutes."""
     found = [*_counting(), *_propagation_rows(), *_fitting(), *_regions()]
     found += [*_defaults(), *_grafting()]
     if nltcs:
@@ -74,7 +74,7 @@ def _counting() -> list[Measurement]:
 
 
 def _propagation_rows() -> list[Measurement]:
-    # 1,800 edges of moderate strength: what a learned model of 600 variables looks like.
+    # 1,800 edges of moderate strength resemble a learned model of 600 variables.
     size = Size(600, 0, STATES, edges=1800, edge_sigma=0.5)
     goals = (Goal("ratio", 25, 40),)
     yardsticks = (
@@ -166,13 +166,13 @@ def _nltcs() -> list[Measurement]:
 
 
 def _grafting() -> list[Measurement]:
-    by_the_book = Yardstick("NumPy, by the book", learners.plain_edge_grafting)
+    reference = Yardstick("NumPy, by the book", learners.plain_edge_grafting)
     found = [
         Measurement(
             f"edge grafting, first {learners.FEW_EDGES} edges",
             size_of(50),
             learners.learning(learners.few_edges),
-            yardstick=by_the_book,
+            yardstick=reference,
         )
     ]
     for n in NODES:

@@ -1,4 +1,4 @@
-"""The benchmark's rows as CSV, JSON and Markdown."""
+"""Benchmark rows as CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHARES = ("objective gap", "NLPL gap", "share of pairs")
 
 
 def machine() -> dict[str, str]:
-    """Return what the numbers depend on: processor and versions, and nothing about places."""
+    """Return processor and versions, without paths or host names."""
     return {
         "graftviz": __version__,
         "cores": str(os.cpu_count()),
@@ -49,11 +49,11 @@ def machine() -> dict[str, str]:
 
 
 def record(row: Row) -> dict[str, Any]:
-    """Return a row as plain values under the names of :data:`COLUMNS`; None where unknown."""
+    """Return the values of a row by the names of :data:`COLUMNS`; None if not available."""
     measurement, size = row.measurement, row.measurement.size
     yardstick = measurement.yardstick
     goals = [
-        f"{goal.quantity} {goal.least:g} (beyond it: {goal.wanted:g}): {verdict}"
+        f"{goal.quantity} {goal.least:g} (target: {goal.target:g}): {verdict}"
         for goal, _, verdict in row.verdicts()
     ]
     own = {
@@ -82,33 +82,39 @@ def bench_csv(rows: Sequence[Row]) -> str:
 
 
 def bench_json(rows: Sequence[Row]) -> str:
-    """Return machine and rows as JSON, with everything that is known of each row."""
-    told = []
+    """Return machine and rows as JSON, with all values of each row."""
+    records = []
     for row in rows:
         facts: dict[str, Any] = record(row)
         facts["values"] = dict(row.values)
         facts["yardstick_values"] = dict(row.yardstick_values)
         facts["size"] = dataclasses.asdict(row.measurement.size)
         facts["goals"] = [
-            {**goal._asdict(), "measured": value, "verdict": verdict}
+            {
+                "quantity": goal.quantity,
+                "least": goal.least,
+                "wanted": goal.target,
+                "measured": value,
+                "verdict": verdict,
+            }
             for goal, value, verdict in row.verdicts()
         ]
-        told.append(facts)
-    whole = {"machine": machine(), "rows": told}
+        records.append(facts)
+    whole = {"machine": machine(), "rows": records}
     return json.dumps(json_value(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def bench_markdown(rows: Sequence[Row]) -> str:
-    """Return the tables as people read them."""
+    """Return the tables in Markdown."""
     facts = machine()
-    told = (
+    heading = (
         f"graftviz {facts['graftviz']}, {facts['cores']} cores ({facts['processor']}), "
         f"Python {facts['Python']}, NumPy {facts['NumPy']}, numba {facts['numba']}, "
         f"pandas {facts['pandas']}, SciPy {facts['SciPy']}, scikit-learn {facts['scikit-learn']}. "
-        "Times are medians of processor seconds, without compiling. "
-        "Data: Barabási–Albert graphs with m = 2 and 5 states, if nothing else is said."
+        "Times are medians of processor seconds, without compilation. "
+        "Data: Barabási–Albert graphs with m = 2 and 5 states, unless stated otherwise."
     )
-    parts = [told]
+    parts = [heading]
     tables = (("Goals", _goal_lines(rows)), ("Speed", _speed_lines(rows)))
     for title, lines in (*tables, ("Learners", _learner_lines(rows))):
         if len(lines) > 2:
@@ -117,7 +123,7 @@ def bench_markdown(rows: Sequence[Row]) -> str:
 
 
 def _goal_lines(rows: Sequence[Row]) -> list[str]:
-    lines = _head("work", "n", "rows", "quantity", "goal", "beyond it", "measured", "")
+    lines = _head("work", "n", "rows", "quantity", "goal", "target", "measured", "")
     for row in rows:
         size = row.measurement.size
         for goal, value, verdict in row.verdicts():
@@ -130,9 +136,11 @@ def _goal_lines(rows: Sequence[Row]) -> list[str]:
                     _count(size.nodes),
                     _count(size.rows),
                     ratio if goal.quantity == "ratio" else goal.quantity,
-                    sign + _told(goal.quantity, goal.least) if math.isfinite(goal.least) else "–",
-                    sign + _told(goal.quantity, goal.wanted),
-                    "–" if value is None else _told(goal.quantity, value),
+                    sign + _format_quantity(goal.quantity, goal.least)
+                    if math.isfinite(goal.least)
+                    else "–",
+                    sign + _format_quantity(goal.quantity, goal.target),
+                    "–" if value is None else _format_quantity(goal.quantity, value),
                     verdict if value is not None else row.missing or verdict,
                 )
             )
@@ -197,15 +205,15 @@ def _count(number: int) -> str:
 
 
 def _value(values: dict[str, float], quantity: str) -> str:
-    return _told(quantity, values[quantity]) if quantity in values else "–"
+    return _format_quantity(quantity, values[quantity]) if quantity in values else "–"
 
 
-def _told(quantity: str, value: float) -> str:
-    """Return a number with the digits and the unit of its quantity."""
+def _format_quantity(quantity: str, value: float) -> str:
+    """Return a number formatted for its quantity."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "–"
     if quantity == "seconds":
-        return told_seconds(value)
+        return format_seconds(value)
     if quantity == "ratio":
         return f"{value:.1f}×" if value < 10 else f"{value:,.0f}×"
     if quantity in _SHARES:
@@ -217,8 +225,8 @@ def _told(quantity: str, value: float) -> str:
     return f"{value:.3f}"
 
 
-def told_seconds(seconds: float) -> str:
-    """Return a duration with three digits and a fitting unit."""
+def format_seconds(seconds: float) -> str:
+    """Return a duration with three significant digits in µs, ms or s."""
     for unit, factor in (("µs", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * factor:
             return f"{seconds / factor:.3g} {unit}"

@@ -1,8 +1,8 @@
-"""Plain twins: the same work in NumPy, pandas, SciPy and scikit-learn, as one would write it there.
+"""Reference implementations in NumPy, pandas, SciPy and scikit-learn.
 
-They are the yardsticks of the benchmark. Each is vectorised as well as its library allows, gives
-the same result as the package (tests hold it to that) and knows nothing of the package's tricks.
-All models here have the same number of states s for every variable.
+They are the yardsticks of the benchmark. Each is vectorised as well as its library allows and gives
+the same result as the package, which tests check. All models here have the same number of states s
+for every variable.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def crosstab_tables(frame: pd.DataFrame, pairs: np.ndarray) -> list[pd.DataFrame
 class Propagation:
     """Belief propagation by synchronous sweeps: all 2 m messages at once.
 
-    Messages are kept by the node they go to, states first, so that every operation runs through
+    Messages are sorted by target node, with states as first axis, so that all operations run along
     long contiguous rows.
 
     Parameters
@@ -68,13 +68,13 @@ class Propagation:
         self.into, self.source = into[self._order], source[self._order]
         reverse = np.concatenate([np.arange(m) + m, np.arange(m)])
         self.reverse = place[reverse[self._order]]
-        # Where each edge's message into its first and second node lies.
+        # Position of the messages into the first and the second node of each edge.
         self.first, self.second = place[:m], place[m:]
         self.reached, self._starts = np.unique(self.into, return_index=True)
         self.messages = np.ones((states, 2 * m))
 
     def set_weights(self, node_weights: np.ndarray, edge_weights: np.ndarray) -> None:
-        """Take new weights, shapes (n, s) and (m, s, s); the messages stay."""
+        """Set new weights, shapes (n, s) and (m, s, s), without changing the messages."""
         self.node_weights = np.ascontiguousarray(node_weights.T)
         highest = edge_weights.max(axis=(1, 2), keepdims=True)
         self.shifts = highest[:, 0, 0]
@@ -87,7 +87,7 @@ class Propagation:
     def sweep(self) -> float:
         """Update all messages by products; return the largest relative change.
 
-        Products underflow at nodes of many neighbours; `sweep_in_logs` does not.
+        Products underflow at nodes with many neighbours; use `sweep_in_logs` there.
         """
         beliefs = self.beliefs()
         cavities = np.take(beliefs, self.source, axis=1)
@@ -98,7 +98,7 @@ class Propagation:
         return self._replace(new)
 
     def sweep_in_logs(self) -> float:
-        """Update all messages by sums of logarithms, exponentials taken of cavities only."""
+        """Update all messages by sums of logarithms; only cavities are exponentiated."""
         logs = np.log(self.messages)
         fields = self.node_weights.copy()
         fields[:, self.reached] += np.add.reduceat(logs, self._starts, axis=1)
@@ -159,7 +159,7 @@ class Propagation:
 def textbook_sweep(
     node_weights: np.ndarray, edge_weights: np.ndarray, edges: np.ndarray, logs: np.ndarray
 ) -> np.ndarray:
-    """One synchronous sweep in the log domain throughout, as textbooks print it.
+    """Return the messages after one synchronous sweep in the log domain.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _log_sum(values: np.ndarray, axis: int) -> np.ndarray:
 
 
 class Fitted(NamedTuple):
-    """Weights of a fit, and where it got to.
+    """Fitted weights, beliefs and objective.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class Fitted(NamedTuple):
     beliefs : float64 array, shape (n, s)
     objective : float
     evaluations : int
-        How often BP was run to convergence.
+        Number of times BP was run to convergence.
     """
 
     node_weights: np.ndarray
@@ -209,10 +209,10 @@ class Fitted(NamedTuple):
 
 
 class LikelihoodFit:
-    """The penalised Bethe likelihood of a given set of edges, minimised by L-BFGS around BP.
+    """Penalised Bethe likelihood of a fixed set of edges, minimised by L-BFGS with BP.
 
-    Nodes are not penalised, d_g is the number of joint states. Every evaluation runs BP until it
-    has converged, starting from the messages of the evaluation before.
+    Nodes are not penalised, d_g is the number of joint states. Every evaluation runs BP to
+    convergence from the messages of the previous evaluation.
 
     Parameters
     ----------
@@ -246,15 +246,15 @@ class LikelihoodFit:
         tolerance: float = 1e-6,
         most_evaluations: int = 4000,
     ) -> Fitted:
-        """Minimise from `start` (whose edges may be fewer), or from independence.
+        """Minimise from `start`, which may have fewer edges, or from independence.
 
         Parameters
         ----------
         tolerance : float
-            Largest slope at which L-BFGS stops.
+            Largest gradient entry at which L-BFGS stops.
         most_evaluations : int
-            Where it stops at the latest. Groups whose weights end at zero have a kink there, which
-            takes L-BFGS long.
+            Limit on evaluations. The objective is not smooth where the weights of a group are zero,
+            and L-BFGS is slow there.
         """
         node_weights = np.log(self.margins)
         edge_weights = np.zeros(self.shape_edges)
@@ -301,14 +301,14 @@ class LikelihoodFit:
 def edge_grafting(
     codes: np.ndarray, states: int, *, lam: float, lam2: float
 ) -> Iterator[tuple[tuple[int, int], Fitted]]:
-    """Graft edges by the book: score every inactive pair, activate the best, fit again.
+    """Yield the steps of edge grafting: score all inactive pairs, activate the best, refit.
 
     Yields
     ------
     edge : tuple of int
-        The edge just activated.
+        The activated edge.
     fitted : Fitted
-        After the fit with it.
+        The fit with that edge.
     """
     n, rows = codes.shape
     pairs = np.array(list(combinations(range(n), 2)))
@@ -343,7 +343,7 @@ def nodewise_l1(
     strength : float
         scikit-learn's C, the inverse of the penalty.
     iterations : int
-        Passes of the solver (SAGA) at most.
+        Limit on passes of the solver (SAGA).
 
     Returns
     -------
@@ -359,7 +359,7 @@ def nodewise_l1(
             l1_ratio=1.0, C=strength, solver="saga", tol=1e-3, max_iter=iterations
         )
         with warnings.catch_warnings():
-            # Stopped after a few passes on purpose: the ranking of the edges settles long before.
+            # Stopped after a few passes on purpose: the ranking of the edges settles early.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(indicators[:, np.repeat(others, states)], codes[i])
         weights = model.coef_.reshape(len(model.coef_), n - 1, states)

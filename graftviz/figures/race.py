@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
-from graftviz.racing import AXES, Race, Verdict, verdicts
+from graftviz.racing import AXES, ColumnResult, Race, column_results
 
 # Pixels: title, buttons and legend; a plot; what is between; the table's head; each of its rows.
 _TOP, _PLOT, _GAP, _HEAD, _ROW = 190, 270, 90, 34, 28
@@ -149,7 +149,7 @@ def _scale(race: Race, axis: str) -> str:
 
 
 def _table(race: Race) -> go.Table:
-    told = verdicts(race)
+    told = column_results(race)
     names = [escaped(course.name) for course in race.courses]
     columns = [names, *([_cell(v, racer) for racer in range(len(names))] for v in told)]
     return go.Table(
@@ -170,7 +170,7 @@ def _table(race: Race) -> go.Table:
     )
 
 
-def _cell(verdict: Verdict, racer: int) -> str:
+def _cell(verdict: ColumnResult, racer: int) -> str:
     value = verdict.values[racer]
     if value is None:
         return "–"

@@ -1,7 +1,7 @@
-"""One run as a racer: what it had come to at every cost.
+"""Course of one run: its results as a function of cost.
 
-A cost is what a race is measured in: engine seconds, edge tests, or edges. Costs never fall along a
-course. Edges may leave a run, so there the cost of a moment is the largest number of edges so far.
+Cost is measured in engine seconds, edge tests or edges, and never decreases along a course. A run
+may remove edges, so the cost in edges is the largest number of edges so far.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from graftviz.metrics import StepMetrics
 from graftviz.runs import Run
 from graftviz.trace import NO_PAIRS, History, Step
 
-# What a race can be run along, and what people call it.
+# Cost axes and their labels.
 AXES: Mapping[str, str] = MappingProxyType(
     {"seconds": "engine seconds", "tests": "edge tests", "edges": "edges"}
 )
 
 
 class Moment(NamedTuple):
-    """What a racer had come to, and at what cost.
+    """Results of a run after one step, and their cost.
 
     Attributes
     ----------
     step : int
         0: the model without edges; the end of a run has the number of its last step.
     seconds : float
-        Engine time on the run's own clock, so that it does not matter when it was given a turn.
+        Engine time of this run alone; time spent on other runs is not counted.
     tests, tables : int
         Edge tests made and pair tables counted so far.
     edges : int
@@ -56,19 +56,19 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The way of one racer, as far as it has come.
+    """Results of one run up to now, ordered by cost.
 
     Attributes
     ----------
     name : str
-        What people call the racer.
+        Display name of the racer.
     moments : tuple of Moment
         The model without edges, every step, and, once the run has ended, its end; never empty.
     ended : bool
     yardstick : str
-        What the objective is; only objectives with the same yardstick can be compared.
+        Identifies the objective; only objectives with the same yardstick can be compared.
     history : History or None
-        None for a run that has not made a step.
+        None for a run without steps.
     """
 
     name: str
@@ -90,14 +90,14 @@ class Course:
         Raises
         ------
         InputError
-            When there is no such axis.
+            If `axis` is unknown.
         """
         if axis not in AXES:
             raise InputError(f"A race can be run along {', '.join(AXES)}, not {axis!r}.")
         return self._costs[axis]
 
     def at(self, axis: str, value: float) -> int:
-        """Return the last moment with cost ≤ `value`; the first one where that is too little."""
+        """Return the index of the last moment with cost ≤ `value`, or 0 if there is none."""
         return max(0, bisect_right(self.costs(axis), value) - 1)
 
     def edges_at(self, moment: int) -> np.ndarray:
@@ -110,14 +110,14 @@ class Course:
 
 
 def course_of(run: Run, name: str = "", yardstick: str = "") -> Course:
-    """Return the course of `run` so far, which another thread may be advancing meanwhile.
+    """Return the course of `run` so far; another thread may advance the run meanwhile.
 
     Raises
     ------
     ValueError
-        Before the first step: what the model without edges is worth is only known then.
+        Before the first step, when the results of the empty model are not yet computed.
     """
-    # In this order: what is set last by the run is read first.
+    # Read in the reverse of the order in which the run sets them.
     outcome = run.outcome
     steps = run.steps[: len(run.steps)]
     if run.start is None:
@@ -142,7 +142,7 @@ def course_of(run: Run, name: str = "", yardstick: str = "") -> Course:
                 objective=outcome.objective,
             )
         )
-        # A run with a last refit changes its objective there; its end is what is compared.
+        # A final refit changes the objective; comparisons use the objective at the end.
         yardstick = f"{outcome.objective_name} {yardstick}".strip()
     return Course(
         name or run.learner.title, tuple(moments), outcome is not None, yardstick, history
@@ -150,7 +150,7 @@ def course_of(run: Run, name: str = "", yardstick: str = "") -> Course:
 
 
 def step_moment(step: Step, metrics: StepMetrics) -> Moment:
-    """Return what a racer had come to after one step."""
+    """Return the results after one step."""
     return _moment(
         metrics,
         step=step.index,
@@ -163,7 +163,7 @@ def step_moment(step: Step, metrics: StepMetrics) -> Moment:
 
 
 def _start_objective(run: Run) -> float:
-    assert run.outcome is not None  # a run that knows its start has made a step or ended
+    assert run.outcome is not None  # a run whose start is set has made a step or ended
     return run.outcome.objective
 
 

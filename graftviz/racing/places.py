@@ -1,4 +1,4 @@
-"""One place for every variable, the same in all pictures of a race."""
+"""Layout of the variables shared by all graphs of a race."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 
-MOST_COUNTED = 500_000  # pairs that are counted to find places; beyond, nodes are spread evenly
+MOST_COUNTED = 500_000  # pairs counted to compute a layout; beyond, nodes are spread evenly
 
 
 def common_places(
@@ -17,17 +17,17 @@ def common_places(
     positions: np.ndarray | None = None,
     truth: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return places that no racer has had a say in.
+    """Return node positions that do not depend on the result of any racer.
 
-    Known places stay; a known graph is laid out; else it is the tree of the strongest pairs
-    (Chow and Liu's), which lies in the data and belongs to nobody.
+    These are `positions` if set, else a layout of `truth` if set, else a layout of the Chow–Liu
+    tree, which depends on the data only.
 
     Parameters
     ----------
     table : DiscreteTable
         The rows to learn from.
     positions : array, shape (n, 2), optional
-        Known places, 0 … 10000.
+        Predefined positions, 0 … 10000.
     truth : int array, shape (k, 2), optional
 
     Returns

@@ -12,7 +12,7 @@ from waiting import eventually
 
 from graftviz.datasets import load_dataset
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.racing import COLUMNS, Race, verdicts
+from graftviz.racing import COLUMNS, Race, column_results
 from graftviz.ui.material import prepare
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.scheduler import Scheduler
@@ -116,7 +116,7 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     assert page.get_by_role("link", name="Grow").count() == 1, "a link opens the whole app"
     assert page.locator(".gv-race-tile").count() == 6
     assert share(page) == 0
-    assert leader(page) == "Nobody has an edge yet after 0 edge tests."
+    assert leader(page) == "No racer has an edge yet after 0 edge tests."
     press(page, "Play")
     eventually(page, lambda: share(page) >= 10)
     pause(page)
@@ -133,7 +133,7 @@ def test_it_plays_pauses_and_restarts(race: Callable[..., Any]) -> None:
     page.keyboard.press("Home")
     eventually(page, lambda: share(page) == 0)
     page.keyboard.press("ArrowRight")
-    eventually(page, lambda: leader(page) != "Nobody has an edge yet after 0 edge tests.")
+    eventually(page, lambda: leader(page) != "No racer has an edge yet after 0 edge tests.")
     # Without a pointer: buttons are gone to and pressed, and the table of keys comes and goes.
     page.get_by_role("slider", name="Position in the race", exact=True).focus()
     page.keyboard.press("Shift+Tab")
@@ -174,7 +174,7 @@ def test_the_winners_are_those_python_finds(race: Callable[..., Any]) -> None:
     with page.expect_download() as download:
         page.locator(".gv-race-charts .gv-save").first.click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    known = {verdict.column.title: verdict for verdict in verdicts(same_race_in_python())}
+    known = {result.column.title: result for result in column_results(same_race_in_python())}
     told = table(page)
     starred = 0
     for column in COLUMNS:

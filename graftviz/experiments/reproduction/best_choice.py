@@ -1,4 +1,4 @@
-"""The figures and tables of the paper on best-choice edge grafting, declared."""
+"""Declared figures and tables of the paper on best-choice edge grafting."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _REHEARSAL = Size(8, 300, held_out=40)
 
 
 def paper_size(nodes: int) -> Size:
-    """Return the papers' synthetic data of n variables: 20,000 rows, a twentieth held out."""
+    """Return the size of the papers' synthetic data: 20,000 rows, a twentieth held out."""
     return Size(nodes, PAPER_ROWS, held_out=PAPER_HELD_OUT)
 
 
 def small_size(nodes: int) -> Size:
-    """Return the same kind of data with fewer rows."""
+    """Return the size of the same data with fewer rows."""
     return Size(nodes, SMALL_ROWS, held_out=SMALL_HELD_OUT)
 
 
@@ -52,8 +52,8 @@ def until_converged(paper: int, small: int) -> Mapping[str, tuple[Panel, ...]]:
 
 
 _THREE_SIZES = three_n((200, 400, 600), (50, 100))
-ONE_SEED = "One sample and one seed a size, as far as the paper says; --seed draws others."
-CACHED = "Figures of the same runs share them: in one folder the second costs nothing."
+ONE_SEED = "One sample and one seed per size, as far as the paper says; --seed draws others."
+CACHED = "Figures of the same runs share cached results if they use the same folder."
 MORE_SEEDS = "Three samples of other graphs; the figure shows the first, the verdict is their mean."
 LAZY = (
     "Edge grafting here scores a pair again only when it could be the maximum, which takes much of "
@@ -131,7 +131,7 @@ EXPERIMENTS = (
                 "Objective and held-out NLPL are positively correlated.",
                 quality.objective_and_nlpl_fall_together(),
             ),
-            Claim("Also with small α the models do not overfit.", quality.nobody_overfits()),
+            Claim("Also with small α the models do not overfit.", quality.no_overfitting()),
             Claim(
                 "A larger α predicts better, and takes longer.", quality.better_with_alpha("nlpl")
             ),

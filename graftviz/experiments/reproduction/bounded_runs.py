@@ -103,7 +103,7 @@ class BoundedPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         penalised = ", ℓ₂ penalty" * self.is_penalised
         return f"{self.complexity} at most {self.bound:g}{penalised}, {self.network.title}"
 
@@ -134,11 +134,11 @@ class BoundedPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: what is timed rehearses by itself."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and say how likely the held-out rows are and what inference costs."""
         rows = sampled(self.network)
         found = learn(rows.train, self.learner(), seed=self.network.seed)
-        tell(self.work)
+        on_progress(self.work)
         return {
             "points": [_point(found.model, rows.test) | {"bound": self.bound}],
             "stop_reason": found.stop_reason,
@@ -162,7 +162,7 @@ class PathPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"path of λ, {self.network.title}"
 
     @property
@@ -183,7 +183,7 @@ class PathPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: what is timed rehearses by itself."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Go down the path as far as exact inference can follow; measure each graph twice.
 
         Once with the weights of the path, once with those that make the rows most likely.
@@ -204,7 +204,7 @@ class PathPart(Part):
             if plan.total_entries <= _MOST_FITTED:
                 fitted = most_likely(rows.train, model.edges, plan.order)
                 refitted.append(_point(fitted, rows.test) | lam)
-            tell(self.work * step.index // self.steps)
+            on_progress(self.work * step.index // self.steps)
         true_nll, true_ncmll = nll(rows.model, rows.test), ncmll(rows.model, rows.test)
         return {
             "points": plain,

@@ -1,4 +1,4 @@
-"""All experiments that can be reproduced, by name."""
+"""Catalogue of all experiments by name."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def experiment(name: str) -> Experiment:
     Raises
     ------
     InputError
-        When there is none; the message names the nearest.
+        If there is none; the message suggests a similar name.
     """
-    known = {item.name: item for item in EXPERIMENTS}
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    by_name = {item.name: item for item in EXPERIMENTS}
+    if name not in by_name:
+        near = difflib.get_close_matches(name, by_name, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}? " if near else ""
         raise InputError(
-            f"There is no experiment {name!r}; {hint}`reproduce list` names all of them."
+            f"There is no experiment {name!r}; {hint}`reproduce list` lists all of them."
         )
-    return known[name]
+    return by_name[name]

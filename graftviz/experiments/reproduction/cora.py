@@ -62,7 +62,7 @@ class CoraPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{TITLES[self.method]}, T = {self.field:g}"
 
     @property
@@ -92,7 +92,7 @@ class CoraPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Ask for all papers, one after the other or all at once."""
         graph = bounded_degrees(data.labelled_graph(SOURCE), LARGEST_DEGREE, self.seed)
         rng = np.random.default_rng(self.seed)
@@ -116,7 +116,7 @@ class CoraPart(Part):
             positive.append(float(region_marginal(model, last.nodes, node, cut)[1]))
             bounds.append(float(last.bound))
             sizes.append(last.size)
-            tell(k)
+            on_progress(k)
         return {**about, "positive": positive, "bound": bounds, "size": sizes}
 
 

@@ -1,4 +1,4 @@
-"""Data of the papers' experiments: generated, or given as files by whoever has them."""
+"""Data of the papers' experiments, generated or read from local files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from graftviz.datasets.labelled_graph import LabelledGraph
 from graftviz.datasets.public_cora import read_cora
 from graftviz.dynamics import TimeSeries
 from graftviz.errors import InputError
-from graftviz.experiments.bench import GivenProblem, Problem, Size
-from graftviz.experiments.reproduction.given_series import read_given_series
+from graftviz.experiments.bench import LoadedProblem, Problem, Size
+from graftviz.experiments.reproduction.series_files import read_series_file
 from graftviz.formats.result_folder import check_results
 from graftviz.table import DiscreteTable, read_table
 
@@ -23,19 +23,19 @@ GENERATED = "generated"
 
 
 class Source(NamedTuple):
-    """A public data set that everybody fetches for themselves.
+    """Public data set that the user downloads.
 
     Attributes
     ----------
     title, where : str
-        What it is called, and where it is to be had.
+        Title, and where to download it.
     hints : tuple of str
-        Parts of file names by which it is known.
+        Parts of file names that identify it.
     reader : str
-        What reads its own files, see :func:`graftviz.read_public`; empty for a graph with classes,
-        which is no table, and for time series.
+        Reader of the original files, see :func:`graftviz.read_public`; empty for labelled graphs
+        and time series, which are not tables.
     suffixes : tuple of str
-        Of its own files; all others are read as tables.
+        Suffixes of the original files; all others are read as tables.
     """
 
     title: str
@@ -106,74 +106,74 @@ SOURCES: Mapping[str, Source] = {
 
 
 class Data:
-    """The data of all sizes that are asked for, each made or read once.
+    """Cache of data by size: each is generated or read once.
 
     Parameters
     ----------
-    given : mapping of str to Path, optional
-        Files by the name of their source.
+    files : mapping of str to Path, optional
+        Paths by the name of their source.
     """
 
-    def __init__(self, given: Mapping[str, Path] | None = None) -> None:
-        self._given = dict(given or {})
+    def __init__(self, files: Mapping[str, Path] | None = None) -> None:
+        self._paths = dict(files or {})
         self._read: dict[str, tuple[DiscreteTable, DiscreteTable | None]] = {}
         self._problems: dict[Size, Problem] = {}
         self._graphs: dict[str, LabelledGraph] = {}
         self._series: dict[str, TimeSeries] = {}
 
     def has(self, source: str) -> bool:
-        """Return whether data from there can be had."""
-        return source == GENERATED or source in self._given
+        """Return whether data of that source are available."""
+        return source == GENERATED or source in self._paths
 
     def problem(self, size: Size) -> Problem:
-        """Return the data of a size, with their truth where they are generated."""
+        """Return the data of a size, with the true edges if generated."""
         if size not in self._problems:
             if size.source == GENERATED:
                 self._problems[size] = Problem(size)
             else:
-                self._problems[size] = GivenProblem(size, *self._cut(size))
+                self._problems[size] = LoadedProblem(size, *self._cut(size))
         return self._problems[size]
 
     def fingerprint(self, size: Size) -> str | None:
-        """Return the digest of given rows; None for generated ones, which their size decides."""
+        """Return the digest of rows read from files; None for generated rows."""
         return None if size.source == GENERATED else self.problem(size).train.fingerprint
 
     def labelled_graph(self, source: str) -> LabelledGraph:
-        """Return a given graph with classes."""
+        """Return the labelled graph of a source."""
         if source not in self._graphs:
-            self._graphs[source] = read_cora(self._given[source])
+            self._graphs[source] = read_cora(self._paths[source])
         return self._graphs[source]
 
     def time_series(self, source: str) -> TimeSeries:
-        """Return given time series."""
+        """Return the time series of a source."""
         if source not in self._series:
-            self._series[source] = read_given_series(self._given[source])
+            self._series[source] = read_series_file(self._paths[source])
         return self._series[source]
 
     def _cut(self, size: Size) -> tuple[DiscreteTable, DiscreteTable]:
-        """Return rows to learn from and held-out rows of a given data set, cut to its size."""
+        """Return training and held-out rows of a source, reduced to the size."""
         if size.source not in self._read:
-            self._read[size.source] = read_source(SOURCES[size.source], self._given[size.source])
+            self._read[size.source] = read_source(SOURCES[size.source], self._paths[size.source])
         table, test = self._read[size.source]
         table, test = most_frequent_columns(table, test, size.nodes)
         if test is None:
-            wanted = min(size.rows + size.held_out, table.n_rows)
-            order = np.random.default_rng(size.seed).permutation(table.n_rows)[:wanted]
+            n_rows = min(size.rows + size.held_out, table.n_rows)
+            order = np.random.default_rng(size.seed).permutation(table.n_rows)[:n_rows]
             fraction = size.held_out / (size.rows + size.held_out)
             return table.rows(np.sort(order)).split(fraction, seed=size.seed)
         return table.rows(np.arange(min(size.rows, table.n_rows))), test
 
 
 def assigned(paths: Sequence[str], needs: Sequence[str]) -> dict[str, Path]:
-    """Return which path is which data set.
+    """Assign paths to data sets.
 
-    A path may say so itself (``jester=FILE``); otherwise its name decides, and where that says
-    nothing, the order.
+    A path may be prefixed by its data set (``jester=FILE``). Otherwise its name is compared with
+    the hints of the sources; the remaining paths are assigned in order.
 
     Raises
     ------
     InputError
-        For a path that is not there, data sets that are not needed, or more paths than data sets.
+        If a path does not exist, a data set is not needed, or there are too many paths.
     """
     found: dict[str, Path] = {}
     unnamed: list[Path] = []
@@ -192,33 +192,33 @@ def assigned(paths: Sequence[str], needs: Sequence[str]) -> dict[str, Path]:
             unnamed.remove(path)
     left = [name for name in needs if name not in found]
     if len(unnamed) > len(left):
-        wanted = f"it needs {_listed(needs)}" if needs else "it needs no data"
-        raise InputError(f"{unnamed[-1]} is one path too many for this experiment: {wanted}.")
+        expected = f"it needs {_listed(needs)}" if needs else "it needs no data"
+        raise InputError(f"{unnamed[-1]} is one path too many for this experiment: {expected}.")
     return found | dict(zip(left, unnamed, strict=False))
 
 
 def missing_words(needs: Sequence[str]) -> str:
-    """Return a sentence that says which data are missing and where they are to be had."""
+    """Return a sentence on the missing data sets and where to download them."""
     if not needs:
         return ""
-    told = "; ".join(f"{SOURCES[name].title}: {SOURCES[name].where}" for name in needs)
+    sources = "; ".join(f"{SOURCES[name].title}: {SOURCES[name].where}" for name in needs)
     paths = " ".join(f"{name}=FILE" for name in needs)
-    return f"Data are missing, download them and give them by --data {paths} ({told})."
+    return f"Data are missing; download them and pass --data {paths} ({sources})."
 
 
 def read_source(source: Source, path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
-    """Read a data set from its own files, or from a table made of them; see :func:`read_given`."""
-    if _is_divided(path):
+    """Read a data set from its original files, or by :func:`read_data`."""
+    if _has_test_file(path):
         found = read_public("twenty", path)
         return found.table, found.test
     if _is_original(source, path):
         found = read_public(source.reader, path)
         return found.table, found.test
-    return read_given(path)
+    return read_data(path)
 
 
-def _is_divided(path: Path) -> bool:
-    """Whether rows to learn from and held-out rows have files of their own, both there."""
+def _has_test_file(path: Path) -> bool:
+    """Return whether `path` has files of training and of test rows."""
     folder = path if path.is_dir() else path.parent
     stems = {file.name.removesuffix(".train.data") for file in folder.glob("*.train.data")}
     if not path.is_dir():
@@ -233,12 +233,12 @@ def _is_original(source: Source, path: Path) -> bool:
     return path.suffix.lower() in source.suffixes and not is_part
 
 
-def read_given(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
-    """Read rows, and the held-out rows where the file has them apart.
+def read_data(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
+    """Read rows, and held-out rows if the file has them separately.
 
-    Taken are what :func:`graftviz.read_table` takes, packed arrays (``.npz``) that hold the codes
-    as ``X``, or as ``train`` and ``test``, and a folder with one such file (of several ``.npz``
-    the one with "dense" in its name).
+    Accepted are the files of :func:`graftviz.read_table`, packed arrays (``.npz``) with the codes
+    as ``X`` or as ``train`` and ``test``, and a folder with one such file (of several ``.npz``
+    files the one with "dense" in its name).
     """
     if path.is_dir():
         check_results(path)
@@ -254,7 +254,7 @@ def read_given(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
                 names, parts = None, [arrays["train"], arrays["test"]]
     except (OSError, ValueError, KeyError) as problem:
         raise InputError(
-            f"No table can be read from {path}: it should hold the array X, or train and test "
+            f"No table can be read from {path}: it should contain the array X, or train and test "
             f"({problem})."
         ) from None
     _check_codes(path, parts)
@@ -264,29 +264,29 @@ def read_given(path: Path) -> tuple[DiscreteTable, DiscreteTable | None]:
 def most_frequent_columns(
     table: DiscreteTable, test: DiscreteTable | None, most: int
 ) -> tuple[DiscreteTable, DiscreteTable | None]:
-    """Keep the columns that are least often in their first state: the commonest ingredients."""
+    """Select the columns that are least often in their first state, e.g. common ingredients."""
     if table.n_variables <= most:
         return table, test
     shares = np.array([np.count_nonzero(column) for column in table.codes])
-    kept = np.sort(np.argsort(-shares, kind="stable")[:most]).tolist()
-    return _columns(table, kept), None if test is None else _columns(test, kept)
+    columns = np.sort(np.argsort(-shares, kind="stable")[:most]).tolist()
+    return _columns(table, columns), None if test is None else _columns(test, columns)
 
 
-def _columns(table: DiscreteTable, kept: list[int]) -> DiscreteTable:
-    codes = np.ascontiguousarray(table.codes[kept])
+def _columns(table: DiscreteTable, columns: list[int]) -> DiscreteTable:
+    codes = np.ascontiguousarray(table.codes[columns])
     codes.flags.writeable = False
     return dataclasses.replace(
         table,
         codes=codes,
-        names=tuple(table.names[i] for i in kept),
-        labels=tuple(table.labels[i] for i in kept),
+        names=tuple(table.names[i] for i in columns),
+        labels=tuple(table.labels[i] for i in columns),
     )
 
 
 def _coded(
     parts: list[np.ndarray], names: list[str] | None
 ) -> tuple[DiscreteTable, DiscreteTable | None]:
-    """Return tables of packed codes that may begin at 0 or at 1."""
+    """Return tables of codes that start at 0 or at 1."""
     least = min(int(part.min()) for part in parts)
     shifted = [part.astype(np.int64) - least for part in parts]
     sizes = np.max([part.max(axis=0) for part in shifted], axis=0) + 1

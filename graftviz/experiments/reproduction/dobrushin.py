@@ -60,7 +60,7 @@ class PlanePart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"c of {self.rows} × {self.columns} grids with T₂ = {self.coupling:g}"
 
     @property
@@ -75,7 +75,7 @@ class PlanePart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Draw the models and take the largest row sum of each one's matrix."""
         found = []
         for k, field in enumerate(self.fields):
@@ -90,7 +90,7 @@ class PlanePart(Part):
                 for trial in range(self.trials)
             )
             found.append([float(dobrushin_coefficient(model)) for model in models])
-            tell((k + 1) * self.trials)
+            on_progress((k + 1) * self.trials)
         return {"coefficients": found}
 
 

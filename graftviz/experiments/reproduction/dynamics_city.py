@@ -130,7 +130,7 @@ class CityPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return self.name
 
     @property
@@ -163,7 +163,7 @@ class CityPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and return errors in training and on held-out rows by horizon."""
         city = city_of(data, self.size, self.seed)
         train, test = city.train, city.test

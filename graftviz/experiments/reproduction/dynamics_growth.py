@@ -107,7 +107,7 @@ class GrowthPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.method.name}, {self.n:,} series"
 
     @property
@@ -132,7 +132,7 @@ class GrowthPart(Part):
         """Learn tiny systems, so that nothing is compiled while time counts."""
         rehearse_all()
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn; return seconds, operations by phase, and passes."""
         seed = model_seed(self.seed, self.number)
         result = learned(transitions_of(self.n, self.rows, seed), self.method.learner, seed)

@@ -102,7 +102,7 @@ class NoisePart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.method.name}, system {self.number}"
 
     @property
@@ -125,7 +125,7 @@ class NoisePart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn at every level; return the measures by name and level."""
         setup = self.setup
         seed = model_seed(self.seed, self.number)
@@ -139,7 +139,7 @@ class NoisePart(Part):
             result = learned(self._noisy(truth, level, seed), learner, seed)
             for name, value in measured(result.system, truth, test).items():
                 found[name].append(value)
-            tell(k)
+            on_progress(k)
         return found
 
     def _noisy(self, truth: LinearSystem, level: float, seed: int) -> Transitions:

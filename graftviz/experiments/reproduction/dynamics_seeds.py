@@ -109,7 +109,7 @@ class SeedsPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{TITLES.get(self.choice, self.choice)}, system {self.number}"
 
     @property
@@ -132,7 +132,7 @@ class SeedsPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn with every share; return the measures by name and share."""
         sizes = self.sizes
         seed = model_seed(self.seed, self.number)
@@ -148,7 +148,7 @@ class SeedsPart(Part):
             result = learned(train, learner, seed)
             for name, value in measured(result.system, truth, test).items():
                 found[name].append(value)
-            tell(k)
+            on_progress(k)
         return found
 
 

@@ -105,7 +105,7 @@ class WorkPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.method}, {self.factor} = {getattr(self.amounts, self.factor)}"
 
     @property
@@ -125,7 +125,7 @@ class WorkPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: nothing is timed here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and return the multiplications of both phases."""
         at = self.amounts
         truth = dynamics.random_system(at.n, density=0.1, seed=self.seed)

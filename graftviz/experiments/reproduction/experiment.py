@@ -1,9 +1,9 @@
-"""The machinery of ``reproduce``: experiments of the papers, their parts, and what came of them.
+"""Declarations, measurement and judgement of the papers' experiments.
 
-An experiment is declared (:class:`Experiment`): its study says which parts are to be measured at
-each scale and how they are drawn, its claims say what the paper states and judge what was
-measured. A part is what is measured at one go, such as one learner on one data set; finished
-parts are kept in files, keyed by their settings, and not measured again.
+An :class:`Experiment` consists of a study, which lists the parts to measure at each scale and draws
+them, and of claims, which compare statements of the paper with the results. A part is a unit of
+measurement, such as one learner on one data set. Results of finished parts are cached in files
+whose keys are the settings of the part.
 """
 
 from __future__ import annotations
@@ -26,54 +26,54 @@ REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
 SCALES = (REHEARSAL, SMALL, PAPER)
 Held = Literal["partly"] | bool
 Cells = tuple[str | int | float | None, ...]
-_KEPT_FORMAT = 1  # raised when results of parts change their meaning
+_CACHE_FORMAT = 1  # raised when results of parts change their meaning
 
 
 class NotMeasured(Exception):
-    """A claim cannot be judged, because what it is about was not measured."""
+    """Error for a claim whose measurements are missing."""
 
 
 class Part(ABC):
-    """What is measured at one go."""
+    """Unit of measurement of a study."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
 
     @property
     @abstractmethod
     def work(self) -> int:
-        """About how much work it is, for the progress bar: edges to be learned."""
+        """Approximate amount of work for the progress bar, in edges to be learned."""
 
     @property
     def source(self) -> str:
-        """Where its data come from: "generated", or the name of a data set to be given."""
+        """Source of the data: "generated", or the name of a data set."""
         return GENERATED
 
     @abstractmethod
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return what decides about the result, as JSON has it."""
+        """Return all settings on which the result depends, as JSON values."""
 
     @abstractmethod
     def rehearse(self, data: Data) -> None:
-        """Do the same on tiny data, so that nothing is compiled while time counts."""
+        """Run the measurement on tiny data, so that compilation is not timed."""
 
     @abstractmethod
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
-        """Measure; call `tell` with how much of the work is done. The result is JSON."""
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
+        """Measure and return the result as JSON values; report the work done by `on_progress`."""
 
 
 class Verdict(NamedTuple):
-    """Whether a claim held here.
+    """Judgement of a claim.
 
     Attributes
     ----------
     held : bool or "partly"
     sentence : str
-        What was measured, and where it differs from the paper.
+        Description of the measurements and of differences from the paper.
     numbers : dict
-        The same as numbers, by name.
+        Measured numbers by name.
     """
 
     held: Held
@@ -86,14 +86,14 @@ Results = Mapping[Part, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper.
+    """Statement of a paper.
 
     Attributes
     ----------
     words : str
-        What the paper says, in our words.
+        The statement, paraphrased.
     judge : callable (results) -> Verdict
-        Raises :class:`NotMeasured` when parts it needs are missing.
+        Raises :class:`NotMeasured` if required parts are missing.
     """
 
     words: str
@@ -101,7 +101,7 @@ class Claim:
 
 
 class Study(ABC):
-    """How an experiment is measured and shown."""
+    """Parts, figure and data of an experiment."""
 
     @abstractmethod
     def parts(self, scale: str, seed: int) -> Sequence[Part]:
@@ -109,47 +109,47 @@ class Study(ABC):
 
     @abstractmethod
     def needs(self) -> tuple[str, ...]:
-        """Return the names of the data sets that have to be given."""
+        """Return the names of required data sets."""
 
     def accepts(self) -> tuple[str, ...]:
-        """Return the names of the data sets that, where given, replace generated data."""
+        """Return the names of optional data sets, which replace generated data."""
         return ()
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return the settings that all parts share, and why they are what they are."""
+        """Return the settings that all parts share, with reasons."""
 
     @abstractmethod
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw what was measured."""
+        """Draw the results."""
 
     @abstractmethod
     def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield the data behind the figure as rows; the first holds the names of the columns."""
+        """Yield the data of the figure as rows, beginning with the column names."""
 
     @abstractmethod
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return what came of every part, in a few numbers."""
+        """Return a few numbers for every measured part."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure or table of a paper, declared.
+    """Declaration of one figure or table of a paper.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        Name on the command line.
     title : str
-        What it shows.
+        Title of the figure.
     place : str
         Paper, figure or table, and section.
     study : Study
     claims : tuple of Claim
     notes : tuple of str
-        What differs from the paper, and settings that the paper leaves open.
+        Differences from the paper, and settings that the paper does not state.
     cost : dict
-        By scale: about how long it takes on two cores.
+        Approximate duration on two cores, by scale.
     """
 
     name: str
@@ -161,15 +161,15 @@ class Experiment:
     cost: Mapping[str, str] = field(default_factory=dict)
 
 
-class KeptParts:
-    """Results of finished parts, one small file each.
+class PartCache:
+    """Cache of the results of finished parts, one file per part.
 
     Parameters
     ----------
     folder : Path
-        Made when the first part is kept.
+        Created when the first result is stored.
     fresh : bool
-        Leave earlier results aside; they are replaced as parts are measured again.
+        Ignore earlier results and replace them.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
@@ -177,26 +177,26 @@ class KeptParts:
         self._fresh = fresh
 
     def get(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what a part of these settings gave, if that was kept and can be read."""
+        """Return the cached result of these settings, or None if there is none."""
         if self._fresh:
             return None
         try:
-            kept = json.loads(self._path(settings).read_text(encoding="utf-8"))
-            if kept["settings"] != _as_json(settings):
+            entry = json.loads(self._path(settings).read_text(encoding="utf-8"))
+            if entry["settings"] != _as_json(settings):
                 return None
-            result: dict[str, Any] = kept["result"]
+            result: dict[str, Any] = entry["result"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return result
 
     def put(self, settings: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Keep the result of a part."""
+        """Store the result of a part."""
         self._folder.mkdir(parents=True, exist_ok=True)
         content = json.dumps({"settings": settings, "result": result}, allow_nan=False)
         write_whole(self._path(settings), content)
 
     def _path(self, settings: Mapping[str, Any]) -> Path:
-        text = json.dumps([_KEPT_FORMAT, __version__, settings], sort_keys=True)
+        text = json.dumps([_CACHE_FORMAT, __version__, settings], sort_keys=True)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
@@ -206,7 +206,7 @@ def _as_json(value: Any) -> Any:
 
 @dataclass
 class Reproduction:
-    """An experiment being measured.
+    """Measured results of an experiment at one scale.
 
     Attributes
     ----------
@@ -214,9 +214,9 @@ class Reproduction:
     scale : str
     seed : int
     results : dict
-        What every finished part gave, by part.
+        Results by finished part.
     reused : list of Part
-        Those of the results that were kept from earlier.
+        Parts whose results were taken from the cache.
     """
 
     experiment: Experiment
@@ -232,7 +232,7 @@ class Reproduction:
 
     @property
     def status(self) -> str:
-        """Whether all, some or none of the parts were measured."""
+        """One of "run", "partly run" and "not run"."""
         if not self.results:
             return "not run"
         return "run" if len(self.results) == len(self.parts) else "partly run"
@@ -240,39 +240,39 @@ class Reproduction:
     def measure(
         self,
         data: Data,
-        kept: KeptParts,
+        cache: PartCache,
         *,
         parts: Sequence[Part] | None = None,
-        tell: Callable[[int, str], None] | None = None,
+        on_progress: Callable[[int, str], None] | None = None,
     ) -> None:
-        """Measure the parts that are not kept, one after the other.
+        """Measure the parts that are not cached, one after the other.
 
         Parameters
         ----------
         parts : sequence of Part, optional
             Only these; default: all.
-        tell : callable (done, title)
-            Told how much of the work is done, and what is being done.
+        on_progress : callable (done, title)
+            Called with the work done so far and the title of the current part.
         """
-        told = _silent if tell is None else tell
+        report = _ignore_progress if on_progress is None else on_progress
         done = 0
         for part in self.parts if parts is None else parts:
-            told(done, part.title)
+            report(done, part.title)
             settings = part.settings(data)
-            result = kept.get(settings)
+            result = cache.get(settings)
             if result is None:
                 part.rehearse(data)
-                result = part.measure(data, _Telling(done, part, told))
-                kept.put(settings, result)
+                result = part.measure(data, _PartProgress(done, part, report))
+                cache.put(settings, result)
             else:
                 self.reused.append(part)
-            # As it would be read again, so that a part that was kept makes no difference.
+            # Convert as the cache does, so that cached and measured results are equal.
             self.results[part] = _as_json(result)
             done += part.work
-            told(done, part.title)
+            report(done, part.title)
 
     def verdicts(self) -> list[tuple[Claim, Verdict | None, str]]:
-        """Return every claim with its verdict, or None and why there is none."""
+        """Return every claim with its verdict, or with None and the reason."""
         judged: list[tuple[Claim, Verdict | None, str]] = []
         for claim in self.experiment.claims:
             try:
@@ -282,7 +282,7 @@ class Reproduction:
         return judged
 
     def held(self) -> Held | None:
-        """Return whether all claims held, none, or some; None while none can be judged."""
+        """Return True if all claims held, False if none, "partly" otherwise; None if not judged."""
         found = [verdict.held for _, verdict, _ in self.verdicts() if verdict is not None]
         if not found:
             return None
@@ -291,15 +291,15 @@ class Reproduction:
         return False if all(held is False for held in found) else "partly"
 
 
-def _silent(_done: int, _title: str) -> None:
-    """Tell nobody."""
+def _ignore_progress(_done: int, _title: str) -> None:
+    """Ignore progress."""
 
 
-class _Telling:
-    """Adds what was done before a part to what the part says is done, at most its work."""
+class _PartProgress:
+    """Callback that adds the work done before a part to the progress of the part."""
 
-    def __init__(self, before: int, part: Part, tell: Callable[[int, str], None]) -> None:
-        self._before, self._part, self._tell = before, part, tell
+    def __init__(self, before: int, part: Part, on_progress: Callable[[int, str], None]) -> None:
+        self._before, self._part, self._on_progress = before, part, on_progress
 
     def __call__(self, done: int) -> None:
-        self._tell(self._before + min(done, self._part.work), self._part.title)
+        self._on_progress(self._before + min(done, self._part.work), self._part.title)

@@ -1,4 +1,4 @@
-"""The page of a reproduction: the figure, and below it every statement with its verdict."""
+"""HTML page of a reproduction: the figure, and the statements with their verdicts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import html
 import plotly.graph_objects as go
 
 from graftviz.experiments.reproduction.experiment import Held, Reproduction
-from graftviz.experiments.reproduction.report import held_in_words
+from graftviz.experiments.reproduction.report import describe_held
 
-# Told by a sign and in words; the colour only helps.
+# Signs and words carry the verdict; colour is redundant.
 _SIGNS: dict[Held | None, tuple[str, str]] = {
     True: ("✓", "held"),
     "partly": ("≈", "partly"),
@@ -33,14 +33,14 @@ code { overflow-wrap: anywhere; }
 
 
 def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) -> str:
-    """Return one page of HTML that needs no network: it brings its own Plotly.
+    """Return a self-contained HTML page that includes Plotly.
 
     Parameters
     ----------
     figure : plotly figure
-        What was measured, drawn.
+        Figure of the results.
     command : str
-        What was typed.
+        Command line that was run.
     """
     experiment = reproduction.experiment
     drawn = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
@@ -56,7 +56,7 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(experiment.title)}</title><style>{_STYLE}</style></head><body>"
         f"{drawn}"
-        '<h2>What the paper states, and what was measured</h2><ul class="statements">'
+        '<h2>Statements of the paper and measurements</h2><ul class="statements">'
         f"{statements}</ul>"
         + (f"<h2>Differences and settings</h2><ul>{notes}</ul>" if notes else "")
         + f"<footer><p>{html.escape(experiment.place)}; <code>{html.escape(command)}</code></p>"
@@ -67,7 +67,7 @@ def report_page(reproduction: Reproduction, figure: go.Figure, *, command: str) 
 def _statement(words: str, held: Held | None, measured: str) -> str:
     sign, kind = _SIGNS[held]
     return (
-        f'<li class="{kind}"><p><strong>{sign} {html.escape(held_in_words(held).capitalize())}:'
+        f'<li class="{kind}"><p><strong>{sign} {html.escape(describe_held(held).capitalize())}:'
         f"</strong> {html.escape(words)}</p>"
         f'<p class="measured">{html.escape(measured)}</p></li>'
     )

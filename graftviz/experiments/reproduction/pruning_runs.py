@@ -49,7 +49,7 @@ class CellPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.size.source}, {self.heuristic}, m = {self.extra}, k = {self.exchange}"
 
     @property
@@ -90,13 +90,13 @@ class CellPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are told, not compared."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and tell how it went."""
         problem = data.problem(self.size)
         train, test = problem.train, problem.test
         result = learn(train, self.learner(train.n_variables), seed=self.seed, test=test)
         exchanges = [step.exchange for step in result.trace if step.exchange is not None]
-        tell(self.work)
+        on_progress(self.work)
         return {
             "edges": result.edges,
             "nlpl_test": result.nlpl_test,
@@ -122,7 +122,7 @@ class ReferencePart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.size.source}, tree and regressions"
 
     @property
@@ -146,12 +146,12 @@ class ReferencePart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Fit both, and say how well they predict the held-out rows."""
         problem = data.problem(self.size)
         tree = learn(problem.train, ChowLiu(pseudo_count=_SMOOTHING), test=problem.test)
         floor = nodewise_floor(problem.train, problem.test)
-        tell(self.work)
+        on_progress(self.work)
         return {
             "tree": tree.nlpl_test,
             "floor": floor,

@@ -154,7 +154,7 @@ def objective_and_nlpl_fall_together() -> Judge:
     return judge
 
 
-def nobody_overfits() -> Judge:
+def no_overfitting() -> Judge:
     """Judge that the held-out NLPL ends where it is lowest, also with small α."""
 
     def judge(results: Results) -> Verdict:

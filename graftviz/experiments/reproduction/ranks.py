@@ -48,7 +48,7 @@ class RanksPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.trials} trials of {self.largest} reservoirs among {self.n} variables"
 
     @property
@@ -66,7 +66,7 @@ class RanksPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: nothing is compiled here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Draw."""
         rng = np.random.default_rng(self.seed)
         possible = math.comb(self.n, 2)
@@ -81,7 +81,7 @@ class RanksPart(Part):
             found["mean"].append(float(ranks.mean()))
             found["least"].append(float(ranks.min()))
             found["largest"].append(float(ranks.max()))
-            tell(size)
+            on_progress(size)
         return found
 
 

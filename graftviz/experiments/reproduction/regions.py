@@ -94,7 +94,7 @@ class RegionsPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.rule.name}, {self.panel.title}"
 
     @property
@@ -116,7 +116,7 @@ class RegionsPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Grow a region in every model; return errors and bounds by model and size."""
         errors, bounds = [], []
         for trial in range(self.panel.trials):
@@ -130,7 +130,7 @@ class RegionsPart(Part):
             error, bound = self._grown(model, trial)
             errors.append(error)
             bounds.append(bound)
-            tell((trial + 1) * LARGEST_REGION)
+            on_progress((trial + 1) * LARGEST_REGION)
         return {"errors": errors, "bounds": bounds}
 
     def _grown(self, model: PairwiseMRF, trial: int) -> tuple[list[float], list[float]]:

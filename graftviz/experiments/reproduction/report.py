@@ -1,4 +1,4 @@
-"""What is written down about a reproduction: measured.json, and the data behind the figure."""
+"""Files of a reproduction: measured.json and the data of the figure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS: dict[Held | None, str] = {
 }
 
 
-def held_in_words(held: Held | None) -> str:
+def describe_held(held: Held | None) -> str:
     """Return "held", "did not hold", "held in part" or "not judged"."""
     return _WORDS[held]
 
@@ -36,17 +36,17 @@ def measured_json(
     interrupted: bool = False,
     files: Sequence[str] = (),
 ) -> str:
-    """Return everything that was found, beside what the paper states, as JSON.
+    """Return all measurements and verdicts as JSON.
 
     Parameters
     ----------
     command : str
-        What was typed.
+        Command line that was run.
     missing : str
-        Which data were not given, and where to get them.
+        Sentence on missing data sets and where to get them.
     interrupted : bool
     files : sequence of str
-        Names of the files beside it.
+        Names of all files of the reproduction.
     """
     experiment = reproduction.experiment
     verdicts = reproduction.verdicts()
@@ -86,7 +86,7 @@ def measured_json(
 
 
 def versions() -> dict[str, str | int | None]:
-    """Return what did the work: package, libraries, interpreter and machine."""
+    """Return versions of the package, libraries and interpreter, and the machine."""
     return {
         "graftviz": __version__,
         **{name: importlib.metadata.version(name) for name in _PACKAGES},
@@ -97,7 +97,7 @@ def versions() -> dict[str, str | int | None]:
 
 
 def data_csv(reproduction: Reproduction) -> str:
-    """Return the data behind the figure as CSV."""
+    """Return the data of the figure as CSV."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows(reproduction.experiment.study.rows(reproduction.results))
@@ -105,16 +105,16 @@ def data_csv(reproduction: Reproduction) -> str:
 
 
 def _sentence(reproduction: Reproduction, missing: str) -> str:
-    """Say in a sentence or two what became of the claims."""
+    """Return a summary of the verdicts in one or more sentences."""
     if not reproduction.results:
         return f"Not run. {missing}".strip()
     verdicts = reproduction.verdicts()
     good = sum(verdict is not None and verdict.held is True for _, verdict, _ in verdicts)
-    told = [f"{good} of {len(verdicts)} statements held."]
+    sentences = [f"{good} of {len(verdicts)} statements held."]
     for claim, verdict, why in verdicts:
         if verdict is None:
-            told.append(f"Not judged: {claim.words} {why}")
+            sentences.append(f"Not judged: {claim.words} {why}")
         elif verdict.held is not True:
-            word = held_in_words(verdict.held).capitalize()
-            told.append(f"{word}: {claim.words} Measured: {verdict.sentence}")
-    return " ".join([*told, *([missing] if missing else [])])
+            word = describe_held(verdict.held).capitalize()
+            sentences.append(f"{word}: {claim.words} Measured: {verdict.sentence}")
+    return " ".join([*sentences, *([missing] if missing else [])])

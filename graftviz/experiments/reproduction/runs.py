@@ -128,7 +128,7 @@ class LearnerPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"{self.method.name}, {self.panel.title}"
 
     @property
@@ -168,7 +168,7 @@ class LearnerPart(Part):
         while run.advance():
             pass
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and return the curves; their times are those of the fastest repetition."""
         problem = data.problem(self.size)
         run = Run(
@@ -179,7 +179,7 @@ class LearnerPart(Part):
             truth=problem.truth,
         )
         while run.advance():
-            tell(run.steps[-1].edges)
+            on_progress(run.steps[-1].edges)
         times = [self._timed(problem.train)]
         while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
             times.append(self._timed(problem.train))

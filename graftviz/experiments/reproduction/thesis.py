@@ -158,7 +158,7 @@ EXPERIMENTS = (
         study=Curves(_SIZES, _METHODS, ("nlpl",)),
         claims=(
             _CORRELATED,
-            Claim("Also with small α the models do not overfit.", quality.nobody_overfits()),
+            Claim("Also with small α the models do not overfit.", quality.no_overfitting()),
         ),
         notes=(LAZY, _LOST, ONE_SEED, CACHED),
         cost={SMALL: "10 s", PAPER: "35 s"},

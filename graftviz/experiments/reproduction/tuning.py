@@ -55,7 +55,7 @@ class TuningPart(Part):
 
     @property
     def title(self) -> str:
-        """What is being measured, in a few words."""
+        """Short description of the measurement."""
         return f"λ = {self.lam:g} of {self.grid}"
 
     @property
@@ -77,7 +77,7 @@ class TuningPart(Part):
     def rehearse(self, data: Data) -> None:
         """Do nothing: times are not compared here."""
 
-    def measure(self, data: Data, tell: Callable[[int], None]) -> dict[str, Any]:
+    def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Go through the grid."""
         problem = data.problem(self.size)
         most = min(3 * self.size.nodes, math.comb(self.size.nodes, 2))
@@ -90,7 +90,7 @@ class TuningPart(Part):
             truth=problem.truth,
             seed=self.seed,
             jobs=1,
-            on_done=lambda done, _: tell(done * share),
+            on_done=lambda done, _: on_progress(done * share),
         )
         return {"points": [{name: row[name] for name in COLUMNS} for row in tuning.rows()]}
 

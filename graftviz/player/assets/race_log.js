@@ -214,10 +214,10 @@ class RaceLog {
   /** One sentence: who leads at these moments. */
   sentence(axis, value, places) {
     const { running } = this;
-    if (running.length === 0) return "Nobody has made a step yet.";
+    if (running.length === 0) return "No racer has made a step yet.";
     const after = `after ${costText(axis, value)}`;
     const moments = running.map((racer) => racer.moments[places[racer.index]]);
-    if (moments.every((moment) => moment.edges === 0)) return `Nobody has an edge yet ${after}.`;
+    if (moments.every((moment) => moment.edges === 0)) return `No racer has an edge yet ${after}.`;
     const [name, words, sign] = this.measure;
     const scores = moments.map((moment) => sign * Number((moment[name] ?? -sign * Infinity).toFixed(3)));
     const best = Math.max(...scores);

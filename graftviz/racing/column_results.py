@@ -1,4 +1,4 @@
-"""Who won, column by column: the ends of all racers, compared as they are written."""
+"""Final results of a race, compared column by column at displayed precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graftviz.racing.race import Race
 
 
 class Column(NamedTuple):
-    """One thing racers are compared by at their ends.
+    """Measure by which ended runs are compared.
 
     Attributes
     ----------
@@ -17,7 +17,7 @@ class Column(NamedTuple):
         Field of :class:`graftviz.racing.Moment`.
     title : str
     decimals : int
-        As many as are written; what is written alike counts as equal.
+        Decimals that are displayed; values displayed alike count as equal.
     more_is_better : bool
     """
 
@@ -38,18 +38,18 @@ COLUMNS = (
 )
 
 
-class Verdict(NamedTuple):
-    """The ends of all racers in one column.
+class ColumnResult(NamedTuple):
+    """Final values of all racers in one column, and the winners.
 
     Attributes
     ----------
     column : Column
     values : tuple of float or None
-        One per racer; None for racers that are under way and for what is not known.
+        One per racer; None if the run has not ended or the value is not available.
     winners : tuple of int
-        The racers that are best; several when they are equal, none when all are.
+        The best racers: several if they tie, none if all are equal.
     remark : str
-        Why there is no winner; empty if there is one.
+        Reason why there is no winner; empty if there is one.
     """
 
     column: Column
@@ -58,26 +58,26 @@ class Verdict(NamedTuple):
     remark: str = ""
 
 
-def verdicts(race: Race) -> tuple[Verdict, ...]:
-    """Return who won each column; racers that are still under way have no values."""
+def column_results(race: Race) -> tuple[ColumnResult, ...]:
+    """Return the result of each column; runs that have not ended have no values."""
     ends = [course.moments[-1] if course.ended else None for course in race.courses]
-    return tuple(_verdict(race, column, ends) for column in COLUMNS)
+    return tuple(_column_result(race, column, ends) for column in COLUMNS)
 
 
-def _verdict(race: Race, column: Column, ends: list[Moment | None]) -> Verdict:
+def _column_result(race: Race, column: Column, ends: list[Moment | None]) -> ColumnResult:
     values = tuple(None if end is None else _rounded(column, end) for end in ends)
-    known = [(value, racer) for racer, value in enumerate(values) if value is not None]
-    if len(known) < 2:
-        return Verdict(column, values, (), "There is nothing to compare.")
-    yardsticks = {race.courses[racer].yardstick for _, racer in known}
+    present = [(value, racer) for racer, value in enumerate(values) if value is not None]
+    if len(present) < 2:
+        return ColumnResult(column, values, (), "There is nothing to compare.")
+    yardsticks = {race.courses[racer].yardstick for _, racer in present}
     if column.name == "objective" and len(yardsticks) > 1:
-        return Verdict(column, values, (), "These racers minimise different objectives.")
-    numbers = [value for value, _ in known]
+        return ColumnResult(column, values, (), "These racers minimise different objectives.")
+    numbers = [value for value, _ in present]
     best = max(numbers) if column.more_is_better else min(numbers)
-    winners = tuple(racer for value, racer in known if value == best)
-    if len(winners) == len(known):
-        return Verdict(column, values, (), "All are equal.")
-    return Verdict(column, values, winners)
+    winners = tuple(racer for value, racer in present if value == best)
+    if len(winners) == len(present):
+        return ColumnResult(column, values, (), "All are equal.")
+    return ColumnResult(column, values, winners)
 
 
 def _rounded(column: Column, end: Moment) -> float | None:

@@ -1,4 +1,4 @@
-"""Time series that somebody gives to an experiment: a table, or arrays as they are packed."""
+"""Reader of time series for experiments, from tables and packed arrays."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from graftviz.dynamics import TimeSeries, read_series, series_of
 from graftviz.errors import InputError
 from graftviz.formats.result_folder import check_results
 
-_WANTED = ("hourly", "values", "X")  # names of the array, best first
+_ARRAYS = ("hourly", "values", "X")  # names of the array, in order of preference
 
 
-def read_given_series(path: Path) -> TimeSeries:
+def read_series_file(path: Path) -> TimeSeries:
     """Read series from a table (:func:`graftviz.dynamics.read_series`) or from packed arrays.
 
-    Of a ``.npz`` the array ``hourly``, ``values`` or ``X`` is taken, shape (times, series); where
-    arrays ``lon`` and ``lat`` say where every series is, it is called by them. Series that never
-    change are left out. Of a folder the first such file is taken.
+    From a ``.npz`` file the array ``hourly``, ``values`` or ``X`` of shape (times, series) is read;
+    arrays ``lon`` and ``lat`` name the series if present. Constant series are dropped. From a
+    folder the first such file is read.
 
     Raises
     ------
     InputError
-        When there is nothing of the kind.
+        If there is no such file or array.
     """
     if path.is_dir():
         check_results(path)
@@ -34,15 +34,15 @@ def read_given_series(path: Path) -> TimeSeries:
         return read_series(file, constant="drop")
     try:
         with np.load(file) as arrays:
-            key = next((key for key in _WANTED if key in arrays), None)
+            key = next((key for key in _ARRAYS if key in arrays), None)
             values = None if key is None else np.array(arrays[key])
             places = [arrays[name] for name in ("lat", "lon") if name in arrays]
     except (OSError, ValueError, zipfile.BadZipFile) as problem:
         raise InputError(f"No arrays can be read from {file}: {problem}.") from None
     if values is None or values.ndim != 2 or values.dtype.kind not in "iufb":
         raise InputError(
-            f"{file} should hold the series as a numeric array called {' or '.join(_WANTED)}, a "
-            "row per time and a column per series."
+            f"{file} should contain the series as a numeric array {' or '.join(_ARRAYS)} with one "
+            "row per time and one column per series."
         )
     names: tuple[str, ...] = ()
     if len(places) == 2 and all(place.shape == (values.shape[1],) for place in places):
@@ -52,7 +52,7 @@ def read_given_series(path: Path) -> TimeSeries:
     series = replace(series_of(values, names), title=file.name)
     moving = np.ptp(series.values, axis=0) > 0.0
     if not moving.any():
-        raise InputError(f"{file}: no series ever changes, so there is nothing to be learned.")
+        raise InputError(f"{file}: all series are constant, so nothing can be learned.")
     return series.selected(tuple(np.array(series.names)[moving].tolist()))
 
 
