@@ -17,7 +17,7 @@ from waiting import AT_REST, PATIENCE, eventually, jump_to
 FOLDER = Path(__file__).resolve().parent
 # What needs much of the engine; the word after `test_`.
 LATE = ("add", "app", "arena", "bench", "chunked", "cluster", "docs", "estimator", "readme")
-LATE += ("reproduce", "ui")
+LATE += ("fuzz", "reproduce", "served", "ui")
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
