@@ -4,11 +4,14 @@ import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.budget.component import BUDGET
-from graftviz.ui.budget.help import show_idea
+from graftviz.ui.budget.files import budget_files
+from graftviz.ui.budget.help import HEADLINE, show_help
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
+from graftviz.ui.run_files import RUN_NOTE
 from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
@@ -19,13 +22,7 @@ follow_address(state, "budget")
 
 with st.sidebar:
     show_choices(state)
-words, idea = st.columns([5, 1], vertical_alignment="center", gap="small")
-words.markdown(
-    "**Asking a model has a price:** the widest **clique** of its junction tree. Edges join as "
-    "long as the price stays within **τ**."
-)
-with idea:
-    show_idea()
+header = Header("budget", "Budget", HEADLINE, show_help)
 # Places first: what appears above the picture must not move it, or the browser starts it anew.
 above = st.container()
 if engine_is_ready(engine):
@@ -35,4 +32,6 @@ if engine_is_ready(engine):
     live_budget(state)
     BUDGET.load()
     show_charts(state)
+    header.show_files(budget_files(state), RUN_NOTE)
+    header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

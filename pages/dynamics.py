@@ -5,17 +5,19 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.dynamics.comparison import show_comparison
 from graftviz.ui.dynamics.component import DYNAMICS
-from graftviz.ui.dynamics.help import show_idea
+from graftviz.ui.dynamics.help import HEADLINE, show_help
 from graftviz.ui.dynamics.live import live_dynamics
 from graftviz.ui.dynamics.panels import (
+    dynamics_files,
     dynamics_state,
     show_choices,
-    show_downloads,
     show_files,
     show_messages,
 )
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
+from graftviz.ui.run_files import RUN_NOTE
 from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
@@ -24,14 +26,7 @@ engine = page_warm_up("dynamics")
 state = dynamics_state()
 follow_address(state, "dynamics")
 
-words, buttons = st.columns([4, 1], vertical_alignment="center", gap="small")
-words.markdown(
-    "**Which series drives which?** Each follows from a few **parents** one step before: "
-    "a row of A."
-)
-with buttons, st.container(horizontal=True, gap="small"):
-    show_idea()
-    files = st.container(width="content")
+header = Header("dynamics", "Dynamics", HEADLINE, show_help)
 # Places first: what appears above the picture must not move it, or the browser starts it anew.
 above = st.container()
 if engine_is_ready(engine):
@@ -42,9 +37,9 @@ if engine_is_ready(engine):
         show_choices(state)
     with above:
         show_messages(state)
-    with files:
-        show_downloads(state)
     live_dynamics(state)
     DYNAMICS.load()
     show_comparison(state)
+    header.show_files(dynamics_files(state), RUN_NOTE)
+    header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -4,8 +4,10 @@ import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready, show_engine
+from graftviz.ui.frame.header import Header
 from graftviz.ui.grow.compare_panel import show_comparison
 from graftviz.ui.grow.component import PLAYER
+from graftviz.ui.grow.help import HEADLINE, show_help
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     show_actions,
@@ -13,18 +15,19 @@ from graftviz.ui.grow.panels import (
     show_choices,
     show_data_panel,
     show_messages,
-    show_toolbar,
 )
 from graftviz.ui.grow.path_panel import show_path
 from graftviz.ui.grow.stability_panel import show_stability
+from graftviz.ui.run_files import RUN_NOTE, run_files
 from graftviz.ui.services import grow_state, warm_up
 
 engine = warm_up()
 state = grow_state()
 follow_address(state, "grow")
 
+header = Header("grow", "Grow", HEADLINE, show_help)
 # Places first: what appears above the player must not move it, or the browser starts it anew.
-toolbar, above = st.sidebar.container(), st.container()
+above = st.container()
 with above:
     show_data_panel(state)
 
@@ -41,7 +44,8 @@ if engine_is_ready(engine):
     show_path(state)
     live_player(state, new_run=is_new_run)
     PLAYER.load()
-    with toolbar:
-        show_toolbar(state)
+    header.show_files(run_files(state.run) if state.run else (), RUN_NOTE)
+    header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
+    with st.sidebar:
         show_engine(engine)
     write_address(state)

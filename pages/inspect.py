@@ -5,6 +5,8 @@ import streamlit as st
 from graftviz.ui.address import follow_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
+from graftviz.ui.inspect.help import HEADLINE, show_help
 from graftviz.ui.inspect.panels import show_inspection, show_messages
 from graftviz.ui.inspect.sources_panel import show_sources
 from graftviz.ui.services import inspect_state, inspect_warm_up, warm_up
@@ -15,7 +17,7 @@ inspect_warm_up()
 state = inspect_state()
 follow_address(state, "inspect", is_new=state.loaded is None)
 
-above = st.container()
+top, above = st.container(), st.container()
 if engine_is_ready(engine):
     state.refresh()
     with st.sidebar:
@@ -23,3 +25,7 @@ if engine_is_ready(engine):
     with above:
         show_messages(state)
     show_inspection(state)
+# With a model, the header belongs to the part of the page that shows it.
+if state.loaded is None:
+    with top:
+        Header("inspect", "Inspect", HEADLINE, show_help)

@@ -5,14 +5,16 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
 from graftviz.ui.prune.component import PRUNE
-from graftviz.ui.prune.help import show_pruning_help
+from graftviz.ui.prune.help import HEADLINE, show_help
 from graftviz.ui.prune.live import live_pruning
 from graftviz.ui.prune.panels import (
     show_pruned_data,
     show_pruning_choices,
     show_pruning_messages,
 )
+from graftviz.ui.run_files import RUN_NOTE, run_files
 from graftviz.ui.services import page_warm_up, prune_state, warm_up
 
 enter_through_app()
@@ -21,13 +23,7 @@ engine = page_warm_up("prune")
 state = prune_state()
 follow_address(state, "prune")
 
-words, reading = st.columns([5, 1], vertical_alignment="center", gap="small")
-words.markdown(
-    "**M edges, always.** The k weakest leave, the k most promising enter; parameters share K "
-    "values."
-)
-with reading:
-    show_pruning_help()
+header = Header("prune", "Prune", HEADLINE, show_help)
 # Places first: what appears above the picture must not move it, or the browser starts it anew.
 above = st.container()
 with above:
@@ -40,4 +36,7 @@ if engine_is_ready(engine):
         show_pruning_messages(state)
     live_pruning(state)
     PRUNE.load()
+    run = state.runs.get(state.heuristic)
+    header.show_files(run_files(run, with_replay=False) if run else (), RUN_NOTE)
+    header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -5,14 +5,16 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
 from graftviz.ui.race.component import RACE
+from graftviz.ui.race.help import HEADLINE, show_help
 from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
+    race_files,
     show_race_choices,
     show_race_data,
     show_race_engine,
     show_race_messages,
-    show_race_toolbar,
 )
 from graftviz.ui.services import race_state, warm_up
 
@@ -21,8 +23,9 @@ engine = warm_up()
 state = race_state()
 follow_address(state, "race")
 
+header = Header("race", "Race", HEADLINE, show_help)
 # Places first: what appears above the race must not move it, or the browser starts it anew.
-toolbar, above = st.sidebar.container(), st.container()
+above = st.container()
 with above:
     show_race_data(state)
 
@@ -34,7 +37,10 @@ if engine_is_ready(engine):
         show_race_messages(state)
     live_race(state, new_race=is_new_race)
     RACE.load()
-    with toolbar:
-        show_race_toolbar(state)
+    header.show_files(race_files(state), "The race is finished first if need be.")
+    header.show_link(
+        state.link, "Runs this race again, anywhere graftviz runs, and opens it at this place."
+    )
+    with st.sidebar:
         show_race_engine(engine)
     write_address(state)

@@ -5,8 +5,10 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
 from graftviz.ui.regions.component import REGION
-from graftviz.ui.regions.help import show_help
+from graftviz.ui.regions.files import region_files
+from graftviz.ui.regions.help import HEADLINE, show_help
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
     region_state,
@@ -25,14 +27,8 @@ follow_address(state, "regions")
 
 with st.sidebar:
     show_model_choice(state)
-words, about = st.columns([5, 1], vertical_alignment="center", gap="small")
-words.markdown(
-    "**Query one variable** :orange[★]. The marginal is computed from a small **region** around "
-    "it, with a proven error bound; *the rest of the network is ignored.*"
-)
-with about:
-    show_help()
-# Containers come first: a notice above the view must not move it, or the browser reloads it.
+header = Header("regions", "Regions", HEADLINE, show_help)
+# Places first: what appears above the picture must not move it, or the browser starts it anew.
 above = st.container()
 with above:
     show_model_upload(state)
@@ -45,4 +41,6 @@ if engine_is_ready(engine):
     state.page_runs += 1
     live_region(state)
     REGION.load()
+    header.show_files(region_files(state), "The region is grown to its end first if need be.")
+    header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -5,7 +5,10 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
+from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
+from graftviz.ui.reservoir.files import reservoir_files
+from graftviz.ui.reservoir.help import HEADLINE, show_help
 from graftviz.ui.reservoir.panels import (
     reservoir_state,
     show_activation,
@@ -20,10 +23,10 @@ warm_up()
 engine = page_warm_up("reservoir")
 state = reservoir_state()
 follow_address(state, "reservoir")
+header = Header("reservoir", "Reservoir", HEADLINE, show_help)
 with st.sidebar:
     show_choices(state)
 
-st.header("Why a small reservoir is enough", anchor=False)
 show_warnings(state.complaints)
 if engine_is_ready(engine):
     options = state.options
@@ -34,4 +37,6 @@ if engine_is_ready(engine):
         steps = show_run(options)
     if steps:
         show_activation(state, steps)
+        header.show_files(reservoir_files(options, steps))
+    header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

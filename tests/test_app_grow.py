@@ -19,9 +19,9 @@ from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
 from graftviz.ui import run_limits
 from graftviz.ui.controls import AUTO
-from graftviz.ui.grow.downloads import FILES, build_edges, build_file
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.limits import Limits
+from graftviz.ui.run_files import FILES, build_edges, build_file
 from graftviz.ui.session_run import EVERYTHING
 
 

@@ -1,4 +1,4 @@
-"""Why inference is bounded, and what the charts compare: the explanation of the Budget page."""
+"""Headline and explanation of the Budget page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import streamlit as st
 
 from graftviz.ui.key_help import KEYS
 
+HEADLINE = (
+    "Inference has a cost, set by the widest **clique** of the junction tree. Edges are added as "
+    "long as it stays within **τ**."
+)
 _FIRST = """
 **A model is learned to be asked.** What an exact answer costs depends on the graph, and grows
 exponentially with its **treewidth**: variables that have to be looked at together form a *clique*
@@ -33,10 +37,9 @@ some contexts only.
 """
 
 
-def show_idea() -> None:
-    """Show the button that opens the explanation."""
-    with st.popover("Why a budget?", type="tertiary", width="content"):
-        st.markdown(_FIRST)
-        st.latex(_FORMULA)
-        st.markdown(_SECOND)
-        st.markdown(KEYS)
+def show_help() -> None:
+    """Show the explanation."""
+    st.markdown(_FIRST)
+    st.latex(_FORMULA)
+    st.markdown(_SECOND)
+    st.markdown(KEYS)

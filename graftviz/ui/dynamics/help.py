@@ -1,4 +1,4 @@
-"""What a linear dynamical system is, and how seeds speak for others: the page's explanation."""
+"""Headline and explanation of the Dynamics page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import streamlit as st
 
 from graftviz.ui.key_help import KEYS
 
+HEADLINE = (
+    "Which series drives which? Each follows from a few **parents** one time step before: a row "
+    "of A."
+)
 _FIRST = """
 **Which series drives which?** Every row of A says from which series one series comes about, one
 time step later:
@@ -31,12 +35,11 @@ those found that are true, and **CoeffRecError** is ‖Ā − A‖ / ‖A‖.
 """
 
 
-def show_idea() -> None:
-    """Show the button that opens the explanation."""
-    with st.popover("Why seeds?", type="tertiary", width="content"):
-        st.markdown(_FIRST)
-        st.latex(_SYSTEM)
-        st.markdown(_SECOND)
-        st.latex(_EVIDENCE)
-        st.markdown(_THIRD)
-        st.markdown(KEYS)
+def show_help() -> None:
+    """Show the explanation."""
+    st.markdown(_FIRST)
+    st.latex(_SYSTEM)
+    st.markdown(_SECOND)
+    st.latex(_EVIDENCE)
+    st.markdown(_THIRD)
+    st.markdown(KEYS)

@@ -23,9 +23,9 @@ from graftviz.ui.dynamics.options import (
 from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
 from graftviz.ui.dynamics.work import curves, measure, source, survey, told
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.plain import plain
-from graftviz.ui.saving import file_button
 from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
 
@@ -97,15 +97,15 @@ def show_messages(state: DynamicsState) -> None:
         st.caption(plain(" ".join(notes)))
 
 
-def show_downloads(state: DynamicsState) -> None:
-    """Show the files of the run on show; they are written when a button is pressed."""
-    with st.popover("Save", type="tertiary", width="content", disabled=state.shown is None):
-        st.caption("The run is finished first if need be.")
-        for name, label, mime, build in (
-            ("result.json", "Result (JSON)", "application/json", build_result),
-            ("matrix.csv", "Matrix A (CSV)", "text/csv", build_matrix),
-        ):
-            file_button(label, name, mime, partial(build, state), f"dynamics.{name}")
+def dynamics_files(state: DynamicsState) -> list[PageFile]:
+    """Return the files of the run on show; none before there is one."""
+    if state.shown is None:
+        return []
+    result, matrix = partial(build_result, state), partial(build_matrix, state)
+    return [
+        PageFile("result.json", "Result (JSON)", "application/json", result),
+        PageFile("matrix.csv", "Matrix A (CSV)", "text/csv", matrix),
+    ]
 
 
 def build_result(state: DynamicsState) -> str:

@@ -1,12 +1,12 @@
-"""How to read the Grow page, in a dialog."""
+"""Headline and explanation of the Grow page."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from graftviz.ui.boundary import bounded
 from graftviz.ui.key_help import KEYS
 
+HEADLINE = "Edges are added one step at a time; each step says which, and why."
 _GRAPH = """
 Every circle is a variable. It **grows with its degree**; a **ring** marks a hub, whose edges are
 tested first. A step's new edges are lit, and an edge is as wide as its weight is large. Where the
@@ -49,10 +49,8 @@ here** keeps the run up to the shown step and lets new options apply from there 
 """
 
 
-@st.dialog("How to read this", width="medium")
-@bounded
 def show_help() -> None:
-    """Open the dialog."""
+    """Show the explanation."""
     for title, text in (
         ("Graph", _GRAPH),
         ("Certified region", _REGION),

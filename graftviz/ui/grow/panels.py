@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
@@ -14,8 +13,6 @@ from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow.compare_panel import show_compare_button
-from graftviz.ui.grow.downloads import show_downloads
-from graftviz.ui.grow.help import show_help
 from graftviz.ui.grow.path_panel import show_path_button
 from graftviz.ui.grow.stability_panel import show_stability_button
 from graftviz.ui.grow.state import GrowState
@@ -149,26 +146,6 @@ def show_actions(state: GrowState) -> None:
             # Where it goes knows what this page shows, and at which step.
             inspect_state().take_grow()
             st.switch_page("pages/inspect.py")
-
-
-def show_toolbar(state: GrowState) -> None:
-    """Show downloads, link and help in one row."""
-    with st.container(horizontal=True, gap="small", key="toolbar"):
-        files = st.popover("Download", key="download", type="tertiary", on_change="rerun")
-        if files.open and state.run is not None:
-            with files:
-                show_downloads(state.run)
-        with st.popover("Link", key="link", type="tertiary", on_change="rerun"):
-            st.caption("Opens this run at this step, anywhere graftviz runs.")
-            st.code(page_address(state), language=None, wrap_lines=True)
-        if st.button("Help", key="help", type="tertiary"):
-            show_help()
-
-
-def page_address(state: GrowState) -> str:
-    """Return the address that shows what is shown now."""
-    parts = urlsplit(st.context.url or "http://localhost:8501/")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(state.link()), ""))
 
 
 def _choose(

@@ -1,12 +1,10 @@
-"""Files of the model that is inspected, built only when somebody asks for one."""
+"""Files of the inspected model, built when one is requested."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
-
-import streamlit as st
 
 from graftviz.formats.gexf import model_gexf
 from graftviz.formats.graphml import model_graphml
@@ -17,8 +15,8 @@ from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
 from graftviz.inference import Beliefs
 from graftviz.inspection import GraphPicture
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.inspect.source import Loaded
-from graftviz.ui.saving import file_button
 
 
 class Shown(NamedTuple):
@@ -112,21 +110,15 @@ def build_file(shown: Shown, kind: FileKind) -> bytes:
     return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
 
 
-def show_files(shown: Shown) -> None:
-    """Show one button per kind of file; a file is built when its button is pressed."""
-    for title, kinds in (
-        ("The whole model, to be read again", MODEL_FILES),
-        ("What is to be seen of it", OTHER_FILES),
-    ):
-        st.caption(title)
-        for kind in kinds:
-            needs_marginals = kind.name.startswith("marginals")
-            file_button(
-                kind.label,
-                kind.name,
-                kind.mime,
-                partial(build_file, shown, kind),
-                f"inspect.download.{kind.name}",
-                disabled=needs_marginals and shown.before is None,
-            )
-    st.caption("PNG: the button below the picture.")
+def model_files(shown: Shown) -> list[PageFile]:
+    """Return the files of the model on show; those of its marginals are disabled without any."""
+    return [
+        PageFile(
+            kind.name,
+            kind.label,
+            kind.mime,
+            partial(build_file, shown, kind),
+            disabled=kind.name.startswith("marginals") and shown.before is None,
+        )
+        for kind in FILES
+    ]

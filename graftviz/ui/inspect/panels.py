@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import numpy as np
 import streamlit as st
@@ -22,14 +21,15 @@ from graftviz.narrative.inspection import (
 from graftviz.narrative.phrases import short
 from graftviz.ui.address import write_address
 from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.compare import show_comparison
 from graftviz.ui.inspect.component import GraphLook, graph_message, show_graph
-from graftviz.ui.inspect.files import Shown, show_files
+from graftviz.ui.inspect.files import Shown, model_files
+from graftviz.ui.inspect.help import HEADLINE, show_help
 from graftviz.ui.inspect.selection import show_observation, show_selection
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
-from graftviz.ui.key_help import KEYS_OF_INSPECT
 from graftviz.ui.messages import show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.services import inspect_warm_up
@@ -96,22 +96,14 @@ def show_inspection(state: InspectState) -> None:
 
 
 def _show_head(state: InspectState, shown: Shown) -> None:
+    header = Header("inspect", "Inspect", HEADLINE, show_help)
+    header.show_files(model_files(shown), "For PNG, see the button below the graph.")
+    header.show_link(
+        state.link, "Opens this model with this selection and evidence, where graftviz runs."
+    )
     loaded = shown.loaded
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(loaded.title)}", width="stretch")
-        with st.popover("Download", type="tertiary", key="inspect.download"):
-            show_files(shown)
-        with st.popover("Keys", type="tertiary", key="inspect.keys"):
-            st.markdown(KEYS_OF_INSPECT)
-        with st.popover("Link", type="tertiary", key="inspect.link"):
-            st.caption("Opens this model with this selection and evidence, where graftviz runs.")
-            st.code(_address(state), language=None, wrap_lines=True)
-    st.caption(plain(" ".join((f"{model_words(loaded.model)}.", *loaded.notes))))
-
-
-def _address(state: InspectState) -> str:
-    parts = urlsplit(st.context.url or "http://localhost:8501/inspect")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(state.link()), ""))
+    words = " ".join((f"{model_words(loaded.model)}.", *loaded.notes))
+    st.markdown(f"**{plain(loaded.title)}** :gray[{plain(words)}]")
 
 
 # ------------------------------------------------------------------------------------- evidence

@@ -14,7 +14,6 @@ from graftviz.ui.teaching import ON, TOUR, teaching_query
 
 def show_overview() -> None:
     """Say what this page is, and link to every lesson on it."""
-    st.title("Lessons", anchor=False)
     st.markdown(
         "Each opens the app in a prepared state, in a tab of its own, and asks two questions about "
         "it. The answers are folded away; what they say was computed in that very state."

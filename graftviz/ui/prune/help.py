@@ -1,4 +1,4 @@
-"""How to read the Prune page, in a popover."""
+"""Headline and explanation of the Prune page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import streamlit as st
 
 from graftviz.ui.key_help import KEYS
 
+HEADLINE = (
+    "The model always has M edges. Each step swaps the k weakest for the k most promising; "
+    "parameters are tied to K values."
+)
 _FIRST = """
 **The number of edges M is given; sought are the best M.** The start is the Chow–Liu tree with
 random other edges. Then, again and again, the **k** edges that contribute least leave (red, dashed,
@@ -29,11 +33,10 @@ with exact 1-D k-means in between; then it takes the centre's value. The strip s
 """
 
 
-def show_pruning_help() -> None:
-    """Show the button that opens the explanation."""
-    with st.popover("How to read this", type="tertiary", width="content"):
-        st.markdown(_FIRST)
-        st.markdown(_SECOND)
-        st.latex(_FORMULA)
-        st.markdown(_THIRD)
-        st.markdown(KEYS)
+def show_help() -> None:
+    """Show the explanation."""
+    st.markdown(_FIRST)
+    st.markdown(_SECOND)
+    st.latex(_FORMULA)
+    st.markdown(_THIRD)
+    st.markdown(KEYS)

@@ -1,12 +1,12 @@
-"""How to read the Race page, in a dialog."""
+"""Headline and explanation of the Race page."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from graftviz.ui.boundary import bounded
 from graftviz.ui.key_help import KEYS
 
+HEADLINE = "Learners run on the same data and are compared at the same cost."
 _AXIS = """
 Everything is shown **at the same cost**: at 0.2 engine seconds every racer shows the last step it
 had made after 0.2 seconds of its own clock. The cost is up to you: **engine seconds** (measured on
@@ -32,10 +32,8 @@ others are not run again.
 """
 
 
-@st.dialog("How to read the race", width="medium")
-@bounded
-def show_race_help() -> None:
-    """Open the dialog."""
+def show_help() -> None:
+    """Show the explanation."""
     for title, text in (
         ("At the same cost", _AXIS),
         ("Graphs", _GRAPHS),

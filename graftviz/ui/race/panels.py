@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
@@ -13,14 +12,13 @@ from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
 from graftviz.ui.messages import show_problem, show_question, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.race.files import build_race_csv, build_race_html
-from graftviz.ui.race.help import show_race_help
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS
-from graftviz.ui.saving import file_button
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.warm_up import WarmUp
@@ -155,32 +153,17 @@ def _show_compiling(engine: WarmUp) -> None:
     )
 
 
-def show_race_toolbar(state: RaceState) -> None:
-    """Show downloads, link and help in one row."""
-    with st.container(horizontal=True, gap="small"):
-        with st.popover("Download", key="race.download", type="tertiary"):
-            if state.entries:
-                _show_downloads(state)
-        with st.popover("Link", key="race.link", type="tertiary", on_change="rerun"):
-            st.caption("Runs this race again, anywhere graftviz runs, and opens it at this place.")
-            st.code(_address(state), language=None, wrap_lines=True)
-        if st.button("Help", key="race.help", type="tertiary"):
-            show_race_help()
-
-
-def _show_downloads(state: RaceState) -> None:
-    st.caption("The race is finished first if need be.")
-    files: tuple[tuple[str, str, str, Callable[[RaceState], str]], ...] = (
-        ("race.html", "Curves and winners (HTML, opens offline)", "text/html", build_race_html),
-        ("race.csv", "Data, a row a step (CSV)", "text/csv", build_race_csv),
-    )
-    for name, label, mime, build in files:
-        file_button(label, name, mime, partial(build, state), f"race.download.{name}")
-
-
-def _address(state: RaceState) -> str:
-    parts = urlsplit(st.context.url or "http://localhost:8501/race")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(state.link()), ""))
+def race_files(state: RaceState) -> list[PageFile]:
+    """Return the files of the race on show; none before there is one."""
+    if not state.entries:
+        return []
+    html = partial(build_race_html, state)
+    return [
+        PageFile("race.html", "Curves and winners (HTML, opens offline)", "text/html", html),
+        PageFile(
+            "race.csv", "Data, a row a step (CSV)", "text/csv", partial(build_race_csv, state)
+        ),
+    ]
 
 
 def _choose(

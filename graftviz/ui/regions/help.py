@@ -1,4 +1,4 @@
-"""Help of the Regions page: the idea, the theorem, the options."""
+"""Headline and explanation of the Regions page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import streamlit as st
 
 from graftviz.ui.key_help import KEYS
 
+HEADLINE = (
+    "Query one variable :orange[★]. Its marginal is computed from a small **region** around it, "
+    "with a proven error bound; the rest of the network is ignored."
+)
 _FIRST = """
 **Query.** The marginal of one variable (the star) is computed. Exact inference in the whole network
 can be infeasible, so inference runs only in **a small region** around the query; the edges that
@@ -39,10 +43,9 @@ On the command line: `python -m graftviz local MODEL.uai --query 5 --tolerance 1
 
 
 def show_help() -> None:
-    """Show the button that opens the help."""
-    with st.popover("About this page", type="tertiary", width="content"):
-        st.markdown(_FIRST)
-        st.markdown(_SECOND)
-        st.latex(_FORMULA)
-        st.markdown(_THIRD)
-        st.markdown(KEYS)
+    """Show the explanation."""
+    st.markdown(_FIRST)
+    st.markdown(_SECOND)
+    st.latex(_FORMULA)
+    st.markdown(_THIRD)
+    st.markdown(KEYS)

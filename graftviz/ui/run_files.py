@@ -1,15 +1,13 @@
-"""Files of the run on show, built only when somebody asks for one."""
+"""Files of a run, built when one is requested."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
-
-import streamlit as st
 
 from graftviz.formats.gexf import result_gexf
 from graftviz.formats.graphml import graphml
@@ -19,10 +17,11 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.runs import Result
-from graftviz.ui.saving import file_button
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
-PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds what there is
+PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds the steps so far
+RUN_NOTE = "The run is finished first if need be."
 
 
 class FileKind(NamedTuple):
@@ -81,34 +80,31 @@ def build_file(run: SessionRun, kind: FileKind) -> bytes:
     return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
 
 
-def build_archive(run: SessionRun) -> bytes:
-    """Return all files in one ZIP archive."""
+def build_archive(run: SessionRun, kinds: Sequence[FileKind] = FILES) -> bytes:
+    """Return files of a run in one ZIP archive."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
-        for kind in FILES:
+        for kind in kinds:
             files.writestr(kind.name, build_file(run, kind))
     return archive.getvalue()
 
 
-def show_downloads(run: SessionRun) -> None:
-    """Show one button per kind of file; a file is built when its button is pressed."""
-    st.caption("The run is finished first if need be.")
-    file_button(
-        f"All {len(FILES)} files (ZIP)",
+def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:
+    """Return the files of a run for the menu Download, the archive of all of them first.
+
+    Parameters
+    ----------
+    run : SessionRun
+    with_replay : bool
+        Whether the run has the records of the player.
+    """
+    kinds = FILES if with_replay else FILES[1:]
+    archive = PageFile(
         "graftviz-run.zip",
+        f"All {len(kinds)} files (ZIP)",
         "application/zip",
-        partial(build_archive, run),
-        "download.all",
-        look="primary",
+        partial(build_archive, run, kinds),
+        is_main=True,
     )
-    # Close together, so that all are seen in the window of a small laptop.
-    with st.container(gap=None):
-        for kind in FILES:
-            file_button(
-                kind.label,
-                kind.name,
-                kind.mime,
-                partial(build_file, run, kind),
-                f"download.{kind.name}",
-                look="tertiary",
-            )
+    files = (PageFile(k.name, k.label, k.mime, partial(build_file, run, k)) for k in kinds)
+    return [archive, *files]

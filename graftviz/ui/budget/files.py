@@ -1,0 +1,53 @@
+"""Files of the Budget page."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import partial
+from typing import Any
+
+from graftviz.errors import InputError
+from graftviz.ui.background import Background
+from graftviz.ui.budget.jobs import Told
+from graftviz.ui.budget.state import BudgetState
+from graftviz.ui.budget.work import source
+from graftviz.ui.frame.header import PageFile
+
+PATIENCE = 60.0  # seconds a download waits for the run
+_COLUMNS = ("step", "source", "target", "complexity", "width", "infeasible", "gradient", "nll")
+
+
+def budget_files(state: BudgetState) -> list[PageFile]:
+    """Return the files of the run on show; none before there is one."""
+    work, shown = state.run, state.shown
+    if work is None or shown is None:
+        return []
+    names = source(shown.data, shown.seed).material.train.names
+    build = partial(build_steps, work, names)
+    return [PageFile("budget.csv", "Steps, one row per edge (CSV)", "text/csv", build)]
+
+
+def build_steps(work: Background[Told], names: tuple[str, ...]) -> str:
+    """Return budget.csv: the model without edges, then one row per activated edge.
+
+    Raises
+    ------
+    InputError
+        When the run has no step yet.
+    """
+    work.wait(PATIENCE)
+    if work.latest is None:
+        raise InputError(work.failure or "The run has no step yet; try again.")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for number, step in enumerate(work.latest.steps):
+        ends = ["", ""] if step["edge"] is None else [names[i] for i in step["edge"]]
+        values = (step["value"], step["width"], step["infeasible"], step["norm"], step["nll"])
+        writer.writerow([number, *ends, *map(_text, values)])
+    return text.getvalue()
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

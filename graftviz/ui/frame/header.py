@@ -1,0 +1,136 @@
+"""Header of a page: title, headline, and the menus Download, Link and Help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.saving import file_button
+
+_HOME = "http://localhost:8501/"
+
+
+class PageFile(NamedTuple):
+    """File that a page offers for download.
+
+    Attributes
+    ----------
+    name, label, mime : str
+    build : callable
+        Return the content; called when the button is pressed.
+    is_main : bool
+        Whether its button stands out.
+    disabled : bool
+    """
+
+    name: str
+    label: str
+    mime: str
+    build: Callable[[], str | bytes]
+    is_main: bool = False
+    disabled: bool = False
+
+
+class Header:
+    """Row at the top of a page, which is shown when the object is created.
+
+    Title, headline and help are there at once; files and link follow when the page has something
+    to show. The content of a menu is built only while the menu is open.
+
+    Parameters
+    ----------
+    page : str
+        Begins the keys of the menus.
+    title : str
+    headline : str
+        One sentence in Markdown.
+    show_help : callable
+        Show the explanation of the page, inside a dialog.
+    """
+
+    def __init__(self, page: str, title: str, headline: str, show_help: Callable[[], None]) -> None:
+        self._page = page
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key="page_header"
+        ):
+            st.markdown(f"**{title}** · {headline}", width="stretch")
+            with st.container(horizontal=True, gap=None, width="content", key="page_menu"):
+                self._files = self._menu("Download")
+                self._link = self._menu("Link")
+                st.button(
+                    "Help", key=f"{page}.help", type="tertiary", on_click=guarded(self._open_help)
+                )
+        if st.session_state.pop(self._help_key, False):
+            _show_dialog(show_help)
+
+    @property
+    def _help_key(self) -> str:
+        return f"{self._page}.opens_help"
+
+    def _open_help(self) -> None:
+        st.session_state[self._help_key] = True
+
+    def _menu(
+        self, label: str
+    ) -> Any:  # a container with an attribute `open`, whose type is private
+        key = f"{self._page}.{label.lower()}"
+        return st.popover(label, key=key, type="tertiary", on_change="rerun")
+
+    def show_files(self, files: Iterable[PageFile], note: str = "") -> None:
+        """Fill the menu Download.
+
+        Parameters
+        ----------
+        files : iterable of PageFile
+        note : str
+            One sentence above the files.
+        """
+        if not self._files.open:
+            return
+        listed = list(files)
+        with self._files:
+            if sentence := note if listed else "There is no file to download yet.":
+                st.caption(sentence)
+            # Close together, so that all are visible in the window of a small laptop.
+            with st.container(gap=None):
+                for file in listed:
+                    file_button(
+                        file.label,
+                        file.name,
+                        file.mime,
+                        file.build,
+                        f"{self._page}.download.{file.name}",
+                        look="primary" if file.is_main else "tertiary",
+                        disabled=file.disabled,
+                    )
+
+    def show_link(self, query: Callable[[], Mapping[str, str]], note: str) -> None:
+        """Fill the menu Link.
+
+        Parameters
+        ----------
+        query : callable
+            Return the query parameters of what is shown.
+        note : str
+            One sentence about what the link opens.
+        """
+        if self._link.open:
+            with self._link:
+                st.caption(note)
+                st.code(page_address(query()), language=None, wrap_lines=True)
+
+
+def page_address(query: Mapping[str, str]) -> str:
+    """Return the address of the current page with these query parameters."""
+    parts = urlsplit(st.context.url or _HOME)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
+
+
+@st.dialog("About this page", width="medium")
+@bounded
+def _show_dialog(show_help: Callable[[], None]) -> None:
+    show_help()

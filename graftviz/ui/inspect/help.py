@@ -1,0 +1,27 @@
+"""Headline and explanation of the Inspect page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.ui.key_help import KEYS_OF_INSPECT
+
+HEADLINE = "The graph, marginals and posteriors of any model, learned or loaded."
+_TEXT = """
+**Graph.** A click chooses a variable or an edge; its tables are shown beside the graph. Large
+models show the neighbourhood of the chosen variable.
+
+**Evidence.** *Observe…* fixes the state of a variable; all marginals are then conditional
+probabilities, and the variables that change most are listed below.
+
+**Method.** Marginals are exact where that is affordable, and approximate otherwise; the method is
+named beside them.
+
+**Compare.** A second model, or the true one, shows which edges are in both models and which in one.
+"""
+
+
+def show_help() -> None:
+    """Show the explanation."""
+    st.markdown(_TEXT)
+    st.markdown(KEYS_OF_INSPECT)

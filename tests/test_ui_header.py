@@ -1,0 +1,79 @@
+"""Header of the pages: the same row on all of them, and files that can be built."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from app_pages import open_page
+from streamlit.testing.v1 import AppTest
+
+from graftviz.ui.budget.files import budget_files
+from graftviz.ui.regions.files import region_files
+
+# Page → query of a quick view, and the file of the page that is a table.
+PAGES = {
+    "grow": ({"data": "karate"}, "edges.csv"),
+    "race": ({"data": "karate", "edges": "10", "r1": "first-hit", "r2": "chow-liu"}, "race.csv"),
+    "reservoir": ({"n": "60", "trials": "50"}, "reservoir.csv"),
+    "regions": ({"side": "4"}, "region.csv"),
+    "prune": ({"data": "survey"}, "trace.csv"),
+    "budget": ({"data": "survey", "bound": "1"}, "budget.csv"),
+    "dynamics": ({"n": "8", "rows": "200"}, "matrix.csv"),
+    "inspect": ({"data": "survey"}, "edges.csv"),
+    "lessons": ({}, ""),
+}
+LONGEST_HEADLINE = 200
+
+
+def opened(page: str, *menus: str) -> AppTest:
+    """Return a page with menus open."""
+    app = open_page(page, **PAGES[page][0])
+    for menu in menus:
+        app.session_state[f"{page}.{menu}"] = True
+    return app.run()
+
+
+def files_of(app: AppTest) -> list[str]:
+    """Return the keys of all buttons that download a file."""
+    return [button.key or "" for button in app.get("download_button")]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_has_title_headline_link_and_help(page: str) -> None:
+    app = opened(page, "link")
+    assert not app.exception
+    headline = app.main.markdown[0].value
+    assert headline.startswith(f"**{page.title()}** · ")
+    assert len(headline) < LONGEST_HEADLINE
+    assert app.code[-1].value.startswith("http")
+    app.button(key=f"{page}.help").click().run()
+    assert not app.exception
+    assert any(len(text.value) > LONGEST_HEADLINE for text in app.markdown)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_menus_are_filled_only_while_they_are_open(page: str) -> None:
+    assert not any(key.startswith(f"{page}.download.") for key in files_of(opened(page)))
+    app = opened(page, "download")
+    assert not app.exception
+    wanted = PAGES[page][1]
+    assert (f"{page}.download.{wanted}" in files_of(app)) == bool(wanted)
+
+
+def test_region_and_budget_tables_have_a_row_per_step() -> None:
+    regions, budget = opened("regions"), opened("budget")
+    (region_file,) = region_files(regions.session_state["regions"])
+    (budget_file,) = budget_files(budget.session_state["budget"])
+    region = list(csv.DictReader(io.StringIO(str(region_file.build()))))
+    steps = list(csv.DictReader(io.StringIO(str(budget_file.build()))))
+    assert [int(row["size"]) for row in region] == list(range(1, len(region) + 1))
+    assert len({row["variable"] for row in region}) == len(region) > 1
+    for row in region:
+        assert 0 <= float(row["bound"]) <= 1
+        shares = [float(value) for name, value in row.items() if name.startswith("p(")]
+        assert sum(shares) == pytest.approx(1.0)
+    assert [int(row["step"]) for row in steps] == list(range(len(steps)))
+    assert all(float(row["complexity"]) <= 1 for row in steps)
+    assert len(steps) > 2
