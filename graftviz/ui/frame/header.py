@@ -54,11 +54,12 @@ class Header:
 
     def __init__(self, page: str, title: str, headline: str, show_help: Callable[[], None]) -> None:
         self._page = page
-        with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key="page_header"
-        ):
-            st.markdown(f"**{title}** · {headline}", width="stretch")
-            with st.container(horizontal=True, gap=None, width="content", key="page_menu"):
+        with st.container(key="page_header"):
+            words, menu = st.columns([3, 1], vertical_alignment="center", gap="small")
+            words.markdown(f"**{title}** · {headline}")
+            with menu.container(
+                horizontal=True, horizontal_alignment="right", gap="small", key="page_menu"
+            ):
                 self._files = self._menu("Download")
                 self._link = self._menu("Link")
                 st.button(
