@@ -7,8 +7,7 @@ import streamlit as st
 from graftviz.ui.key_help import KEYS
 
 HEADLINE = (
-    "Query one variable :orange[★]. Its marginal is computed from a small **region** around it, "
-    "with a proven error bound; the rest of the network is ignored."
+    "The marginal of one variable :orange[★] from a small **region**, with a proven error bound."
 )
 _FIRST = """
 **Query.** The marginal of one variable (the star) is computed. Exact inference in the whole network
