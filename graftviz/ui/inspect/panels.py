@@ -103,7 +103,8 @@ def _show_head(state: InspectState, shown: Shown) -> None:
     )
     loaded = shown.loaded
     words = " ".join((f"{model_words(loaded.model)}.", *loaded.notes))
-    st.markdown(f"**{plain(loaded.title)}** :gray[{plain(words)}]")
+    st.markdown(f"#### {plain(loaded.title)}")
+    st.caption(plain(words))
 
 
 # ------------------------------------------------------------------------------------- evidence
