@@ -186,12 +186,12 @@ def test_a_graph_from_elsewhere_is_an_ising_model_and_the_page_says_so() -> None
 
 
 BAD_FILES = {
-    "cut": ("m.uai", b"MARKOV 2 2", "is it cut short?"),
+    "cut": ("m.uai", b"MARKOV 2 2", "is truncated"),
     "binary": ("m.uai", b"\xff\xfe\x00", "not plain text"),
     "xml": ("m.graphml", b"<graphml", "not well-formed XML"),
     "zip": ("m.zip", b"PK", "no ZIP archive"),
-    "json": ("m.json", b"[]", "no graph"),
-    "markup": ("<b>.graphml", b"<svg/>", "no GraphML"),
+    "json": ("m.json", b"[]", "not a graph"),
+    "markup": ("<b>.graphml", b"<svg/>", "not GraphML"),
 }
 
 

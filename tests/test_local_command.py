@@ -133,4 +133,4 @@ def test_bad_words_are_one_sentence_and_exit_two(path, capsys):
 def test_a_broken_model_is_refused(tmp_path, capsys):
     (tmp_path / "broken.uai").write_text("MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3\n")
     assert main(["local", str(tmp_path / "broken.uai"), "--query", "0"]) == 2
-    assert "cut short" in capsys.readouterr().err
+    assert "is truncated" in capsys.readouterr().err

@@ -196,13 +196,13 @@ OWN = model_graphml(small()).decode()
 BAD_GRAPHML = {
     "empty": ("", "not well-formed XML"),
     "cut short": (FOREIGN[:-20], "not well-formed XML"),
-    "other XML": ("<svg/>", "no GraphML: it begins with <svg>"),
+    "other XML": ("<svg/>", "not GraphML: it begins with <svg>"),
     "no graph": ("<graphml/>", "must hold one graph; it has 0"),
     "no nodes": ("<graphml><graph/></graphml>", "has no nodes"),
-    "document type": ("<!DOCTYPE graphml [<!ENTITY a 'b'>]>" + FOREIGN[39:], "document type"),
+    "document type": ("<!DOCTYPE graphml [<!ENTITY a 'b'>]>" + FOREIGN[39:], "DOCTYPE"),
     "no id": (FOREIGN.replace('node id="n0"', "node"), "node number 1 has no id"),
     "id twice": (FOREIGN.replace('node id="n1"', 'node id="n0"'), "two nodes have the id 'n0'"),
-    "unknown end": (FOREIGN.replace('target="n2"', 'target="n9"'), "target 'n9', which is no node"),
+    "unknown end": (FOREIGN.replace('target="n2"', 'target="n9"'), "target 'n9', which is not a node"),
     "loop": (FOREIGN.replace('target="n2"', 'target="n1"'), "joins 'b' to itself"),
     "edge twice": (
         FOREIGN.replace('source="n1" target="n2"', 'source="n0" target="n1"'),
@@ -224,7 +224,7 @@ BAD_GRAPHML = {
     "word in weights": (OWN.replace("0.1 -0.2", "0.1 high"), "weights of 'wind' hold 'high'"),
     "too few": (OWN.replace("0.1 -0.2 0.0", "0.1 -0.2"), "3 labels but weights for 2 states"),
     "wrong shape": (OWN.replace(" 2.5<", "<"), "'rain' – 'wind' are 5 numbers, .* 2 × 3 states"),
-    "labels": (OWN.replace('["calm", ', '["calm" '), "labels of 'wind' are no list of texts"),
+    "labels": (OWN.replace('["calm", ', '["calm" '), "labels of 'wind' are not a list of texts"),
 }
 
 
@@ -260,16 +260,16 @@ def test_noise_is_no_model(content):
 BAD_JSON = {
     "cut": ("{", "not valid JSON"),
     "deep": ("[" * 100_000, "not valid JSON"),
-    "list": ("[]", "no graph"),
-    "no edges": ('{"nodes": []}', "no graph"),
-    "numbers": ('{"nodes": [1], "edges": []}', "no graph"),
+    "list": ("[]", "not a graph"),
+    "no edges": ('{"nodes": []}', "not a graph"),
+    "numbers": ('{"nodes": [1], "edges": []}', "not a graph"),
     "empty": ('{"nodes": [], "edges": []}', "has no nodes"),
     "id": ('{"nodes": [{"id": [1]}], "edges": []}', "has no id"),
-    "end": ('{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": {}}]}', "is no node"),
+    "end": ('{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": {}}]}', "is not a node"),
     "infinity": ('{"nodes": [{"id": 1, "weights": [1e999]}], "edges": []}', "inf.*not a number"),
     "true": ('{"nodes": [{"id": 1, "weights": [true]}], "edges": []}', "not a number"),
     "nothing": ('{"nodes": [{"id": 1, "weights": []}], "edges": []}', "are empty"),
-    "result": ('{"learner": "best-choice"}', "no graph"),
+    "result": ('{"learner": "best-choice"}', "not a graph"),
 }
 
 
@@ -348,8 +348,8 @@ def test_no_way_leads_out_of_an_archive(tmp_path, monkeypatch):
 BAD_BROUGHT = {
     "nothing": ({}, "no model in nothing"),
     "a picture": ({"a.png": b"x"}, "no model in a.png"),
-    "no archive": ({"a.zip": b"PK\x03\x04 and then not"}, "a.zip is no ZIP archive"),
-    "cut archive": ({"a.zip": zipped({"m.uai": b"x" * 999})[:-30]}, "a.zip is no ZIP archive"),
+    "no archive": ({"a.zip": b"PK\x03\x04 and then not"}, "a.zip is not a readable ZIP archive"),
+    "cut archive": ({"a.zip": zipped({"m.uai": b"x" * 999})[:-30]}, "a.zip is not a readable ZIP archive"),
     "empty archive": ({"a.zip": zipped({"readme.txt": b"x"})}, "a.zip holds no model"),
     "two models": ({"a.uai": b"1", "b.uai": b"2"}, "2 models, a.uai, b.uai"),
     "two of a name": ({"a.zip": zipped({"x/m.uai": b"1", "y/m.uai": b"2"})}, "two different files"),

@@ -205,7 +205,7 @@ def test_infer_refuses_what_a_killed_learn_leaves(
         capsys.readouterr()
         assert main(["infer", str(source), "--out", str(tmp_path / "inferred")]) == 2
         sentence = capsys.readouterr().err
-        assert "is not the file of the last run of learn" in sentence
+        assert "is not from the last run of learn" in sentence
         assert sentence.count("\n") == 1
         assert main(["local", str(source), "--query", "0"]) == 2
     assert main(command) == 0
@@ -217,7 +217,7 @@ def test_infer_refuses_what_a_killed_learn_leaves(
 
 def test_an_edited_file_is_named_and_a_deleted_one_is_not_missed(folder: Path) -> None:
     (folder / "edges.csv").write_text("edited\n")
-    with pytest.raises(InputError, match=r"edges\.csv is not the file of the last run of learn"):
+    with pytest.raises(InputError, match=r"edges\.csv is not from the last run of learn"):
         read_model(folder)
     assert run_of(read_model(folder / "model.uai")) == "old", "single files stay readable"
     (folder / "edges.csv").unlink()
@@ -332,7 +332,7 @@ def test_uploaded_results_are_checked_by_their_manifest(folder: Path) -> None:
         assert run_of(read_uploaded_model(good).model) == "old"
     (folder / "model.uai").write_bytes(as_bytes(contents("new"))["model.uai"])
     for bad in (files_in(folder), packed(folder), packed(folder, *chosen, inside="a/b/")):
-        with pytest.raises(InputError, match=r"model\.uai is not the file of the last run"):
+        with pytest.raises(InputError, match=r"model\.uai is not from the last run"):
             read_uploaded_model(bad)
 
 
@@ -398,7 +398,7 @@ def test_every_command_lists_its_files_in_a_complete_manifest(
     name = min(written - {MANIFEST})
     with (out / name).open("ab") as file:
         file.write(b"\n")
-    with pytest.raises(InputError, match=f"{re.escape(name)} is not the file"):
+    with pytest.raises(InputError, match=f"{re.escape(name)} is not from the last run"):
         check_results(out)
 
 
@@ -406,5 +406,5 @@ def test_given_data_in_a_mixed_folder_are_refused(tmp_path: Path) -> None:
     write_results(tmp_path, "generate", {"table.csv": table_csv(random_table(0, 4, 100))})
     assert read_data(tmp_path)[0].n_variables == 4
     (tmp_path / "table.csv").write_bytes(table_csv(random_table(1, 5, 100)))
-    with pytest.raises(InputError, match=r"table\.csv is not the file"):
+    with pytest.raises(InputError, match=r"table\.csv is not from the last run"):
         read_data(tmp_path)

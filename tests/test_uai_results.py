@@ -48,12 +48,12 @@ def test_evidence_written_is_evidence_read(tmp_path, evidence):
 
 
 BAD_EVIDENCE = {
-    "nothing": ("", "ends where the number of observed variables should follow"),
+    "nothing": ("", "is truncated: the number of observed variables is missing"),
     "a word": ("one 0 1", "number of observed variables must be a whole number"),
     "negative": ("-1", "number of observed variables must be a whole number"),
-    "cut short": ("2 0 1 1", "announces 2 observed variables, .* 4 numbers .* 3 follow"),
-    "goes on": ("1 0 1 1 2", "announces 1 observed variables, .* 2 numbers .* 4 follow"),
-    "cut short after a count of samples": ("1\n2 0 1", "announces 1 .* 3 follow|ends where"),
+    "cut short": ("2 0 1 1", "declares 2 observed variables, .* 4 numbers, .* 3 follow"),
+    "goes on": ("1 0 1 1 2", "declares 1 observed variables, .* 2 numbers, .* 4 follow"),
+    "cut short after a count of samples": ("1\n2 0 1", "declares 1 .* 3 follow|is truncated"),
     "unknown variable": ("1 3 0", "an observed variable must be .* from 0 to 2, not '3'"),
     "unknown state": ("1 0 2", "state of variable 0 must be .* from 0 to 1, not '2'"),
     "two states": ("2 1 0 1 2", "variable 1 in state 0 and in state 2"),
@@ -99,16 +99,16 @@ def test_marginals_stand_as_the_format_has_them():
 
 BAD_RESULTS = {
     "other file": (read_mar, "PR\n1.5", "starts with 'PR', .* starts with MAR"),
-    "cut marginals": (read_mar, "MAR 2 2 0.5 0.5 3 0.1 0.2", "ends within .* of variable 1"),
-    "no sum": (read_mar, "MAR 1 2 0.5 0.4", "variable 0 has no probabilities"),
-    "negative": (read_mar, "MAR 1 2 1.5 -0.5", "variable 0 has no probabilities"),
-    "marginals nan": (read_mar, "MAR 1 2 nan 1", "variable 0 has no probabilities"),
-    "goes on": (read_mar, "MAR 1 2 0.5 0.5 9", "goes on with '9'"),
+    "cut marginals": (read_mar, "MAR 2 2 0.5 0.5 3 0.1 0.2", "is truncated: the marginal of variable 1"),
+    "no sum": (read_mar, "MAR 1 2 0.5 0.4", "probabilities of variable 0 do not sum to 1"),
+    "negative": (read_mar, "MAR 1 2 1.5 -0.5", "probabilities of variable 0 do not sum to 1"),
+    "marginals nan": (read_mar, "MAR 1 2 nan 1", "probabilities of variable 0 do not sum to 1"),
+    "goes on": (read_mar, "MAR 1 2 0.5 0.5 9", "continues with '9'"),
     "not PR": (read_pr, "MAR 0", "starts with 'MAR', .* starts with PR"),
-    "no number": (read_pr, "PR", "ends within log10"),
+    "no number": (read_pr, "PR", "is truncated: log10"),
     "a word": (read_pr, "PR much", "could not convert"),
     "nan": (read_pr, "PR nan", "is not a number"),
-    "two": (read_pr, "PR 1 2", "goes on with '2'"),
+    "two": (read_pr, "PR 1 2", "continues with '2'"),
 }
 
 

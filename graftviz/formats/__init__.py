@@ -1,1 +1,1 @@
-"""Files that results are written to, one format a module."""
+"""File formats of models, results and tables, one module per format."""

@@ -1,4 +1,4 @@
-"""The files of a learned linear dynamical system: result.json and matrix.csv."""
+"""Files of a learned linear dynamical system: result.json and matrix.csv."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from graftviz.table.csv_text import csv_text
 
 
 def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None) -> dict[str, Any]:
-    """Return `result` as plain numbers, texts and None, ready for JSON.
+    """Return `result` as numbers, texts and None, for JSON.
 
-    ``rows`` were learned from, ``rows_test`` held out. ``seeds`` and ``unspoken`` name series, and
-    are None for learners that have no seeds.
+    ``rows`` and ``rows_test`` are the numbers of training and of held-out rows. ``seeds`` and
+    ``unspoken`` (series without a seed) hold names of series; they are None for learners without
+    seeds.
     """
     learner, names = result.learner, result.system.names
     has_seeds = isinstance(learner, ScalableStructure)
@@ -45,13 +46,13 @@ def dynamics_record(result: DynamicsResult, *, rows: int, rows_test: int | None)
 
 
 def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -> str:
-    """Return :func:`dynamics_record` as text."""
+    """Return :func:`dynamics_record` as JSON text."""
     record = dynamics_record(result, rows=rows, rows_test=rows_test)
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def matrix_csv(system: LinearSystem) -> str:
-    """Return A as CSV: the names, then a row for each target series, to the last bit."""
+    """Return A as CSV: the names, then one row per target series, with exact floats."""
     rows = system.matrix.tolist()
     texts = (["0" if value == 0.0 else repr(value) for value in row] for row in rows)
     return csv_text([system.names, *texts])

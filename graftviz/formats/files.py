@@ -1,4 +1,4 @@
-"""Files read whole with a sentence for each error, and written whole or not at all."""
+"""Reading of whole files with clear errors, atomic writing, and locks on folders."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def read_bytes(path: Path | str) -> bytes:
     Raises
     ------
     InputError
-        When it is missing, cannot be read, or is larger than any model of ours.
+        When the file is missing, cannot be read, or is larger than :data:`MAX_BYTES`.
     """
     path = Path(path)
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name with NUL or a lone surrogate
-        reason = getattr(error, "strerror", None) or "no file can have such a name"
+        reason = getattr(error, "strerror", None) or "the name is not a valid file name"
         raise InputError(f"{shortened(str(path))} cannot be read: {reason}.") from None
     if len(content) > MAX_BYTES:
         raise InputError(f"{path.name} is larger than {MAX_BYTES // 1_000_000} MB.")
@@ -41,15 +41,15 @@ def read_bytes(path: Path | str) -> bytes:
 
 
 def write_whole(path: Path | str, content: str | bytes) -> Path:
-    """Write `content` (text as UTF-8, line ends untouched) so that no reader sees half of it.
+    """Write `content` (text as UTF-8, line ends unchanged) atomically.
 
-    The content goes to a temporary file beside `path`, which is then renamed. Temporary files of
-    interrupted programs in the same folder are removed.
+    The content is written to a temporary file in the same folder, which is then renamed. Temporary
+    files of interrupted programs in the folder are removed.
 
     Raises
     ------
     OSError
-        When the folder is missing or cannot be written; an older file of that name is then intact.
+        When the folder is missing or cannot be written; an older file of that name is unchanged.
     """
     path = Path(path)
     with lock_folder(path.parent):
@@ -64,14 +64,14 @@ def write_whole(path: Path | str, content: str | bytes) -> Path:
 
 
 def as_bytes(content: str | bytes) -> bytes:
-    """Return text as UTF-8; a lone surrogate, which no file can hold, becomes a question mark."""
+    """Return text as UTF-8; lone surrogates, which UTF-8 cannot encode, become question marks."""
     return content.encode("utf-8", errors="replace") if isinstance(content, str) else content
 
 
 def write_temporary(folder: Path, data: bytes) -> Path:
     """Write a temporary file in `folder`, to be renamed, and return its path.
 
-    Call this inside :func:`lock_folder`: outside, a temporary file is a leftover.
+    Call this inside :func:`lock_folder`; other programs delete temporary files outside the lock.
     """
     temporary = folder / f"{_TEMPORARY}{secrets.token_hex(8)}"
     try:
@@ -93,34 +93,34 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renamed files in `folder` survive a loss of power, where the system can do that."""
-    with contextlib.suppress(OSError), _opened(folder) as handle:
+    """Flush the directory entry of `folder` to disk, where the system supports it."""
+    with contextlib.suppress(OSError), _open_folder(folder) as handle:
         os.fsync(handle)
 
 
 @contextlib.contextmanager
 def lock_folder(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Wait for other programs that write to `folder`, and exclude them for the time of a block.
+    """Hold a lock on `folder` that excludes other programs for the duration of a block.
 
-    The lock is one of the system on the folder itself; it ends with the process, and leaves no
-    file behind. Systems without such locks go on without.
+    The lock is the operating system's lock on the folder; it ends with the process and creates no
+    file. On systems without such locks, the block runs without a lock.
 
     Parameters
     ----------
     folder : Path
     shared : bool
-        For reading: other readers are not excluded.
+        Whether to use a read lock, which does not exclude other readers.
     """
     with contextlib.ExitStack() as stack:
         if fcntl is not None:
             with contextlib.suppress(OSError, ValueError):
-                handle = stack.enter_context(_opened(folder))
+                handle = stack.enter_context(_open_folder(folder))
                 fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
 
 
 @contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[int]:
+def _open_folder(folder: Path) -> Iterator[int]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         yield handle

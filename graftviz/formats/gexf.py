@@ -1,7 +1,7 @@
-"""GEXF: the graph with its places, for Gephi, which the other formats have no room for.
+"""Export of a graph with node positions as GEXF, for Gephi.
 
-Only what is to be seen: names, numbers of states, degrees, ‖w_ij‖₂ as weight. The potentials are in
-GraphML and UAI.
+The file holds names, numbers of states, degrees, and ‖w_ij‖₂ as weights, but not the potentials,
+which are in the GraphML and UAI files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graftviz.runs import Result
 
 NAMESPACE = "http://gexf.net/1.3"
 VIZ = "http://gexf.net/1.3/viz"
-_HEIGHT = 10_000  # of the frame that places lie in; Gephi's y points upwards
+_HEIGHT = 10_000  # of the frame of positions, used to flip y, which points upwards in Gephi
 
 
 def model_gexf(
@@ -26,15 +26,15 @@ def model_gexf(
     places: np.ndarray | None = None,
     steps: Sequence[int] | None = None,
 ) -> bytes:
-    """Return the graph of a model as GEXF 1.3; the same model gives the same bytes.
+    """Return the graph of a model as GEXF 1.3; the output is deterministic.
 
     Parameters
     ----------
     model : PairwiseMRF
     places : array, shape (n, 2), optional
-        0 … 10000, y downwards.
+        Node positions, 0 … 10000, y downwards.
     steps : sequence of int, optional
-        The step in which each edge was activated.
+        Step in which each edge was activated.
     """
     root = ElementTree.Element("gexf", {"xmlns": NAMESPACE, "xmlns:viz": VIZ, "version": "1.3"})
     graph = ElementTree.SubElement(root, "graph", defaultedgetype="undirected")
@@ -49,7 +49,7 @@ def model_gexf(
 
 
 def result_gexf(result: Result) -> bytes:
-    """Return the learned graph as GEXF, every edge with the step that activated it."""
+    """Return the learned graph as GEXF, with the activation step of every edge."""
     return model_gexf(result.model, steps=activation_steps(result).tolist())
 
 
@@ -77,7 +77,7 @@ def _edges(parent: ElementTree.Element, model: PairwiseMRF, steps: Sequence[int]
     for e, ((i, j), norm) in enumerate(
         zip(model.edges.tolist(), model.edge_norms().tolist(), strict=True)
     ):
-        # A zero potential has an infinite weight, which readers of numbers know by this name.
+        # A zero potential has an infinite weight; "Infinity" is how parsers of numbers spell it.
         weight = "Infinity" if norm == float("inf") else repr(norm)
         ends = {"id": str(e), "source": str(i), "target": str(j), "weight": weight}
         edge = ElementTree.SubElement(parent, "edge", ends)

@@ -1,7 +1,7 @@
-"""GraphML: a model for Gephi, Cytoscape, networkx and other tools that draw graphs, and back.
+"""Export of models as GraphML, for Gephi, Cytoscape, networkx and other graph tools.
 
-Beside what those tools show, nodes and edges carry the potentials (see
-:mod:`graftviz.formats.model_records`), so that the file can be read as the same model again.
+Nodes and edges also carry the potentials (see :mod:`graftviz.formats.model_records`), so that
+:mod:`graftviz.formats.graphml_reading` can restore the model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graftviz.model import PairwiseMRF
 from graftviz.runs import Result
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
-# All that XML 1.0 cannot hold, not even escaped: control characters, lone surrogates, U+FFFE/F.
+# Characters invalid in XML 1.0, even if escaped: control characters, lone surrogates, U+FFFE/F.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _KEYS = {
     "node": {
@@ -34,21 +34,21 @@ _KEYS = {
 
 
 def graphml(result: Result) -> bytes:
-    """Return the learned model as GraphML, every edge with the step that activated it."""
+    """Return the learned model as GraphML, with the activation step of every edge."""
     return model_graphml(result.model, activation_steps(result).tolist())
 
 
 def model_graphml(model: PairwiseMRF, steps: Sequence[int] | None = None) -> bytes:
     """Return a model as GraphML.
 
-    Characters of names that XML cannot hold become U+FFFD; such a name stands a second time in
-    ``exact_name``, as JSON. Weights are texts of numbers that read back unchanged.
+    Characters of names that are invalid in XML become U+FFFD; the exact name is then also stored
+    as JSON in ``exact_name``. Weights are texts from which the exact numbers can be parsed.
 
     Parameters
     ----------
     model : PairwiseMRF
     steps : sequence of int, optional
-        The step in which each edge was activated.
+        Step in which each edge was activated.
     """
     nodes, edges = model_records(model, steps)
     records = {"node": [_node_texts(node) for node in nodes], "edge": list(map(_texts, edges))}
@@ -73,13 +73,13 @@ def model_graphml(model: PairwiseMRF, steps: Sequence[int] | None = None) -> byt
 
 
 def xml_text(text: str) -> str:
-    """Return `text` with U+FFFD for every character that XML cannot hold."""
+    """Return `text` with U+FFFD for every character that is invalid in XML."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def _node_texts(node: dict[str, Any]) -> dict[str, str]:
     texts = _texts(node)
-    # A parser of XML turns carriage returns into line ends.
+    # XML parsers convert carriage returns to line feeds.
     if texts["name"] != node["name"] or "\r" in node["name"]:
         texts["exact_name"] = json.dumps(node["name"])
     return texts
@@ -91,7 +91,7 @@ def _texts(record: dict[str, Any]) -> dict[str, str]:
 
 def _text(name: str, value: Any) -> str:
     if name == "labels":
-        return json.dumps(value)  # ASCII, so that any label survives
+        return json.dumps(value)  # ASCII, so that every label is valid XML
     if name == "weights":
         rows = [value] if value and not isinstance(value[0], list) else value
         return " ".join(repr(number) for row in rows for number in row)

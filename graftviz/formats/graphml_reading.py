@@ -1,4 +1,4 @@
-"""Reading GraphML: own files as the model they hold, other weighted graphs as Ising models."""
+"""Reader of GraphML: models written by graftviz, and other weighted graphs as Ising models."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from graftviz.wording import quoted
 def read_graphml(path: Path | str) -> ModelFile:
     """Read a model from a GraphML file.
 
-    A file that carries potentials (:func:`graftviz.formats.graphml.model_graphml`) gives back the
-    model it was written from. Any other undirected graph with a number ``weight`` on every edge is
-    read as an Ising model, and a note says so.
+    From a file with potentials (:func:`graftviz.formats.graphml.model_graphml`), the exact model
+    is restored. Any other undirected graph with a number ``weight`` on every edge is read as an
+    Ising model, with a note.
 
     Raises
     ------
     InputError
-        For a file that cannot be read, is no GraphML, or has nodes or edges that do not go
-        together; it is said which.
+        For a file that cannot be read, is not GraphML, or has inconsistent nodes or edges; the
+        message names them.
     """
     path = Path(path)
     return parse_graphml(path.name, read_bytes(path))
@@ -47,23 +47,23 @@ def parse_graphml(title: str, content: bytes) -> ModelFile:
             case "hyperedge":
                 raise InputError(f"{title} has a hyperedge; a pairwise model joins two variables.")
     for node in nodes:
-        _take_exact_name(title, node)
+        _restore_exact_name(title, node)
     found = model_of_records(title, nodes, edges)
     if graph.get("edgedefault") == "directed":
-        note = f"The edges of {title} have directions; a Markov network has none, so they are left."
+        note = f"{title} has directed edges; the directions are ignored."
         return ModelFile(found.model, (*found.notes, note))
     return found
 
 
 class _NoDoctype(ElementTree.TreeBuilder):
-    """Refuses document types: nobody needs them here, and entities can grow without bound."""
+    """Builder that rejects document type declarations, whose entities can expand without bound."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
 
     def doctype(self, *_: Any) -> None:
-        raise InputError(f"{self._title} declares a document type, which GraphML has no use for.")
+        raise InputError(f"{self._title}: DOCTYPE declarations are not allowed in GraphML.")
 
 
 def _graph(title: str, content: bytes) -> tuple[ElementTree.Element, ElementTree.Element]:
@@ -73,12 +73,12 @@ def _graph(title: str, content: bytes) -> tuple[ElementTree.Element, ElementTree
         root: ElementTree.Element = parser.close()
     except ElementTree.ParseError as problem:
         raise InputError(f"{title} is not well-formed XML: {problem}.") from None
-    except InputError:  # which is a ValueError too
+    except InputError:  # a subclass of ValueError, handled below
         raise
-    except (ValueError, LookupError):  # an encoding that nobody knows
+    except (ValueError, LookupError):  # an unknown encoding
         raise InputError(f"{title} is not well-formed XML.") from None
     if _tag(root) != "graphml":
-        raise InputError(f"{title} is XML, but no GraphML: it begins with <{_tag(root)[:20]}>.")
+        raise InputError(f"{title} is XML, but not GraphML: it begins with <{_tag(root)[:20]}>.")
     graphs = [element for element in root if _tag(element) == "graph"]
     if len(graphs) != 1:
         raise InputError(f"{title} must hold one graph; it has {len(graphs)}.")
@@ -94,7 +94,7 @@ def _only(element: ElementTree.Element, *names: str) -> dict[str, str]:
 
 
 class _Key:
-    """What a GraphML key stands for: an attribute's name, and its value where none is given."""
+    """Declaration of a GraphML key: name and default value of an attribute."""
 
     def __init__(self, element: ElementTree.Element) -> None:
         self.name = str(element.get("attr.name") or element.get("id", ""))
@@ -107,8 +107,8 @@ def _keys(root: ElementTree.Element) -> dict[str, dict[str, _Key]]:
     keys: dict[str, dict[str, _Key]] = {"node": {}, "edge": {}}
     for element in root:
         if _tag(element) == "key":
-            wanted = element.get("for", "all")
-            for kind in ("node", "edge") if wanted == "all" else (wanted,):
+            domain = element.get("for", "all")
+            for kind in ("node", "edge") if domain == "all" else (domain,):
                 if kind in keys:
                     keys[kind][element.get("id", "")] = _Key(element)
     return keys
@@ -118,20 +118,20 @@ def _data(title: str, element: ElementTree.Element, keys: dict[str, _Key]) -> di
     values: dict[str, str] = {
         key.name: key.default for key in keys.values() if key.default is not None
     }
-    for key, text in _given(element):
+    for key, text in _data_texts(element):
         if key not in keys:
             raise InputError(f"{title} uses the key {quoted(key)} without declaring it.")
         values[keys[key].name] = text
     return values
 
 
-def _given(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
+def _data_texts(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
     for child in element:
         if _tag(child) == "data":
             yield child.get("key", ""), child.text or ""
 
 
-def _take_exact_name(title: str, node: dict[str, str]) -> None:
+def _restore_exact_name(title: str, node: dict[str, str]) -> None:
     if "exact_name" not in node:
         return
     try:
@@ -139,5 +139,7 @@ def _take_exact_name(title: str, node: dict[str, str]) -> None:
     except (ValueError, RecursionError):
         name = None
     if not isinstance(name, str):
-        raise InputError(f"In {title}, the exact name of node {quoted(node.get('id'))} is no text.")
+        raise InputError(
+            f"In {title}, the exact name of node {quoted(node.get('id'))} is not a text."
+        )
     node["name"] = name

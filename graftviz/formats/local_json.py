@@ -1,4 +1,4 @@
-"""The answer of a local query as one object of strict JSON."""
+"""Result of a local query as strict JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def local_json(
 ) -> str:
     """Return a local marginal as JSON, with the names and labels of the model.
 
-    ``bound`` is finite, 1 when vacuous; ``evidence`` maps indices to state indices.
+    ``bound`` is always finite; a vacuous bound is 1. ``evidence`` maps indices of variables to
+    indices of states.
     """
     content = {
         "query": answer.query,

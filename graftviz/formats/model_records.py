@@ -1,12 +1,13 @@
-"""A model as records of nodes and edges, which GraphML and node-link JSON carry, and back again.
+"""Conversion of models to and from records of nodes and edges, for GraphML and node-link JSON.
 
-A node has ``id`` (its number), ``name``, ``states`` (how many), ``degree``, ``labels`` and
-``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂), ``weights`` (w_ij, a
-row per state of the source) and, where it is known, the ``step`` of its activation. Edges keep
-their order, so that what is read back is the same model, to the last bit.
+A node has ``id`` (its index), ``name``, ``states`` (their number), ``degree``, ``labels`` and
+``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂), ``weights`` (w_ij, one
+row per state of the source) and, if available, the ``step`` of its activation. The order of edges
+is preserved and numbers are exact, so that a model is restored identically.
 
-Graphs from elsewhere have no such weights. One number an edge, its ``weight``, makes them Ising
-models: x_i ∈ {−1, +1}, and an edge contributes w·x_i·x_j, a node with a ``field`` h·x_i.
+Graphs written by other programs have no such weights. If every edge has a number ``weight``, the
+graph is read as an Ising model: x_i ∈ {−1, +1}; an edge contributes w·x_i·x_j, and a node with a
+``field`` contributes h·x_i.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A model that was read from a file.
+    """Model read from a file, with notes.
 
     Attributes
     ----------
     model : PairwiseMRF
     notes : tuple of str
-        Sentences about how the file was understood, where that is not a matter of course.
+        Sentences about assumptions made in reading the file.
     """
 
     model: PairwiseMRF
@@ -45,13 +46,13 @@ class ModelFile:
 def model_records(
     model: PairwiseMRF, steps: Sequence[int] | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the nodes and the edges of a model as plain records.
+    """Return the nodes and the edges of a model as records.
 
     Parameters
     ----------
     model : PairwiseMRF
     steps : sequence of int, optional
-        The step in which each edge was activated.
+        Step in which each edge was activated.
     """
     degrees = model.degrees().tolist()
     nodes = [
@@ -87,21 +88,21 @@ def model_of_records(title: str, nodes: Sequence[Record], edges: Sequence[Record
     Parameters
     ----------
     title : str
-        What to call the file in messages.
+        Name of the file in messages.
     nodes, edges : sequences of mappings
         Texts and numbers; ``weights`` and ``labels`` as lists or as text.
 
     Raises
     ------
     InputError
-        When something is missing, contradicts itself or is no number; node or edge is named.
+        When a value is missing, inconsistent or not a number; the message names the node or edge.
     """
     if not nodes:
         raise InputError(f"{title} has no nodes.")
     place = _places(title, nodes)
     names = _names(nodes)
     ends = [_ends(title, edge, place, names) for edge in edges]
-    _refuse_doubles(title, ends, names)
+    _check_unique(title, ends, names)
     if all("weights" in node for node in nodes):
         return ModelFile(_exact(title, nodes, edges, ends, names))
     return _ising(title, nodes, edges, ends, names)
@@ -120,7 +121,7 @@ def _places(title: str, nodes: Sequence[Record]) -> dict[Any, int]:
 
 
 def _names(nodes: Sequence[Record]) -> tuple[str, ...]:
-    """Return what the nodes are called: by their name or label if each has one of its own."""
+    """Return the names of the nodes: their name or label if all are unique, else their id."""
     for key in ("name", "label"):
         names = tuple(node.get(key) for node in nodes)
         if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
@@ -135,26 +136,28 @@ def _ends(
     for key in ("source", "target"):
         end = edge.get(key)
         if not isinstance(end, str | int) or end not in place:
-            raise InputError(f"In {title}, an edge has the {key} {quoted(end)}, which is no node.")
+            raise InputError(
+                f"In {title}, an edge has the {key} {quoted(end)}, which is not a node."
+            )
         found.append(place[end])
     if found[0] == found[1]:
         raise InputError(f"In {title}, an edge joins {quoted(names[found[0]])} to itself.")
     return found[0], found[1]
 
 
-def _refuse_doubles(title: str, ends: Iterable[tuple[int, int]], names: Sequence[str]) -> None:
+def _check_unique(title: str, ends: Iterable[tuple[int, int]], names: Sequence[str]) -> None:
     seen: set[tuple[int, int]] = set()
     for i, j in ends:
         pair = (min(i, j), max(i, j))
         if pair in seen:
             raise InputError(
                 f"In {title}, two edges join {quoted(names[i])} and {quoted(names[j])}; "
-                "a model has one at most."
+                "a model has at most one."
             )
         seen.add(pair)
 
 
-# ---------------------------------------------------------------------------------- own files
+# -------------------------------------------------------------------------- files of graftviz
 
 
 def _exact(
@@ -170,7 +173,7 @@ def _exact(
         where = f"the weights of {quoted(name)}"
         weights = _numbers(title, node["weights"], where)
         if len(weights) == 0:
-            raise InputError(f"In {title}, {where} are empty; a variable has a state at least.")
+            raise InputError(f"In {title}, {where} are empty; a variable has at least one state.")
         node_weights.append(weights)
         labels.append(_labels(title, node, name, len(weights)))
     edge_weights = {}
@@ -199,7 +202,7 @@ def _labels(title: str, node: Record, name: str, states: int) -> tuple[str, ...]
         except (ValueError, RecursionError):
             value = None
     if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
-        raise InputError(f"In {title}, the labels of {quoted(name)} are no list of texts.")
+        raise InputError(f"In {title}, the labels of {quoted(name)} are not a list of texts.")
     if len(value) != states:
         raise InputError(
             f"In {title}, {quoted(name)} has {len(value)} labels but weights for {states} states."
@@ -208,9 +211,9 @@ def _labels(title: str, node: Record, name: str, states: int) -> tuple[str, ...]
 
 
 def _numbers(title: str, value: Any, where: str) -> np.ndarray:
-    """Return a list of numbers, or their text with blanks between, as a flat array.
+    """Return a flat array of the numbers in a list or in a text separated by blanks.
 
-    None stands for −∞, the weight of a zero potential, which JSON cannot write.
+    None means −∞, the weight of a zero potential, which JSON cannot represent.
     """
     items: list[Any] = value.split() if isinstance(value, str) else list(_flat(value))
     numbers = np.empty(len(items))
@@ -228,7 +231,7 @@ def _flat(value: Any) -> Iterable[Any]:
         yield from row if isinstance(row, list) else [row]
 
 
-# ------------------------------------------------------------------------ graphs from elsewhere
+# --------------------------------------------------------------------- graphs of other programs
 
 
 def _ising(
@@ -241,8 +244,8 @@ def _ising(
     if not any("weight" in edge for edge in edges):
         raise InputError(
             f"{title} holds a graph but no model: its nodes and edges have no potentials "
-            "(weights), and its edges no number called weight. A file graph.graphml of this "
-            "program has the potentials; so has model.uai."
+            "(weights), and its edges have no number called weight. The files graph.graphml and "
+            "model.uai of this program contain the potentials."
         )
     edge_weights = {}
     for edge, (i, j) in zip(edges, ends, strict=True):
@@ -262,10 +265,10 @@ def _ising(
         labels=(ISING_LABELS,) * len(names),
     )
     has_fields = any("field" in node for node in nodes)
-    fields_told = " and a node with field h contributes h·xᵢ" if has_fields else ""
+    fields_clause = " and a node with field h contributes h·xᵢ" if has_fields else ""
     note = (
-        f"{title} has one number an edge and no potentials, so it is read as an Ising model: every "
-        f"variable is −1 or +1, an edge of weight w contributes w·xᵢ·xⱼ{fields_told}."
+        f"{title} has one number per edge and no potentials, so it is read as an Ising model: "
+        f"every variable is −1 or +1, an edge of weight w contributes w·xᵢ·xⱼ{fields_clause}."
     )
     return ModelFile(model, (note,))
 
@@ -278,7 +281,7 @@ def _finite(title: str, value: Any, where: str) -> float:
 
 
 def as_number(value: Any) -> float | None:
-    """Return a number, or text that says one, as a float; None for anything else."""
+    """Return a number, or the text of a number, as a float; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

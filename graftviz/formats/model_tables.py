@@ -1,4 +1,4 @@
-"""Tables of a model and of its marginals: edges, and every state's probability, as CSV."""
+"""CSV tables of the edges of a model and of its marginal probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ EVIDENCE_COLUMN = "probability_given_evidence"
 def model_edges_csv(model: PairwiseMRF, beliefs: Beliefs | None = None) -> str:
     """Return one line per edge in the order of the model: two names and ‖w_ij‖₂.
 
-    With `beliefs` a column holds the mutual information of both variables, in nats.
+    If `beliefs` are passed, a further column holds the mutual information of the two variables, in
+    nats.
     """
     columns: list[Sequence[Any]] = [
         [model.names[i] for i, _ in model.edges.tolist()],
@@ -40,9 +41,9 @@ def marginals_csv(model: PairwiseMRF, before: Beliefs, after: Beliefs | None = N
     ----------
     model : PairwiseMRF
     before : Beliefs
-        Without evidence.
+        Marginals without evidence.
     after : Beliefs, optional
-        Given evidence; fills a fourth column.
+        Marginals given the evidence, for a fourth column.
     """
     flat = [np.concatenate(beliefs.node) for beliefs in (before, after) if beliefs is not None]
     states = (

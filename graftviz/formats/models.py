@@ -1,4 +1,4 @@
-"""Models from files: UAI, GraphML, node-link JSON, and folders that hold one of these."""
+"""Reader of models from UAI, GraphML, node-link JSON, and folders with one of these files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graftviz.wording import escaped, shortened
 
 NAMES_SUFFIX = ".names.json"
 _UAI_BEGINNINGS = (b"MARKOV", b"BAYES")
-# Kinds of models in the order of preference, and the file `learn` writes of each kind.
+# Suffixes in the order of preference, and the file that `learn` writes with each suffix.
 _KINDS = (
     (".uai", "model.uai"),
     (".graphml", "graph.graphml"),
@@ -39,16 +39,16 @@ def read_model(path: Path | str) -> PairwiseMRF:
     Raises
     ------
     InputError
-        When it holds no model, more than one, or one that is malformed; and for a folder that
-        mixes files of different runs (:func:`graftviz.formats.result_folder.check_results`).
+        When there is no model, more than one, or a malformed one; and for a folder that mixes
+        files of different runs (:func:`graftviz.formats.result_folder.check_results`).
     """
     return read_model_file(path).model
 
 
 def read_model_file(path: Path | str) -> ModelFile:
-    """Read a model like :func:`read_model`, with notes on how the file was understood."""
+    """Read a model like :func:`read_model`, with notes on assumptions made in reading it."""
     path = Path(path)
-    is_folder = os.path.isdir(path)  # False for names that no file can have; Path.is_dir raises
+    is_folder = os.path.isdir(path)  # False for invalid names, for which Path.is_dir raises
     folder = path if is_folder else path.parent
     with lock_folder(folder, shared=True):
         if is_folder:
@@ -70,7 +70,7 @@ def parse_model(name: str, content: bytes, names: NamesFile | None = None) -> Mo
     Parameters
     ----------
     name : str
-        Name of the file; its ending tells the format.
+        Name of the file, whose suffix determines the format.
     content : bytes
     names : NamesFile, optional
         Names and labels of a UAI file.
@@ -78,7 +78,7 @@ def parse_model(name: str, content: bytes, names: NamesFile | None = None) -> Mo
     Raises
     ------
     InputError
-        When the content is no model or malformed.
+        When the content is not a model or is malformed.
     """
     title = title_of(name)
     if is_uai(name, content):
@@ -89,13 +89,13 @@ def parse_model(name: str, content: bytes, names: NamesFile | None = None) -> Mo
         case ".json":
             return parse_node_link(title, content)
     raise InputError(
-        f"{title} is no file of a model by its ending; there are .uai, .graphml and .json "
+        f"{title} does not have the suffix of a model file; supported are .uai, .graphml and .json "
         "(node-link), and folders that hold one of them."
     )
 
 
 def is_uai(name: str, content: bytes) -> bool:
-    """Return whether a file is in UAI format, by its ending or, without a usual one, its start."""
+    """Return whether a file is in UAI format, by its suffix or, if that is unknown, its start."""
     suffix = _suffix(name)
     if suffix in (".graphml", ".xml", ".json"):
         return False
@@ -103,19 +103,19 @@ def is_uai(name: str, content: bytes) -> bool:
 
 
 def title_of(name: str) -> str:
-    """Return the name of a file as messages show it: escaped and shortened."""
+    """Return the name of a file for messages: escaped and shortened."""
     return shortened(escaped(name))
 
 
 def choose_model(names: Sequence[str], folder: Path | str = "The folder") -> str:
-    """Return the name of the file that holds the model of a folder.
+    """Return the name of the model file of a folder.
 
     Parameters
     ----------
     names : sequence of str
         Names of all files in the folder.
     folder : path
-        The folder in messages.
+        Name of the folder in messages.
 
     Raises
     ------

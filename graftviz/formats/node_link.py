@@ -1,8 +1,8 @@
-"""Node-link JSON: a model for D3 and other programs for the web, and for networkx; and back.
+"""Node-link JSON of models: reader and writer, compatible with D3 and networkx.
 
-It is what networkx calls node-link data, with nodes and edges as
-:mod:`graftviz.formats.model_records` has them, so the file can be read as the same model again.
-A weight of −∞ (a zero potential) is null.
+The format is the node-link data of networkx, with the records of
+:mod:`graftviz.formats.model_records`, from which the model can be restored. A weight of −∞ (a zero
+potential) is null.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from graftviz.runs import Result
 
 
 def node_link_json(model: PairwiseMRF, steps: Sequence[int] | None = None) -> str:
-    """Return a model as node-link JSON (ASCII only, so that any name survives).
+    """Return a model as node-link JSON (ASCII only).
 
     Parameters
     ----------
     model : PairwiseMRF
     steps : sequence of int, optional
-        The step in which each edge was activated.
+        Step in which each edge was activated.
     """
     nodes, edges = model_records(model, steps)
-    # A line a node and a line an edge: small enough to look at, and to compare by lines.
+    # One line per node and per edge, for inspection and for line-based comparison.
     return (
         '{"directed": false, "multigraph": false, "graph": {},\n"nodes": [\n'
         + ",\n".join(_line(node) for node in nodes)
@@ -42,17 +42,17 @@ def node_link_json(model: PairwiseMRF, steps: Sequence[int] | None = None) -> st
 
 
 def result_node_link(result: Result) -> str:
-    """Return the learned model as node-link JSON, every edge with the step that activated it."""
+    """Return the learned model as node-link JSON, with the activation step of every edge."""
     return node_link_json(result.model, activation_steps(result).tolist())
 
 
 def read_node_link(path: Path | str) -> ModelFile:
-    """Read a model from node-link JSON; edges may be called links, as D3 has it.
+    """Read a model from node-link JSON; the key of edges may be "links", as in D3.
 
     Raises
     ------
     InputError
-        For a file that cannot be read, is no JSON or no graph, or does not fit together.
+        For a file that cannot be read, is not JSON, not a graph, or inconsistent.
     """
     path = Path(path)
     return parse_node_link(path.name, read_bytes(path))
@@ -62,7 +62,7 @@ def parse_node_link(title: str, content: bytes) -> ModelFile:
     """Read node-link JSON from memory; see :func:`read_node_link`."""
     try:
         graph = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError):  # malformed JSON, no UTF-8, brackets without end
+    except (ValueError, RecursionError):  # malformed JSON, not UTF-8, or too deeply nested
         raise InputError(f"{title} is not valid JSON.") from None
     nodes = graph.get("nodes") if isinstance(graph, dict) else None
     edges = graph.get("edges", graph.get("links")) if isinstance(graph, dict) else None
@@ -72,7 +72,7 @@ def parse_node_link(title: str, content: bytes) -> ModelFile:
 def _records(title: str, value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise InputError(
-            f'{title} is JSON, but no graph: it needs {{"nodes": [{{…}}], "edges": [{{…}}]}}.'
+            f'{title} is JSON, but not a graph: it needs {{"nodes": [{{…}}], "edges": [{{…}}]}}.'
         )
     return value
 

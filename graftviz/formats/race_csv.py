@@ -1,4 +1,4 @@
-"""race.csv: every moment of every racer, in the order of what it cost."""
+"""Table race.csv: all moments of all racers, sorted by cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def race_csv(race: Race, axis: str = "seconds") -> str:
     """Return one line per moment, sorted by its cost on `axis`; racers share one timeline.
 
     ``step`` 0 is the model without edges; ``end`` is 1 for the end of a racer, after its last fit.
-    A cell is empty where a value does not apply; floats read back unchanged.
+    A cell is empty if a value does not apply; floats are exact.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One self-contained HTML page that plays a finished run by double click, without any network."""
+"""Self-contained HTML page with the player and a finished run, usable offline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from graftviz._version import __version__
 from graftviz.player.assets import replay_parts
 
-# Above this many characters the run is stored compressed; below, it can be read in the page source.
+# Above this many characters, the run is stored compressed instead of as readable JSON.
 _PLAIN_LIMIT = 1_000_000
 _DIGITS = 6
 _ESCAPES = {
@@ -31,23 +31,23 @@ def replay_page(
     records: Sequence[Mapping[str, Any]],
     outcome: Mapping[str, Any] | None,
 ) -> str:
-    """Return an HTML page with the player and a whole run inside.
+    """Return an HTML page with the player and all data of a run.
 
     Parameters
     ----------
     header, records, outcome : mapping, sequence of mappings, mapping or None
-        As docs/player.md describes them. Numbers are rounded to six significant digits.
+        As described in docs/player.md. Numbers are rounded to six significant digits.
 
     Returns
     -------
     str
-        The page. Its content security policy names the page's own script and style by their
-        hashes and forbids everything else, so no text in the data can run and nothing is fetched.
+        The page. Its content security policy allows only the page's script and style, by their
+        hashes, so that no text of the data is executed and nothing is fetched.
     """
     template, script, style = replay_parts()
     if outcome is None:
-        outcome = _interrupted(header, records)
-    run = _rounded({"header": header, "records": records, "outcome": outcome})
+        outcome = _interrupted_outcome(header, records)
+    run = _round({"header": header, "records": records, "outcome": outcome})
     text = json.dumps(run, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if len(text) <= _PLAIN_LIMIT:
         data_type, data = "application/json", text.translate(_ESCAPES)
@@ -64,7 +64,7 @@ def replay_page(
         "{data}": data,
         "{script}": script,
     }
-    # Piece by piece from the template alone: what is inserted must never be searched again.
+    # The template is split at each key in turn, so that inserted text is never searched for keys.
     page: list[str] = []
     rest = template
     for key, value in parts.items():
@@ -74,7 +74,7 @@ def replay_page(
 
 
 def _provenance(header: Mapping[str, Any]) -> str:
-    """Say where a run comes from, and of which graftviz; no date, so that it is reproducible."""
+    """Return a sentence with version and numbers of rows; without a date, to be reproducible."""
     rows = header["rows"]
     held_out = f", {rows['test']:,} held out" if rows["test"] else ""
     return (
@@ -88,22 +88,24 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def _rounded(value: Any) -> Any:
-    """Return a copy of nested plain data with shorter floats; what is not finite becomes null."""
+def _round(value: Any) -> Any:
+    """Return a copy of nested data with rounded floats; those that are not finite become None."""
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
         short = float(f"{value:.{_DIGITS}g}")
         return int(short) if short.is_integer() and abs(short) < 1e15 else short
     if isinstance(value, Mapping):
-        return {key: _rounded(entry) for key, entry in value.items()}
+        return {key: _round(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(entry) for entry in value]
+        return [_round(entry) for entry in value]
     return value
 
 
-def _interrupted(header: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return an outcome for a run that was cut short, so that its timeline has an end."""
+def _interrupted_outcome(
+    header: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the outcome of an interrupted run, which ends its timeline."""
     last: Mapping[str, Any] = records[-1] if records else {}
     inactive = int(header["possible"]) - int(last.get("edges", 0))
     return {

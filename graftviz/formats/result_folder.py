@@ -1,9 +1,9 @@
-"""Folders of results: written as a set, with a manifest of checksums, and checked when read.
+"""Folders of results: atomic sets of files with a manifest of checksums, verified on reading.
 
-Every command writes its files to temporary names first, then marks its part of the manifest as
-incomplete, renames the files, and marks it as complete at the end. A run that is interrupted at
-any point leaves the complete old set, or a folder that :func:`check_results` refuses. Files that
-are not listed in the manifest are never changed, and never checked.
+Every command writes its files under temporary names, marks its part of the manifest as
+incomplete, renames the files, and finally marks the part as complete. An interrupted run leaves
+either the complete old set or a folder that :func:`check_results` rejects. Files that are not
+listed in the manifest are neither changed nor checked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Checksum(NamedTuple):
 
 @dataclass(frozen=True)
 class ResultSet:
-    """Files that one command wrote in its last run.
+    """Files of the last run of a command.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ def write_results(folder: Path, command: str, files: Mapping[str, str | bytes]) 
     Parameters
     ----------
     folder : Path
-        An existing folder. Other files in it stay as they are, those of other commands too; the
-        leftovers of interrupted runs are removed.
+        Existing folder. Other files in it are not changed, including those of other commands;
+        temporary files of interrupted runs are removed.
     command : str
         Name of the command, under which the manifest lists the files.
     files : mapping
-        File name → content.
+        Contents by file name.
 
     Raises
     ------
@@ -86,7 +86,8 @@ def _write(folder: Path, command: str, contents: Mapping[str, bytes]) -> None:
     for name in (*contents, MANIFEST):
         if (folder / name).is_dir():
             raise InputError(
-                f"The results cannot be written to {folder}: {name} is a folder; give another one."
+                f"The results cannot be written to {folder}: {name} is a folder; choose another "
+                "folder for the results."
             )
     temporary: dict[str, Path] = {}
     try:
@@ -109,16 +110,17 @@ def _write(folder: Path, command: str, contents: Mapping[str, bytes]) -> None:
 
 
 def check_results(folder: Path, names: Collection[str] | None = None) -> None:
-    """Refuse a folder that mixes files of different runs; one without a manifest is accepted.
+    """Raise :class:`InputError` for a folder that mixes files of different runs.
 
-    Files that were deleted since, and files that are not in the manifest, are accepted.
+    A folder without a manifest is accepted, as are deleted files and files that the manifest does
+    not list.
 
     Parameters
     ----------
     folder : Path
     names : collection of str, optional
-        Check only that these files are there and match, and only when the run that wrote them
-        was interrupted: single files may be edited.
+        Check only that these files exist and match, and only if the run that wrote them was
+        interrupted: users may edit single files.
 
     Raises
     ------
@@ -146,16 +148,16 @@ def check_results(folder: Path, names: Collection[str] | None = None) -> None:
 
 
 def check_sets(title: str, sets: Mapping[str, ResultSet], found: Mapping[str, Checksum]) -> None:
-    """Refuse files that do not match a manifest.
+    """Raise :class:`InputError` for files that do not match a manifest.
 
     Parameters
     ----------
     title : str
         Name of the folder or archive in messages.
     sets : mapping
-        Of :func:`parse_manifest`.
+        Result of :func:`parse_manifest`.
     found : mapping
-        Checksums of the files that are there, by name.
+        Checksums of the existing files, by name.
 
     Raises
     ------
@@ -166,18 +168,18 @@ def check_sets(title: str, sets: Mapping[str, ResultSet], found: Mapping[str, Ch
         _check_files(title, command, results, found)
         if not results.complete:
             raise InputError(
-                f"The results in {title} are incomplete: {command} was interrupted while it wrote "
+                f"The results in {title} are incomplete: {command} was interrupted while writing "
                 f"them. Run it again, or delete {MANIFEST} to read the files as they are."
             )
 
 
 def parse_manifest(title: str, content: bytes) -> dict[str, ResultSet]:
-    """Return the sets of files that a manifest lists, by command.
+    """Return the sets of files in a manifest, by command.
 
     Raises
     ------
     InputError
-        When the content is no manifest; `title` is the name of the folder in the message.
+        When the content is not a manifest; `title` is the name of the folder in the message.
     """
     try:
         if len(content) > _MOST_BYTES:
@@ -202,14 +204,14 @@ def _check_files(
     for name, expected in results.files.items():
         if found.get(name, expected) != expected:
             raise InputError(
-                f"The results in {title} are not of one run: {shortened(escaped(name))} is not "
-                f"the file of the last run of {command}. Run it again, or delete {MANIFEST} to "
+                f"The results in {title} are from different runs: {shortened(escaped(name))} is "
+                f"not from the last run of {command}. Run it again, or delete {MANIFEST} to "
                 "read the files as they are."
             )
 
 
 def _replaceable_manifest(folder: Path) -> dict[str, ResultSet]:
-    """Return the sets of the manifest in a folder; none where it is missing or damaged."""
+    """Return the sets of the manifest in a folder; none if it is missing or damaged."""
     try:
         return parse_manifest(folder.name, read_bytes(folder / MANIFEST))
     except InputError:

@@ -1,4 +1,4 @@
-"""result.json: how a run ended, in one object of strict JSON; null where a value does not apply."""
+"""File result.json: summary of a run as strict JSON; null for values that do not apply."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ except ImportError:  # Windows
 def result_record(
     result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
 ) -> dict[str, Any]:
-    """Return `result` as plain numbers, texts and None, ready for JSON.
+    """Return `result` as numbers, texts and None, for JSON.
 
-    ``certificate`` counts what was scored at the end: nothing, when the run was broken off.
-    ``branch`` is there only where other options took over in mid-run; ``lam_path`` and
-    ``stability`` where λ was chosen on a path, and edges were looked for in subsamples;
-    ``complexity`` where inference was bounded: R (``value``) and τ (``bound``) of ``measure``, the
-    inactive pairs known to pass τ, and the elimination order, by variable number, with its width.
+    ``certificate`` describes the final scoring of inactive pairs, which an interrupted run does
+    not have. Some keys are optional: ``branch`` if the options changed during the run,
+    ``lam_path`` if λ was chosen on a path, ``stability`` if edges were searched in subsamples, and
+    ``complexity`` if inference was bounded. The latter holds R (``value``) and τ (``bound``) of
+    ``measure``, the number of inactive pairs excluded by τ (``infeasible``), and the elimination
+    order, by index of variable, with its width.
     """
     record: dict[str, Any] = {
         "learner": result.learner.name,
@@ -61,15 +62,15 @@ def result_record(
     if result.branch is not None:
         options = learner_options(result.branch.learner)
         record["branch"] = {"at": result.branch.at, "options": options}
-    if len(result.trace) and (known := result.trace[-1].complexity) is not None:
+    if len(result.trace) and (complexity := result.trace[-1].complexity) is not None:
         record["complexity"] = {
-            "measure": known.measure,
-            "value": known.value,
-            "bound": known.bound,
-            "infeasible": known.infeasible,
-            "width": known.width,
-            "order": known.order.tolist(),
-            "inference": known.inference,
+            "measure": complexity.measure,
+            "value": complexity.value,
+            "bound": complexity.bound,
+            "infeasible": complexity.infeasible,
+            "width": complexity.width,
+            "order": complexity.order.tolist(),
+            "inference": complexity.inference,
         }
     if path is not None:
         record["lam_path"] = path.summary()
@@ -81,7 +82,7 @@ def result_record(
 def result_json(
     result: Result, *, path: LamPath | None = None, stability: EdgeStability | None = None
 ) -> str:
-    """Return :func:`result_record` as text."""
+    """Return :func:`result_record` as JSON text."""
     record = result_record(result, path=path, stability=stability)
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -92,9 +93,9 @@ def learner_options(learner: Learner) -> dict[str, Any]:
 
 
 def peak_memory_mb() -> float | None:
-    """Return the largest resident size this process has had so far, in MB (10⁶ bytes)."""
+    """Return the peak resident memory of this process, in MB (10⁶ bytes)."""
     try:
-        # Linux also offers resource's figure, but that one is inherited from the parent process.
+        # On Linux, ru_maxrss is inherited from the parent process.
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         kilobytes = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
         return int(kilobytes.split()[1]) * 1024 / 1e6
@@ -109,13 +110,13 @@ def peak_memory_mb() -> float | None:
 def _certificate(result: Result) -> dict[str, Any]:
     if result.certificate is None:
         pairs = result.variables * (result.variables - 1) // 2
-        nothing: dict[str, Any] = dict.fromkeys(Certificate._fields)
-        return nothing | {"scored": 0, "possible": pairs - result.edges}
+        empty: dict[str, Any] = dict.fromkeys(Certificate._fields)
+        return empty | {"scored": 0, "possible": pairs - result.edges}
     return result.certificate._asdict()
 
 
 def json_value(value: Any) -> Any:
-    """Return `value` with numpy scalars as Python's, and what no JSON number can say as None."""
+    """Return `value` with numpy scalars as Python scalars, and infinities and NaN as None."""
     if isinstance(value, dict):
         return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,10 +1,10 @@
-"""Cells that a spreadsheet shows instead of running them.
+"""Protection of CSV cells against evaluation as formulas in spreadsheets.
 
-A spreadsheet takes a cell that begins with ``=``, ``+``, ``-`` or ``@`` for a formula, also behind
-a tab or a line end; with an apostrophe in front it is text. Numbers are left alone.
+Spreadsheets evaluate a cell that begins with ``=``, ``+``, ``-`` or ``@``, also after a tab or a
+line end; a leading apostrophe makes it text. Numbers are not changed.
 
-This is for tables that people look at. Files that programs read back (edges.csv, trace.csv, data
-and matrices) keep every name as it is.
+This is applied to tables for people. Files that programs read (edges.csv, trace.csv, data and
+matrices) contain the exact names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def shown_cell(value: T) -> T | str:
-    """Return a cell as it is, or as text where a spreadsheet would calculate it."""
+    """Return `value`, with a leading apostrophe if a spreadsheet would evaluate it."""
     if not isinstance(value, str) or not value.lstrip(" ").startswith(_STARTS):
         return value
     return value if _is_number(value) else f"'{value}"

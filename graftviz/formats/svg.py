@@ -1,7 +1,7 @@
-"""SVG: the picture of a graph as a drawing that can be printed at any size, and edited.
+"""Drawing of a graph as SVG, scalable and editable.
 
-The same picture gives the same bytes. Degree is told by size and by viridis, kinds of edges by
-colour and by dash.
+The output is deterministic. Degree is encoded by size and by the viridis colour scale, kinds of
+edges by colour and by dash.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from graftviz.layout.graph import FRAME
 
 SIZE = 1_000
 _MARGIN = 40
-_LONGEST_TITLE = 100  # characters; one line has room for them
-_LABELS = 60  # of the nodes of largest degree
-# Five colours of viridis; between them it is nearly straight.
+_LONGEST_TITLE = 100  # characters that fit in one line
+_LABELS = 60  # number of labelled nodes, those of largest degree
+# Five colours of viridis, between which linear interpolation is accurate.
 _VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 # Okabe and Ito's vermilion and blue.
 _STYLES = {
@@ -32,17 +32,15 @@ _WORDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the sec
 
 
 def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
-    """Return a picture as SVG on white ground, with names beside the nodes of largest degree.
-
-    The title stands above it, what colours and dashes mean below it.
+    """Return a picture as SVG with a title, a legend, and names of the nodes of largest degree.
 
     Parameters
     ----------
     picture : GraphPicture
     names : sequence of str
-        Of all variables.
+        Names of all variables.
     title : str
-        Also read out by screen readers, and shown by viewers.
+        Shown above the graph, and used as the title of the document.
     """
     at = dict(zip(picture.nodes.tolist(), _scaled(picture.places).tolist(), strict=True))
     lines = [
@@ -61,7 +59,7 @@ def graph_svg(picture: GraphPicture, names: Sequence[str], title: str) -> str:
 
 
 def viridis(share: float) -> str:
-    """Return viridis at 0 … 1 as a colour of the web."""
+    """Return the viridis colour at `share`, from 0 to 1, in hexadecimal notation."""
     place = min(max(share, 0.0), 1.0) * (len(_VIRIDIS) - 1)
     k = min(int(place), len(_VIRIDIS) - 2)
     parts = zip(_VIRIDIS[k], _VIRIDIS[k + 1], strict=True)
@@ -113,7 +111,7 @@ def _words(x: float, y: float, text: str) -> str:
 
 
 def _legend(picture: GraphPicture) -> list[str]:
-    """Return what colours of nodes mean, and colours of edges where there are several."""
+    """Return the legend for the colours of nodes and, if there are several, of edges."""
     y, left, step = SIZE - 12, 12.0, 14
     lines = [_words(left, y, "degree 0")]
     left += 66

@@ -1,4 +1,4 @@
-"""table.csv: the rows of a discrete table for any program, names in the first line."""
+"""File table.csv: rows of a discrete table, with names in the first line."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from graftviz.table import DiscreteTable
 from graftviz.table.csv_text import csv_text
 
 _SPECIAL = frozenset(',"\r\n')
-_DIGITS = 18  # of any whole number that fits 64 bits
+_DIGITS = 18  # every whole number of so many digits fits in 64 bits
 
 
 def table_csv(table: DiscreteTable) -> bytes:
-    """Return the table as CSV in UTF-8, values by their labels, quoted only where need be."""
+    """Return the table as CSV in UTF-8, with labels as values, quoted only where necessary."""
     columns = [
         _values(states).take(pa.array(codes))
         for states, codes in zip(table.labels, table.codes, strict=True)
     ]
-    # Arrow quotes all text or none.
+    # Arrow quotes either all texts or none.
     quoting = any(_SPECIAL.intersection(label) for states in table.labels for label in states)
     body = io.BytesIO()
     arrow_csv.write_csv(
@@ -32,13 +32,13 @@ def table_csv(table: DiscreteTable) -> bytes:
 
 
 def _values(labels: tuple[str, ...]) -> pa.Array:
-    """Return labels as whole numbers if they are, which are never quoted, else as text."""
+    """Return labels as integers, which are never quoted, if all are integers; else as text."""
     if all(_is_whole(label) for label in labels):
         return pa.array([int(label) for label in labels])
     return pa.array(labels)
 
 
 def _is_whole(label: str) -> bool:
-    """Whether a label is how a number of 64 bits is written."""
+    """Return whether a label is the normal form of a 64-bit whole number."""
     is_short = len(label) <= _DIGITS and label.isascii() and label.isdecimal()
     return is_short and str(int(label)) == label

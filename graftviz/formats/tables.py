@@ -1,6 +1,6 @@
-"""edges.csv, trace.csv, path.csv and stability.csv: for spreadsheets and data frames.
+"""Tables edges.csv, trace.csv, path.csv and stability.csv, for spreadsheets and data frames.
 
-A cell is empty where a value does not apply. Floats are written so that they read back unchanged.
+A cell is empty if a value does not apply. Floats are exact.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
 def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
     """Return one line per edge in order of activation: two names, ‖w_ij‖₂, and its step.
 
-    With `stability` a column holds the share of subsamples in which the edge was found. Of a run
-    that activated single features, two more say how many of an edge's are active, of how many.
+    If `stability` is passed, a further column holds the share of subsamples in which the edge was
+    found. If the run activated single features, two more columns hold the number of active and of
+    all features of the edge.
     """
     names = result.model.names
     edges = result.model.edges.tolist()
@@ -59,9 +60,9 @@ def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
 
 
 def stability_csv(result: Result, stability: EdgeStability) -> str:
-    """Return one line per edge found in any subsample, most frequent first, with its frequency.
+    """Return one line per edge found in any subsample, with its frequency, in descending order.
 
-    ``in_model`` is 1 for the edges of the model, which was learned from all rows.
+    ``in_model`` is 1 for edges of the model, which was learned from all rows.
     """
     names = result.model.names
     inside = set(map(tuple, result.model.edges.tolist()))
@@ -85,8 +86,8 @@ def path_csv(path: LamPath) -> str:
 def trace_csv(result: Result) -> str:
     """Return one line per step.
 
-    ``activated`` holds pairs of column numbers, ``i-j;i-j``, best score first; ``tests``,
-    ``tables_counted`` and ``seconds`` are totals so far; ``hubs`` is their number.
+    ``activated`` holds pairs of column indices, ``i-j;i-j``, best score first; ``tests``,
+    ``tables_counted`` and ``seconds`` are cumulative; ``hubs`` is the number of hubs.
     """
     rows = zip(result.trace.steps, result.metrics, strict=True)
     return _csv(TRACE_COLUMNS, (_trace_row(step, metrics) for step, metrics in rows))
@@ -100,7 +101,7 @@ def activation_steps(result: Result) -> np.ndarray:
 
 
 def _recorded(result: Result) -> tuple[History, int]:
-    """Return the record of the run, and how many of its steps the result is of."""
+    """Return the history of the run, and the number of its steps that the result includes."""
     trace = result.trace
     if trace.outcome is None:
         return trace.steps[-1].history, len(trace.steps)

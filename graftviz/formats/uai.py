@@ -1,10 +1,10 @@
-"""The UAI format of inference competitions: a Markov network as plain numbers, names beside it.
+"""UAI format of inference competitions, with a separate file of names.
 
-Variable k of the file is variable k of the model, and its states keep their order. Entries are
-potentials exp(w), written with 17 significant digits, which is enough to get every float back.
-Scopes of two variables are written in descending order: some readers take tables for sorted by
-variable whatever the scope says, and descending is the order in which they and everyone else agree.
-The format knows no names; they stand in ``<stem>.names.json`` as ``{"names": …, "labels": …}``.
+Variable k of the file is variable k of the model, with its states in the same order. Entries are
+potentials exp(w) with 17 significant digits, so that floats are exact. Scopes of two variables are
+written in descending order, because some readers assume tables sorted by variable regardless of
+the scope, and all readers interpret descending scopes alike. The format has no names; they are in
+``<stem>.names.json`` as ``{"names": …, "labels": …}``.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from graftviz.formats.files import read_bytes, write_whole
 from graftviz.formats.uai_tokens import Tokens
 from graftviz.model import PairwiseMRF
 
-# exp(w) of a table whose largest weight is further from 0 would leave the range of a float.
+# Tables whose largest weight has a greater absolute value are shifted: exp(w) could overflow.
 _SAFE_WEIGHT = 600.0
 _MOST_STATES = 1_000_000
 _MOST_STATES_TOGETHER = 100_000_000
 
 
 class NamesFile(NamedTuple):
-    """Content of a file of names and labels, and its name in messages."""
+    """File of names and labels: its name in messages, and its content."""
 
     title: str
     content: bytes
@@ -39,13 +39,13 @@ def uai_text(model: PairwiseMRF) -> str:
     """Return `model` in UAI format: node tables in variable order, then edge tables in edge order.
 
     A table whose largest weight is beyond ±600 is shifted by it, so that exp stays within the
-    range of floats. That multiplies the table by a constant, which no probability feels.
+    range of floats. The shift multiplies the table by a constant and changes no probability.
     """
     n = model.n_variables
     scopes = [f"1 {i}" for i in range(n)]
     scopes += [f"2 {j} {i}" for i, j in model.edges]
     tables = [model.node_weights(i) for i in range(n)]
-    # The last variable of the scope runs fastest: for scope (j, i) that is the transposed matrix.
+    # The last variable of the scope varies fastest, hence the transposed matrix for scope (j, i).
     tables += [model.edge_weights(e).T.reshape(-1) for e in range(model.n_edges)]
     head = ["MARKOV", str(n), " ".join(str(s) for s in model.cardinalities), str(len(scopes))]
     lines = [*head, *scopes]
@@ -56,7 +56,7 @@ def uai_text(model: PairwiseMRF) -> str:
 
 
 def names_text(model: PairwiseMRF) -> str:
-    """Return the names and state labels of `model` as JSON (ASCII only, so any name survives)."""
+    """Return the names and state labels of `model` as JSON (ASCII only)."""
     content = {"names": list(model.names), "labels": [list(states) for states in model.labels]}
     return json.dumps(content, indent=1) + "\n"
 
@@ -67,23 +67,23 @@ def uai_files(model: PairwiseMRF, stem: str = "model") -> dict[str, str]:
 
 
 def names_path(path: Path | str) -> Path:
-    """Return where the names of the UAI file `path` stand: model.uai → model.names.json."""
+    """Return the path of the names of the UAI file `path`: model.uai → model.names.json."""
     return Path(path).with_suffix(".names.json")
 
 
 def write_uai(model: PairwiseMRF, path: Path | str) -> None:
-    """Write `model` to `path` and its names and labels to :func:`names_path` beside it."""
+    """Write `model` to `path` and its names and labels to :func:`names_path`."""
     write_whole(names_path(path), names_text(model))
     write_whole(path, uai_text(model))
 
 
 def read_uai(path: Path | str) -> PairwiseMRF:
-    """Read a Markov network of tables over one or two variables, with names if they stand beside.
+    """Read a Markov network of tables over one or two variables, with names if there are any.
 
-    A Bayesian network (``BAYES``) is the product of its tables too, and is read as that.
-    Tables may come in any order; several on one scope multiply; a zero becomes the weight −inf.
-    A table over no variable, a constant factor, goes into the weights of variable 0. Edges keep
-    the order of their first table.
+    A Bayesian network (``BAYES``) is read as the product of its tables. Tables may be in any order;
+    tables with the same scope are multiplied; a zero becomes the weight −inf. A table without
+    variables, a constant factor, is added to the weights of variable 0. Edges are in the order of
+    their first table.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def read_uai(path: Path | str) -> PairwiseMRF:
 
 
 def read_names_beside(path: Path | str) -> NamesFile | None:
-    """Return the file of names that belongs to the UAI file `path`; None if there is none."""
+    """Return the file of names for the UAI file `path`; None if there is none."""
     path = names_path(path)
     # os.path.exists is False for names that are too long, where Path.exists raises.
     return NamesFile(path.name, read_bytes(path)) if os.path.exists(path) else None
@@ -154,7 +154,7 @@ def _read_cardinalities(tokens: Tokens) -> list[int]:
             raise InputError(f"In {tokens.name}, variable {i} has no states.")
         sizes.append(size)
     if sum(sizes) > _MOST_STATES_TOGETHER:
-        raise InputError(f"{tokens.name} has {sum(sizes):,} states in all, too many to hold.")
+        raise InputError(f"{tokens.name} has {sum(sizes):,} states in total, too many for memory.")
     return sizes
 
 
@@ -175,20 +175,20 @@ def _read_scopes(tokens: Tokens, n: int) -> list[list[int]]:
 
 
 def _read_table(tokens: Tokens, number: int, shape: list[int]) -> np.ndarray:
-    wanted = f"table {number}"
-    size = tokens.count(f"the number of entries of {wanted}", 10**15)
+    title = f"table {number}"
+    size = tokens.count(f"the number of entries of {title}", 10**15)
     if size != math.prod(shape):
         raise InputError(
-            f"In {tokens.name}, {wanted} announces {size} entries, "
+            f"In {tokens.name}, {title} declares {size} entries, "
             f"but its variables have {math.prod(shape)} joint states."
         )
-    potentials = tokens.numbers(size, wanted)
-    # Written this way round so that "not a number" is refused too.
+    potentials = tokens.numbers(size, title)
+    # The negated comparison also rejects NaN.
     if not ((potentials >= 0) & (potentials < np.inf)).all():
         raise InputError(
-            f"In {tokens.name}, {wanted} has an entry that is negative or not a finite number."
+            f"In {tokens.name}, {title} has an entry that is negative or not a finite number."
         )
-    with np.errstate(divide="ignore"):  # a zero potential is meant: weight −inf
+    with np.errstate(divide="ignore"):  # a zero potential has the weight −inf
         return np.log(potentials).reshape(shape)
 
 
@@ -197,11 +197,11 @@ def _parse_names(
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     try:
         content = json.loads(file.content.decode("utf-8"))
-    except (ValueError, RecursionError):  # malformed JSON, no UTF-8, brackets without end
+    except (ValueError, RecursionError):  # malformed JSON, not UTF-8, or too deeply nested
         raise InputError(f"{file.title} is not valid JSON.") from None
     problem = InputError(
         f'{file.title} must hold {{"names": …, "labels": …}} with one name per variable '
-        "and one label per state, all of them text, and no name twice."
+        "and one label per state, all of them texts; names must be unique."
     )
     if not isinstance(content, dict) or set(content) != {"names", "labels"}:
         raise problem

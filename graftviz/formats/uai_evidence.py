@@ -1,7 +1,7 @@
-"""UAI evidence files: which variables were observed, and in which states.
+"""UAI evidence files: observed variables and their states.
 
-``k variable state variable state …``, numbered from 0. Older files have the number of samples, 1,
-in a line before.
+The content is ``k variable state variable state …``, numbered from 0. Older files begin with a line
+with the number of samples, 1.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from graftviz.model import PairwiseMRF
 
 
 def evidence_text(evidence: dict[int, int]) -> str:
-    """Return evidence, {variable index: state index}, in UAI format."""
+    """Return evidence, a mapping from indices of variables to indices of states, as UAI text."""
     pairs = [f" {i} {state}" for i, state in evidence.items()]
     return f"{len(evidence)}{''.join(pairs)}\n"
 
 
 def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
-    """Read what was observed of the variables of `model`.
+    """Read evidence on the variables of `model`.
 
     Raises
     ------
@@ -39,11 +39,11 @@ def read_evidence(path: Path | str, model: PairwiseMRF) -> dict[int, int]:
         return _read_pairs(tokens, tokens.count("the number of observed variables", 10**9), model)
     if first > 1 and _is_samples(tokens, first):
         raise InputError(
-            f"{tokens.name} holds {first} samples of evidence; one at a time can be taken."
+            f"{tokens.name} holds {first} samples of evidence; only one sample is supported."
         )
     raise InputError(
-        f"{tokens.name} announces {first} observed variables, which takes {2 * first} numbers "
-        f"after it, but {words - 1} follow."
+        f"{tokens.name} declares {first} observed variables, which requires {2 * first} numbers, "
+        f"but {words - 1} follow."
     )
 
 

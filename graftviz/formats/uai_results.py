@@ -1,7 +1,7 @@
 """UAI result files: marginals (``.MAR``) and the logarithm of the partition function (``.PR``).
 
-``MAR``, then the number of variables and for each of them its number of states and their
-probabilities; ``PR``, then log₁₀ Z.
+A MAR file holds ``MAR``, the number of variables and, for each variable, its number of states and
+their probabilities; a PR file holds ``PR`` and log₁₀ Z.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from graftviz.formats.files import read_bytes
 from graftviz.formats.uai_tokens import Tokens
 from graftviz.inference import Beliefs
 
-_SUM_TOLERANCE = 1e-3  # references are written with six digits
+_SUM_TOLERANCE = 1e-3  # reference files have six digits
 
 
 def mar_text(beliefs: Beliefs) -> str:
     """Return the marginals of all variables in UAI format, with 17 digits."""
-    told = [str(len(beliefs.node))]
+    words = [str(len(beliefs.node))]
     for belief in beliefs.node:
-        told.append(str(len(belief)))
-        told += [f"{probability:.17g}" for probability in belief]
-    return f"MAR\n{' '.join(told)}\n"
+        words.append(str(len(belief)))
+        words += [f"{probability:.17g}" for probability in belief]
+    return f"MAR\n{' '.join(words)}\n"
 
 
 def pr_text(beliefs: Beliefs) -> str:
@@ -39,7 +39,7 @@ def read_mar(path: Path | str) -> tuple[np.ndarray, ...]:
     Raises
     ------
     InputError
-        For a file that cannot be read, is malformed or truncated, or holds numbers that are no
+        For a file that cannot be read, is malformed or truncated, or holds numbers that are not
         probabilities.
     """
     path = Path(path)
@@ -50,7 +50,9 @@ def read_mar(path: Path | str) -> tuple[np.ndarray, ...]:
         states = tokens.count(f"the number of states of variable {i}", 10**6)
         marginal = tokens.numbers(states, f"the marginal of variable {i}")
         if not (marginal >= 0).all() or not abs(marginal.sum() - 1) <= _SUM_TOLERANCE:
-            raise InputError(f"In {tokens.name}, variable {i} has no probabilities that add to 1.")
+            raise InputError(
+                f"In {tokens.name}, the probabilities of variable {i} do not sum to 1."
+            )
         marginals.append(marginal)
     tokens.expect_end("the last variable")
     return tuple(marginals)
@@ -77,5 +79,5 @@ def read_pr(path: Path | str) -> float:
 def _expect_kind(tokens: Tokens, kind: str) -> None:
     if (found := tokens.word(f"the word {kind}")) != kind:
         raise InputError(
-            f"{tokens.name} starts with {found[:20]!r}, but such a file starts with {kind}."
+            f"{tokens.name} starts with {found[:20]!r}, but a file of this kind starts with {kind}."
         )

@@ -1,4 +1,4 @@
-"""Words of UAI files of all kinds."""
+"""Tokenizer of UAI files of all kinds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _WORD = re.compile(rb"[^\s\x1c-\x1f]+")
 
 
 class Tokens:
-    """Iterator over the words of a UAI file, with errors that name what is missing.
+    """Iterator over the words of a UAI file, with errors that name the missing item.
 
-    Words are split off one at a time: all at once they would take twenty times the memory of the
-    file.
+    Words are extracted one at a time; a list of all words would take twenty times the memory of
+    the file.
 
     Parameters
     ----------
@@ -44,39 +44,38 @@ class Tokens:
     def _all_words(self) -> Iterator[str]:
         return (found[0].decode("ascii") for found in _WORD.finditer(self._text))
 
-    def word(self, wanted: str) -> str:
+    def word(self, expected: str) -> str:
         """Return the next word."""
         word = next(self._words, None)
         if word is None:
-            raise InputError(f"{self.name} ends where {wanted} should follow; is it cut short?")
+            raise InputError(f"{self.name} is truncated: {expected} is missing.")
         return word
 
-    def count(self, wanted: str, limit: int) -> int:
+    def count(self, expected: str, limit: int) -> int:
         """Return the next word as a whole number from 0 to `limit`."""
-        word = self.word(wanted)
-        # isdigit alone would let through digits of other scripts; the text is ASCII already.
+        word = self.word(expected)
+        # isdigit also accepts digits of other scripts, which cannot occur in ASCII text.
         if not word.isdigit() or len(word) > 18 or int(word) > limit:
             raise InputError(
-                f"In {self.name}, {wanted} must be a whole number from 0 to {limit}, "
+                f"In {self.name}, {expected} must be a whole number from 0 to {limit}, "
                 f"not {word[:20]!r}."
             )
         return int(word)
 
-    def numbers(self, count: int, wanted: str) -> np.ndarray:
+    def numbers(self, count: int, expected: str) -> np.ndarray:
         """Return the next `count` words as floats."""
         try:
             found = np.fromiter(map(float, islice(self._words, count)), np.float64)
         except ValueError as error:
-            raise InputError(f"In {self.name}, within {wanted}: {error}.") from None
+            raise InputError(f"In {self.name}, within {expected}: {error}.") from None
         if len(found) < count:
             raise InputError(
-                f"{self.name} ends within {wanted}: {count} numbers should stand there, "
-                f"but only {len(found)} do; is it cut short?"
+                f"{self.name} is truncated: {expected} has {len(found)} numbers instead of {count}."
             )
         return found
 
     def expect_end(self, last: str = "its last table") -> None:
-        """Refuse anything after what was read."""
+        """Raise :class:`InputError` if any word follows."""
         extra = next(self._words, None)
         if extra is not None:
-            raise InputError(f"{self.name} goes on with {extra[:20]!r} after {last}.")
+            raise InputError(f"{self.name} continues with {extra[:20]!r} after {last}.")

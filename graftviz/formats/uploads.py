@@ -1,7 +1,7 @@
-"""Models uploaded as files: one file, several that belong together, or a ZIP archive.
+"""Reader of uploaded models: a file, several related files, or a ZIP archive.
 
-Everything is read in memory. Names of files and of archive entries are used in messages and to
-find the files that belong together, never as paths.
+All content is read in memory. Names of files and of archive entries are used in messages and to
+match related files, never as paths.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from graftviz.wording import quoted
 
 _SUFFIXES = (".uai", ".graphml", ".xml", ".json")
 _MOST_FILES = 10_000
-# Text of models is compressed to a tenth, or a fiftieth; what is compressed further is no model,
-# and only little of it is unpacked.
+# Texts of models compress to between a tenth and a fiftieth. Archives with a higher ratio are not
+# models, and only a limited amount of them is unpacked.
 MOST_UNPACKED = 100_000_000
 _ALWAYS_UNPACKED = 20_000_000
 _BEST_COMPRESSION = 100
 _BLOCK = 1_000_000
-MOST_CHARACTERS = 1000  # of a name or label, as in uploaded tables
+MOST_CHARACTERS = 1000  # maximum length of a name or label, as in uploaded tables
 
 
 def read_uploaded_model(files: Mapping[str, bytes]) -> ModelFile:
@@ -39,15 +39,15 @@ def read_uploaded_model(files: Mapping[str, bytes]) -> ModelFile:
     Parameters
     ----------
     files : mapping
-        Name → content: a model file, a UAI file with its names, all files of a result folder, or
+        Contents by name: a model file, a UAI file with its names, all files of a result folder, or
         one ZIP archive of these. Files of other kinds are ignored.
 
     Raises
     ------
     InputError
         As :func:`graftviz.formats.models.read_model`; for archives that cannot be read; for files
-        that do not match the manifest beside them; and for names and labels of more than 1,000
-        characters or with lone surrogates.
+        that do not match their manifest; and for names and labels of more than 1,000 characters
+        or with lone surrogates.
     """
     unpacked: dict[str, bytes] = {}
     loose: dict[str, bytes] = {}
@@ -55,10 +55,10 @@ def read_uploaded_model(files: Mapping[str, bytes]) -> ModelFile:
         title = title_of(_base(name))
         if name.lower().endswith(".zip"):
             for folder in _unpack(title, content).values():
-                _add(unpacked, _checked(title, folder))
+                _add(unpacked, _without_manifest(title, folder))
         else:
             _add(loose, {_base(name): content})
-    _add(unpacked, _checked("this upload", loose))
+    _add(unpacked, _without_manifest("this upload", loose))
     usable = {name: data for name, data in unpacked.items() if name.lower().endswith(_SUFFIXES)}
     if not usable:
         named = ", ".join(title_of(name) for name in list(unpacked)[:4]) or "nothing"
@@ -86,7 +86,7 @@ def _parse(files: Mapping[str, bytes]) -> ModelFile:
 
 
 def _names_of(model: str, files: Mapping[str, bytes]) -> NamesFile | None:
-    """Return the names of a UAI file: the only file of names, or the one of the same stem."""
+    """Return the names of a UAI file: the only file of names, or the one with the same stem."""
     found = [name for name in files if name.lower().endswith(NAMES_SUFFIX)]
     if len(found) != 1 or sum(name.lower().endswith(".uai") for name in files) != 1:
         found = [name for name in found if name == _names_name(model)]
@@ -103,7 +103,7 @@ def _base(name: str) -> str:
 
 
 def _folder(name: str) -> str:
-    """Return all of a path but its last part."""
+    """Return a path without its last part."""
     return str(PurePosixPath(name.replace("\\", "/")).parent)
 
 
@@ -115,8 +115,8 @@ def _add(found: dict[str, bytes], files: Mapping[str, bytes]) -> None:
             )
 
 
-def _checked(title: str, files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files of one folder without its manifest, after a check against it."""
+def _without_manifest(title: str, files: dict[str, bytes]) -> dict[str, bytes]:
+    """Check the files of one folder against its manifest, and return them without it."""
     others = {name: data for name, data in files.items() if name != MANIFEST}
     if len(others) < len(files):
         found = {name: checksum(data) for name, data in others.items()}
@@ -125,17 +125,17 @@ def _checked(title: str, files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _check_texts(model: PairwiseMRF) -> None:
-    """Refuse names and labels that no page can show."""
+    """Raise :class:`InputError` for names and labels that pages cannot show."""
     for what, texts in (("name", (model.names,)), ("label", model.labels)):
         for text in (text for group in texts for text in group):
             if len(text) > MOST_CHARACTERS:
                 raise InputError(
-                    f"The {what} {quoted(text)} has {len(text):,} characters, and pages have room "
-                    f"for {MOST_CHARACTERS:,}; shorten it."
+                    f"The {what} {quoted(text)} has {len(text):,} characters; the maximum is "
+                    f"{MOST_CHARACTERS:,}."
                 )
             if any("\ud800" <= character <= "\udfff" for character in text):
                 raise InputError(
-                    f"The {what} {quoted(text)} holds a lone surrogate, which is no character; "
+                    f"The {what} {quoted(text)} holds a lone surrogate, which is not a character; "
                     "correct it."
                 )
 
@@ -147,10 +147,10 @@ def _may_hold_model(entry: zipfile.ZipInfo) -> bool:
 
 
 def _read_block_by_block(file: IO[bytes], room: int) -> bytes:
-    """Return the content of a file, or a little more than `room` of it.
+    """Return the content of a file, truncated to slightly more than `room` bytes.
 
-    The sizes that an archive states may be wrong, and `read` without a size unpacks everything
-    before the content can be measured.
+    The sizes in an archive's directory may be wrong, and `read` without a size unpacks the whole
+    entry before its size can be checked.
     """
     data = bytearray()
     while len(data) <= room and (block := file.read(_BLOCK)):
@@ -165,12 +165,13 @@ def _unpack(title: str, content: bytes) -> dict[str, dict[str, bytes]]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > _MOST_FILES:
-                raise InputError(f"{title} holds {len(entries):,} files; that is no result folder.")
+                raise InputError(
+                    f"{title} holds {len(entries):,} files; it is not a result folder."
+                )
             room = min(MOST_UNPACKED, max(_ALWAYS_UNPACKED, _BEST_COMPRESSION * len(content)))
             usable = [entry for entry in entries if _may_hold_model(entry)]
             too_large = InputError(
-                f"{title} unpacks to more than {room // 1_000_000} MB; bring the file of the "
-                "model alone."
+                f"{title} unpacks to more than {room // 1_000_000} MB; upload only the model file."
             )
             if sum(entry.file_size for entry in usable) > room:
                 raise too_large
@@ -181,12 +182,14 @@ def _unpack(title: str, content: bytes) -> dict[str, dict[str, bytes]]:
                 if room < 0:
                     raise too_large
                 _add(found.setdefault(_folder(entry.filename), {}), {_base(entry.filename): data})
-    except InputError:  # which is a ValueError too
+    except InputError:  # a subclass of ValueError, handled below
         raise
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError):
-        raise InputError(f"{title} is no ZIP archive that can be read.") from None
-    except (RuntimeError, NotImplementedError):  # encrypted, or of an unusual compression
-        raise InputError(f"{title} is encrypted or packed in an unusual way.") from None
+        raise InputError(f"{title} is not a readable ZIP archive.") from None
+    except (RuntimeError, NotImplementedError):  # encryption or an unsupported compression
+        raise InputError(
+            f"{title} is encrypted or uses an unsupported compression method."
+        ) from None
     if not found:
         raise InputError(f"{title} holds no model: no .uai, .graphml or .json file.")
     return found
