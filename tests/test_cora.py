@@ -139,7 +139,9 @@ def test_a_pickle_that_calls_something_is_refused_before_it_does(
     mark = tmp_path / "mark"
     harmful = pickle.dumps([Program(os.mkdir, str(mark))], protocol)
     folder = write_planetoid(tmp_path / "cora", **{part: harmful})
-    with pytest.raises(InputError, match=rf"ind\.cora\.{part} is no pickle of numbers .*mkdir"):
+    with pytest.raises(
+        InputError, match=rf"ind\.cora\.{part} is not the published pickle of numbers .*mkdir"
+    ):
         read_cora(folder)
     assert not mark.exists()
     pickle.loads(harmful)  # it would have worked
@@ -148,7 +150,7 @@ def test_a_pickle_that_calls_something_is_refused_before_it_does(
 
 @pytest.mark.parametrize("call", [eval, getattr, np.load, np.frombuffer, bytearray, Path])
 def test_no_other_name_is_answered(call: object) -> None:
-    with pytest.raises(InputError, match="it asks for"):
+    with pytest.raises(InputError, match="it refers to"):
         unpickled_array(pickle.dumps(Program(call, "1"), 2), "it")
 
 
@@ -240,10 +242,10 @@ def test_planetoid_files_that_do_not_fit_are_refused(changed, complaint, tmp_pat
 BAD_ARCHIVE = {
     "columns": ({"content": "1\t0\tTheory\n2\tTheory\n"}, r"Row 2 of cora\.content has 2 columns"),
     "one column": ({"content": "1\n2\n"}, r"Row 1 of cora\.content has 1 columns"),
-    "twice": ({"content": "1\t0\tA\n1\t1\tB\n"}, r"Row 2 .* '1' for the second time"),
+    "twice": ({"content": "1\t0\tA\n1\t1\tB\n"}, r"Row 2 .* repeats the paper '1'"),
     "unknown": ({"cites": "1000\t1001\n1000\t7\n"}, r"Row 2 of cora\.cites names '7'"),
     "three": ({"cites": "1000\t1001\t1002\n"}, r"Row 1 of cora\.cites should name two papers"),
-    "binary": ({"content": "a\0b"}, "is no text file"),
+    "binary": ({"content": "a\0b"}, "is not a text file"),
 }
 
 
@@ -256,9 +258,9 @@ def test_archive_files_that_do_not_fit_are_refused(changed, complaint, tmp_path:
 BAD_TABLES = {
     "no class": ({"nodes": "node,field\n1,a\n"}, "needs a column class or class_name"),
     "no node": ({"nodes": "id,class\n1,a\n"}, r"nodes_all\.csv needs a column node; it has id"),
-    "no rows": ({"nodes": "node,class\n"}, "a header and nothing under it"),
+    "no rows": ({"nodes": "node,class\n"}, "a header but no rows"),
     "cells": ({"nodes": "node,class\n1,a\n2\n"}, r"Row 3 of nodes_all\.csv has 1 columns"),
-    "twice": ({"nodes": "node,class\n1,a\n1,a\n"}, r"Row 3 .* for the second time"),
+    "twice": ({"nodes": "node,class\n1,a\n1,a\n"}, r"Row 3 .* repeats the paper"),
     "unknown": ({"edges": "u,v\n0,1\n0,77\n"}, r"Row 3 of edges_all\.csv names '77'"),
     "no ends": ({"edges": "source,target\n0,1\n"}, "needs a column u"),
 }

@@ -294,7 +294,7 @@ def test_names_that_are_numbers_win_over_column_numbers() -> None:
         (b"age,x3\n\0,x3\n", "NUL"),
         ("age,Ω\n".encode("utf-16"), "UTF-8"),
         ("age,\xe4\n".encode("latin-1"), "UTF-8"),
-        (b'age,"x3\n' + b"y" * 200_000, "no CSV file"),
+        (b'age,"x3\n' + b"y" * 200_000, "not a CSV file"),
     ],
 )
 def test_bad_truth_is_refused_in_one_sentence(content: bytes, complaint: str) -> None:

@@ -202,7 +202,10 @@ BAD_GRAPHML = {
     "document type": ("<!DOCTYPE graphml [<!ENTITY a 'b'>]>" + FOREIGN[39:], "DOCTYPE"),
     "no id": (FOREIGN.replace('node id="n0"', "node"), "node number 1 has no id"),
     "id twice": (FOREIGN.replace('node id="n1"', 'node id="n0"'), "two nodes have the id 'n0'"),
-    "unknown end": (FOREIGN.replace('target="n2"', 'target="n9"'), "target 'n9', which is not a node"),
+    "unknown end": (
+        FOREIGN.replace('target="n2"', 'target="n9"'),
+        "target 'n9', which is not a node",
+    ),
     "loop": (FOREIGN.replace('target="n2"', 'target="n1"'), "joins 'b' to itself"),
     "edge twice": (
         FOREIGN.replace('source="n1" target="n2"', 'source="n0" target="n1"'),
@@ -349,7 +352,10 @@ BAD_BROUGHT = {
     "nothing": ({}, "no model in nothing"),
     "a picture": ({"a.png": b"x"}, "no model in a.png"),
     "no archive": ({"a.zip": b"PK\x03\x04 and then not"}, "a.zip is not a readable ZIP archive"),
-    "cut archive": ({"a.zip": zipped({"m.uai": b"x" * 999})[:-30]}, "a.zip is not a readable ZIP archive"),
+    "cut archive": (
+        {"a.zip": zipped({"m.uai": b"x" * 999})[:-30]},
+        "a.zip is not a readable ZIP archive",
+    ),
     "empty archive": ({"a.zip": zipped({"readme.txt": b"x"})}, "a.zip holds no model"),
     "two models": ({"a.uai": b"1", "b.uai": b"2"}, "2 models, a.uai, b.uai"),
     "two of a name": ({"a.zip": zipped({"x/m.uai": b"1", "y/m.uai": b"2"})}, "two different files"),

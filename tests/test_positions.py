@@ -51,9 +51,9 @@ def test_one_place_for_all_is_the_middle():
     [
         ("", "no column 'x'"),
         ("name,x\na,1\n", "no column 'y'"),
-        ("name,x,y\na,1,2\nb,3,4\n", "no place for 'c'"),
-        ("name,x,y\na,1,2\n", "no place for 'b' and 1 more"),
-        ("name,x,y\na,1,2\na,1,2\n", "Row 3 .* second place for 'a'"),
+        ("name,x,y\na,1,2\nb,3,4\n", "no position for 'c'"),
+        ("name,x,y\na,1,2\n", "no position for 'b' and 1 more"),
+        ("name,x,y\na,1,2\na,1,2\n", "Row 3 .* second position for 'a'"),
         ("name,x,y\na,1,west\n", "Row 2 .* no number in column 'y': 'west'"),
         ("name,x,y\na,1\n", "Row 2 .* no number in column 'y': ''"),
         ("name,x,y\na,1,inf\n", "no number"),

@@ -164,8 +164,8 @@ def test_ten_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
         (lambda cells: cells[3].__setitem__(7, "nan"), "Row 4, column 8 of j.csv holds nan"),
         (lambda cells: cells[3].__setitem__(7, "good"), "Row 4, column 8 of j.csv holds 'good'"),
         (lambda cells: cells[3].__setitem__(7, ""), "Row 4, column 8 of j.csv holds ''"),
-        (lambda cells: cells[3].__setitem__(7, "99"), "Row 4 of j.csv says in column 1 that 100"),
-        (lambda cells: cells[3].__setitem__(0, "99"), "says in column 1 that 99 jokes"),
+        (lambda cells: cells[3].__setitem__(7, "99"), "100 jokes were rated in row 4 of j.csv"),
+        (lambda cells: cells[3].__setitem__(0, "99"), "column 1, 99 jokes"),
         (lambda cells: cells[5].pop(), "Row 6 of j.csv has 100 columns; it should have 101"),
         (lambda cells: cells.clear(), "j.csv is empty"),
         (lambda cells: cells.__setitem__(slice(None), [["a", "b"]]), "j.csv holds no ratings"),
@@ -270,14 +270,14 @@ def test_recipes_come_packed_too(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("", "train.json is empty"),
-        ("[", "train.json is no whole JSON file (Expecting value: line 1 column 2 (char 1))"),
-        ('[{"id": 1, "ingredients": ["salt"', "is no whole JSON"),
-        ("[]", "holds none"),
+        ("[", "train.json is not a complete JSON file (Expecting value: line 1 column 2 (char 1))"),
+        ('[{"id": 1, "ingredients": ["salt"', "is not a complete JSON"),
+        ("[]", "is empty"),
         ('{"id": 1}', "holds something else"),
         ('[{"ingredients": ["a"]}, {"id": 2}]', "Recipe 2 of train.json has no list"),
         ('[{"ingredients": ["a"]}, {"ingredients": "b"}]', "Recipe 2 of train.json has no list"),
         ('[{"ingredients": ["a", 3]}]', "Recipe 1 of train.json has 3 as ingredient 2"),
-        ('[{"ingredients": ["a", "b"]}]', "the commonest, 'a', in 1; ask for a smaller"),
+        ('[{"ingredients": ["a", "b"]}]', "the most common, 'a', in 1; use a smaller"),
     ],
 )
 def test_what_is_no_file_of_recipes_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_regions_may_be_called_in_full(tmp_path: Path) -> None:
         ("abies,ca\nabelia\n", "Row 2 of plants.data names no region"),
         ("abies,ca,pe,pe\n", "Row 1 of plants.data names the region 'pe' twice"),
         (" \n", "plants.data is empty"),
-        ("a\0b", "plants.data is no text file"),
+        ("a\0b", "plants.data is not a text file"),
     ],
 )
 def test_what_is_no_file_of_plants_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
@@ -411,7 +411,7 @@ def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("0,1,1\n1,0\n", "Row 2 of x.train.data has 2 columns and row 1 has 3"),
-        ("0,1,1\n1,0,", "Row 2 of x.train.data is not zeros and ones"),
+        ("0,1,1\n1,0,", "Row 2 of x.train.data is not a sequence of zeros and ones"),
         ("0,1,1\n1,0,2\n", "Row 2, column 3 of x.train.data is not 0 or 1"),
         ("0,1,\n", "Row 1, column 2 of x.train.data is not 0 or 1"),
         ("0,1,1\n1;0;1\n", "Row 2, column 1 of x.train.data is not 0 or 1"),
@@ -430,7 +430,7 @@ def test_packed_arrays_are_checked_too(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     train, test = np.zeros((4, 3), dtype=int), np.ones((2, 3), dtype=int)
     np.savez(path, train=train)
-    assert "no array 'test'; it should hold train, valid and test, and holds train" in refused(
+    assert "no array 'test'; it should hold train, valid and test, but holds train" in refused(
         "twenty", path
     )
     np.savez(path, train=train, test=test * 0.5)
@@ -441,9 +441,9 @@ def test_packed_arrays_are_checked_too(tmp_path: Path) -> None:
     np.savez(path, train=train, test=test)
     assert "Row 3, column 2 of the array 'train' in x.npz holds 7" in refused("twenty", path)
     path.write_bytes(path.read_bytes()[:100])
-    assert "x.npz is no file of NumPy arrays" in refused("twenty", path)
+    assert "x.npz is not a readable file of NumPy arrays" in refused("twenty", path)
     np.savez(path, train=np.array([object()]), test=test)
-    assert "x.npz is no file of NumPy arrays" in refused("twenty", path)
+    assert "x.npz is not a readable file of NumPy arrays" in refused("twenty", path)
 
 
 # --- all of them ------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def test_damaged_archives_are_refused(name: str, tmp_path: Path) -> None:
         (tmp_path / "packed.zip").write_bytes(packed[:damage] + bytes(20) + packed[damage + 20 :])
         assert "cannot be unpacked" in refused(name, tmp_path / "packed.zip")
     (tmp_path / "packed.zip").write_bytes(packed[:3000])
-    assert "packed.zip is no zip archive that can be read" in refused(name, tmp_path)
+    assert "packed.zip is not a readable zip archive" in refused(name, tmp_path)
 
 
 def test_one_file_is_not_chosen_out_of_two(tmp_path: Path) -> None:
@@ -481,9 +481,7 @@ def test_one_file_is_not_chosen_out_of_two(tmp_path: Path) -> None:
 
 
 def test_names_and_options_are_checked(tmp_path: Path) -> None:
-    assert "no public data set 'joker'; those that can be read are jester, recipes" in refused(
-        "joker", tmp_path
-    )
+    assert "no public data set 'joker'; supported are jester, recipes" in refused("joker", tmp_path)
     assert "no option 'alpha' of plants; the options are names" in refused(
         "plants", tmp_path, alpha=1
     )

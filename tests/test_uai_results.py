@@ -99,7 +99,11 @@ def test_marginals_stand_as_the_format_has_them():
 
 BAD_RESULTS = {
     "other file": (read_mar, "PR\n1.5", "starts with 'PR', .* starts with MAR"),
-    "cut marginals": (read_mar, "MAR 2 2 0.5 0.5 3 0.1 0.2", "is truncated: the marginal of variable 1"),
+    "cut marginals": (
+        read_mar,
+        "MAR 2 2 0.5 0.5 3 0.1 0.2",
+        "is truncated: the marginal of variable 1",
+    ),
     "no sum": (read_mar, "MAR 1 2 0.5 0.4", "probabilities of variable 0 do not sum to 1"),
     "negative": (read_mar, "MAR 1 2 1.5 -0.5", "probabilities of variable 0 do not sum to 1"),
     "marginals nan": (read_mar, "MAR 1 2 nan 1", "probabilities of variable 0 do not sum to 1"),

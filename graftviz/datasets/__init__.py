@@ -1,4 +1,4 @@
-"""Named data sets with what is known about them, and files of true edges."""
+"""Named data sets, readers of public data sets, and files of true edges and positions."""
 
 from graftviz.datasets.dataset import DataSet, noise_level, positions_from_names, suggest_lam
 from graftviz.datasets.positions import read_positions

@@ -1,4 +1,4 @@
-"""What a data set is, and what goes well with it."""
+"""Data set: a table with its true edges, positions, description and suggested options."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _LATTICE_NAME = re.compile(r"r(\d{1,6})c(\d{1,6})", re.ASCII)
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """A table with all that is known about it.
+    """Table with metadata.
 
     Attributes
     ----------
     key : str
-        What the command line and links call it.
+        Identifier on the command line and in links.
     title : str
-        What people call it.
+        Name shown to users.
     table : DiscreteTable
     truth : int64 array, shape (k, 2), or None
-        The true edges i < j, if known.
+        True edges i < j, if available.
     positions : float64 array, shape (n, 2), or None
-        Natural places of the variables, x and y in 0 … 10000 with y pointing down.
+        Natural positions of the variables, x and y in 0 … 10000 with y pointing down.
     description : str
-        Where it comes from and what to look for, in a few sentences.
+        Origin and remarkable properties, in a few sentences.
     suggested : mapping
-        Values of learner options that suit it, by option name.
+        Recommended values of learner options, by option name.
     test_fraction : float
         Share of the rows to hold out; 0 for none.
     validation, test : DiscreteTable or None
-        Rows that the data set itself sets aside, in the coding of `table`.
+        Rows that the published data set holds out, in the coding of `table`.
     """
 
     key: str
@@ -54,7 +54,7 @@ class DataSet:
 
 
 def positions_from_names(names: tuple[str, ...]) -> np.ndarray | None:
-    """Return places for variables named ``r<row>c<column>``, as on a grid or image, else None.
+    """Return grid positions for variables named ``r<row>c<column>``; None for other names.
 
     Returns
     -------
@@ -72,11 +72,11 @@ def positions_from_names(names: tuple[str, ...]) -> np.ndarray | None:
 
 
 def noise_level(table: DiscreteTable) -> float:
-    """Return the activation score that two independent variables have by sampling noise alone.
+    """Return the activation score of two independent variables due to sampling noise.
 
-    The root mean square of ‖p_D(i, j) − p_D(i) p_D(j)‖₂ is √((1 − ‖p_i‖²)(1 − ‖p_j‖²) / N) then;
-    the score divides it by s_i · s_j. Returned is the mean over pairs of variables, those with one
-    state left out; 0 when there is no such pair.
+    For independent variables, the root mean square of ‖p_D(i, j) − p_D(i) p_D(j)‖₂ is
+    √((1 − ‖p_i‖²)(1 − ‖p_j‖²) / N); the score divides it by s_i · s_j. The result is the mean over
+    pairs of variables with more than one state; 0 if there is no such pair.
     """
     roots = [
         np.sqrt(1.0 - np.sum((np.bincount(codes) / table.n_rows) ** 2)) / states
@@ -87,8 +87,8 @@ def noise_level(table: DiscreteTable) -> float:
 
 
 def suggest_lam(table: DiscreteTable) -> float:
-    """Return a λ for tables nobody has tuned: three times the noise level, to two digits.
+    """Return a default λ for a table: three times the noise level, rounded to two digits.
 
-    Noise alone reaches that in hardly any pair; 1e-3 where nothing varies.
+    Noise alone rarely reaches that score. The default is 1e-3 if all variables are constant.
     """
     return float(f"{_LAM_TO_NOISE * noise_level(table):.2g}") or 1e-3

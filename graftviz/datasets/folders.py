@@ -1,9 +1,9 @@
-"""Data sets that lie in folders of ``sample_data``, beside the package.
+"""Data sets in the folders of ``sample_data``, next to the package.
 
-A folder with a ``table.csv`` is a data set and its name the key. Beside it may lie
-``truth_edges.csv``, ``model.uai`` with the model it was sampled from, and ``about.json`` with some
-of ``title``, ``description``, ``suggested`` (option values), ``test_fraction`` and ``rank`` (place
-in lists).
+A folder with a ``table.csv`` is a data set, and its name is the key. Optional files are
+``truth_edges.csv``, ``model.uai`` with the model that the rows were sampled from, and
+``about.json`` with some of ``title``, ``description``, ``suggested`` (option values),
+``test_fraction`` and ``rank`` (position in lists).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ ROOT = Path(__file__).resolve().parents[2] / "sample_data"
 
 
 def folder_keys(root: Path = ROOT) -> tuple[str, ...]:
-    """Return the names of all data folders by rank, then by name; none when there is no `root`."""
+    """Return the names of all data folders by rank, then by name; none if `root` is missing."""
     found = [path.parent for path in root.glob("*/table.csv")]
     return tuple(path.name for path in sorted(found, key=lambda path: (_rank(path), path.name)))
 
 
 def folder_title(key: str, root: Path = ROOT) -> str:
-    """Return the title of a data folder, which is its name if it tells none."""
+    """Return the title of a data folder; its name if ``about.json`` has no title."""
     return str(_about(root / key).get("title", key))
 
 
 def folder_model(key: str, root: Path = ROOT) -> Path | None:
-    """Return the file of the model that a data folder was sampled from, where there is one."""
+    """Return the path of the model that a data folder was sampled from; None if there is none."""
     path = root / key / "model.uai"
     return path if path.exists() else None
 

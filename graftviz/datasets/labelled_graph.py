@@ -1,4 +1,4 @@
-"""A graph whose nodes have classes, such as papers that cite each other and their fields."""
+"""Graphs whose nodes have classes, such as citation graphs of papers with their fields."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from graftviz.sampling import Graph
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraph:
-    """An undirected graph with a class for every node.
+    """Undirected graph with a class for every node.
 
     Attributes
     ----------
     graph : Graph
-        Nodes by name, and edges.
+        Names of the nodes, and edges.
     classes : int64 array, shape (n,)
-        The class of every node, a position in `class_names`; read-only.
+        Class of every node, an index into `class_names`; read-only.
     class_names : tuple of str
     title : str
-        What it is, with its size.
+        Name and size of the graph.
     warnings : tuple of str
-        Where it differs from what is published.
+        Differences from the published data.
 
     Raises
     ------
     InputError
-        When there is not one known class for every node.
+        When there is not one valid class for every node.
     """
 
     graph: Graph
@@ -44,28 +44,28 @@ class LabelledGraph:
         classes = np.array(self.classes, dtype=np.int64).reshape(-1)
         if len(classes) != self.graph.n_nodes:
             raise InputError(
-                f"{self.graph.n_nodes} nodes need a class each; {len(classes)} were given."
+                f"{self.graph.n_nodes} nodes need as many classes; got {len(classes)}."
             )
         if len(classes) and not 0 <= classes.min() <= classes.max() < len(self.class_names):
-            raise InputError(f"A node has a class that is not one of {len(self.class_names)}.")
+            raise InputError(f"A node has a class that is not one of the {len(self.class_names)}.")
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
 
     @property
     def fingerprint(self) -> str:
-        """A digest of edges, names and classes: equal for equal graphs."""
+        """Digest of edges, names and classes, equal for equal graphs."""
         digest = hashlib.sha256(repr((self.graph.names, self.class_names)).encode())
         digest.update(self.graph.edges.tobytes())
         digest.update(self.classes.tobytes())
         return digest.hexdigest()
 
     def spins(self, positive: str) -> np.ndarray:
-        """Return +1 for nodes of the class called `positive` and −1 for all others, shape (n,).
+        """Return +1 for nodes of the class `positive` and −1 for all others, shape (n,).
 
         Raises
         ------
         InputError
-            When there is no class of that name.
+            When there is no class with that name.
         """
         if positive not in self.class_names:
             raise InputError(
@@ -75,11 +75,11 @@ class LabelledGraph:
 
 
 def bounded_degrees(labelled: LabelledGraph, bound: int, seed: int = 0) -> LabelledGraph:
-    """Delete edges until no node has more than `bound` neighbours; keep the largest component.
+    """Return the largest component after random deletion of edges at nodes of high degree.
 
-    Nodes are visited in random order; one that has too many neighbours by then loses edges, chosen
-    uniformly, until it has `bound`. A connected graph within the bound stays as it is. (Localized
-    inference, section 6.2, leaves the order open.)
+    Nodes are visited in random order; edges of a node with more than `bound` neighbours at that
+    point are deleted uniformly at random until it has `bound`. A connected graph within the bound
+    is unchanged. (The paper on localized inference, section 6.2, does not specify the order.)
 
     Raises
     ------
@@ -87,7 +87,10 @@ def bounded_degrees(labelled: LabelledGraph, bound: int, seed: int = 0) -> Label
         For a bound below 1 or a negative seed.
     """
     if bound < 1 or seed < 0:
-        raise InputError(f"The largest degree must be at least 1, a seed at least 0; got {bound}.")
+        raise InputError(
+            f"The maximum degree must be at least 1 and the seed at least 0; got {bound} and "
+            f"{seed}."
+        )
     graph = labelled.graph
     neighbours: list[set[int]] = [set() for _ in range(graph.n_nodes)]
     for i, j in graph.edges.tolist():
@@ -105,22 +108,22 @@ def bounded_degrees(labelled: LabelledGraph, bound: int, seed: int = 0) -> Label
 
 
 def _largest_component(labelled: LabelledGraph, neighbours: list[set[int]]) -> LabelledGraph:
-    """Return the largest component of the graph with these neighbours, nodes in their order.
+    """Return the largest component of the graph with these neighbours, in the order of the nodes.
 
-    Of several as large it is the one with the first node.
+    Of components of the same size, the one with the first node is returned.
     """
     network = nx.Graph()
     network.add_nodes_from(range(len(neighbours)))
     network.add_edges_from((i, j) for i, near in enumerate(neighbours) for j in near if i < j)
     components: list[set[int]] = list(nx.connected_components(network))
     largest = max(components, key=len)
-    kept = sorted(largest)
-    place = {node: k for k, node in enumerate(kept)}
-    edges = [(place[i], place[j]) for i, j in network.subgraph(kept).edges]
-    names = tuple(labelled.graph.names[node] for node in kept)
+    remaining = sorted(largest)
+    place = {node: k for k, node in enumerate(remaining)}
+    edges = [(place[i], place[j]) for i, j in network.subgraph(remaining).edges]
+    names = tuple(labelled.graph.names[node] for node in remaining)
     return LabelledGraph(
         graph=Graph(names, np.array(edges, dtype=np.int64).reshape(-1, 2)),
-        classes=labelled.classes[kept],
+        classes=labelled.classes[remaining],
         class_names=labelled.class_names,
         title=labelled.title,
         warnings=labelled.warnings,

@@ -1,4 +1,4 @@
-"""Two famous social networks as known structures, with rows sampled from random potentials."""
+"""Samples from models with random potentials on two well-known social networks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEED = 1
 
 
 class Network(NamedTuple):
-    """A graph and how rows are drawn on it."""
+    """Graph, and parameters of the model and of the sample."""
 
     graph: Callable[[], Graph]
     states: int
@@ -33,7 +33,7 @@ NETWORKS = {
 
 
 def network_sample(key: str) -> tuple[DiscreteTable, Graph]:
-    """Draw the table of one of :data:`NETWORKS`; always the same one."""
+    """Return the table sampled for one of :data:`NETWORKS`, with a fixed seed, and its graph."""
     network = NETWORKS[key]
     graph = network.graph()
     model = random_model(

@@ -1,8 +1,8 @@
-"""Numbers out of pickles, without running what a pickle may ask for.
+"""Safe reader of arrays and lists of numbers from pickles.
 
-A pickle is a program: loading one from the net with ``pickle.load`` hands it the machine. Here the
-few names that arrays, dicts and lists of numbers need are answered by stand-ins which only note
-what they were given; every other name is refused before anything is called.
+A pickle is a program: ``pickle.load`` on a file from the Internet can execute arbitrary code. This
+reader replaces the few names that arrays, dicts and lists of numbers need by stand-ins that only
+record their arguments. All other names are rejected before anything is called.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 
 from graftviz.errors import InputError
 
-_KINDS = "biuf"  # of numbers: truth values, whole numbers with and without sign, fractions
-# What a damaged or foreign pickle stumbles over, beside UnpicklingError.
-_STUMBLES = (
+_KINDS = "biuf"  # kinds of dtypes: bool, signed and unsigned integers, floats
+# Exceptions raised for damaged or foreign pickles, in addition to UnpicklingError.
+_DAMAGE_ERRORS = (
     *(EOFError, AttributeError, LookupError, TypeError, ValueError, OverflowError),
     *(MemoryError, RecursionError, struct.error),
 )
 
 
-class _Note:
-    """Stands for an object of numpy's: notes what it was made of and what state it was given."""
+class _Recorder:
+    """Stand-in for a numpy object, which records its arguments and its state."""
 
     def __init__(self, *arguments: Any) -> None:
         self.arguments = arguments
@@ -37,17 +37,17 @@ class _Note:
 
 
 class _Unpickler(pickle.Unpickler):
-    """An unpickler that knows arrays, dicts with a default, and lists, and nothing else."""
+    """Unpickler that accepts only arrays, dicts, defaultdicts and lists."""
 
     def __init__(self, content: bytes) -> None:
         # Pickles of Python 2 hold the bytes of an array as text.
         super().__init__(io.BytesIO(content), encoding="latin-1")
 
-        # Made anew for every file: what one file does to a class, no other one sees.
-        class Array(_Note):
+        # Created for every file, so that a file cannot change the classes for others.
+        class Array(_Recorder):
             pass
 
-        class DType(_Note):
+        class DType(_Recorder):
             pass
 
         def mapping(*_default: Any) -> dict[Any, Any]:
@@ -56,7 +56,7 @@ class _Unpickler(pickle.Unpickler):
         def encoded(text: str, _encoding: str = "") -> bytes:
             return text.encode("latin-1")
 
-        self._known: dict[tuple[str, str], Any] = {
+        self._stand_ins: dict[tuple[str, str], Any] = {
             ("numpy", "dtype"): DType,
             ("numpy", "ndarray"): "ndarray",
             ("collections", "defaultdict"): mapping,
@@ -65,47 +65,48 @@ class _Unpickler(pickle.Unpickler):
             ("_codecs", "encode"): encoded,
         }
         for core in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            self._known[core, "_reconstruct"] = Array
+            self._stand_ins[core, "_reconstruct"] = Array
         self.array, self.dtype = Array, DType
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the stand-in for a name; refuse all that are not known."""
-        if (module, name) not in self._known:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-        return self._known[module, name]
+        """Return the stand-in for a name; raise UnpicklingError for all other names."""
+        if (module, name) not in self._stand_ins:
+            raise pickle.UnpicklingError(f"it refers to {module}.{name}")
+        return self._stand_ins[module, name]
 
 
 def unpickled_array(content: bytes, title: str) -> np.ndarray:
-    """Return the one array of numbers that a pickle holds, as float64 or int64.
+    """Return the array of numbers in a pickle, as float64 or int64.
 
     Raises
     ------
     InputError
-        When it holds anything else, is damaged, or names something that arrays have no use for.
+        When the pickle holds anything else, is damaged, or refers to names that arrays do not
+        need.
     """
-    unpickler, found = _loaded(content, title)
+    unpickler, found = _load(content, title)
     if not isinstance(found, unpickler.array):
-        raise InputError(f"{title} holds no array; download it again.")
+        raise InputError(f"{title} does not hold an array; download it again.")
     try:
         return _array(found, unpickler.dtype)
-    except _STUMBLES as problem:
-        raise InputError(f"{title} holds no array of numbers ({problem}).") from None
+    except _DAMAGE_ERRORS as problem:
+        raise InputError(f"{title} does not hold an array of numbers ({problem}).") from None
 
 
 def unpickled_adjacency(content: bytes, title: str) -> dict[int, list[int]]:
-    """Return the lists of neighbours that a pickle holds by node.
+    """Return the lists of neighbours, by node, in a pickle.
 
     Raises
     ------
     InputError
         As :func:`unpickled_array`.
     """
-    _, found = _loaded(content, title)
+    _, found = _load(content, title)
     if not isinstance(found, dict) or not all(
         _is_number(node) and isinstance(near, list) and all(_is_number(other) for other in near)
         for node, near in found.items()
     ):
-        raise InputError(f"{title} holds no lists of neighbours; download it again.")
+        raise InputError(f"{title} does not hold lists of neighbours; download it again.")
     return found
 
 
@@ -113,28 +114,28 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _loaded(content: bytes, title: str) -> tuple[_Unpickler, Any]:
+def _load(content: bytes, title: str) -> tuple[_Unpickler, Any]:
     unpickler = _Unpickler(content)
     try:
         return unpickler, unpickler.load()
-    except (pickle.UnpicklingError, *_STUMBLES) as problem:
+    except (pickle.UnpicklingError, *_DAMAGE_ERRORS) as problem:
         raise InputError(
-            f"{title} is no pickle of numbers as published ({problem}); download it again."
+            f"{title} is not the published pickle of numbers ({problem}); download it again."
         ) from None
 
 
-def _array(note: Any, dtype_stand_in: type) -> np.ndarray:
-    """Return the array whose state was noted: version, shape, type, order and bytes."""
-    _, shape, kind, by_columns, content = note.state
+def _array(recorder: Any, dtype_stand_in: type) -> np.ndarray:
+    """Return the array for a recorded state: version, shape, type, order and bytes."""
+    _, shape, kind, by_columns, content = recorder.state
     if not isinstance(kind, dtype_stand_in):
-        raise TypeError("its type is not told")
+        raise TypeError("its type is missing")
     order = kind.state[1] if kind.state else "|"  # type: ignore[attr-defined]
     dtype = np.dtype(f"{'' if order == '|' else order}{kind.arguments[0]}")  # type: ignore[attr-defined]
     if dtype.kind not in _KINDS:
-        raise TypeError(f"it holds {dtype}")
+        raise TypeError(f"its type is {dtype}")
     raw = content.encode("latin-1") if isinstance(content, str) else content
     if not isinstance(raw, bytes):
-        raise TypeError("its content is not told as bytes")
+        raise TypeError("its content is not bytes")
     if len(raw) != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{len(raw)} bytes cannot have the shape {shape}")
     array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if by_columns else "C")

@@ -1,4 +1,4 @@
-"""Places of variables as files: a line per variable, for maps and other known pictures."""
+"""Reader of files with the positions of variables, for maps and other fixed layouts."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ MAX_BYTES = 50_000_000
 _ACROSS = ("x", "lon", "longitude")
 _DOWN = ("y", "lat", "latitude")
 _UPWARDS = ("lat", "latitude")
-_LARGEST = 1e100  # of a coordinate; beyond it distances are infinite
+_LARGEST = 1e100  # maximum coordinate; distances of larger ones overflow
 _FRAME = 10_000.0
 _MARGIN = 0.04
 
 
 def read_positions(source: str | os.PathLike[str] | IO[Any], names: Sequence[str]) -> np.ndarray:
-    """Read the places of all variables of a table.
+    """Read the positions of all variables of a table.
 
-    The file is a CSV with a header. The column that holds most of the variables' names names them;
-    the places stand in columns ``x`` and ``y`` (y pointing down, as on a screen) or ``lon`` and
-    ``lat`` (north on top). Further columns, and variables the table does not have, are ignored.
+    The file is a CSV with a header. The names are read from the column with the most names of
+    variables, the positions from columns ``x`` and ``y`` (y pointing down, as on a screen) or
+    ``lon`` and ``lat`` (north on top). Other columns and unknown variables are ignored.
 
     Returns
     -------
     float64 array, shape (n, 2), read-only
-        x and y in 0 … 10000, both scaled alike, centred, y pointing down. Longitudes are shortened
-        by the cosine of the middle latitude, so that a map looks like one.
+        x and y in 0 … 10000, with equal scales, centred, y pointing down. Longitudes are multiplied
+        by the cosine of the middle latitude, to preserve shapes on the map.
 
     Raises
     ------
     InputError
-        For a file that cannot be read, a missing column, a place that is no number, a variable
-        named twice, or a variable of the table without a place.
+        For a file that cannot be read, a missing column, a coordinate that is not a number, a
+        variable with two positions, or a variable of the table without a position.
     """
     title, text = read_text(source, "the file of positions", MAX_BYTES)
     try:
         rows = list(csv.reader(io.StringIO(text, newline="")))
         header = [cell.strip().lower() for cell in rows[0]] if rows else []
         across, down = _column(title, header, _ACROSS), _column(title, header, _DOWN)
-        wanted = {name: i for i, name in enumerate(names)}
+        index = {name: i for i, name in enumerate(names)}
         places = np.full((len(names), 2), np.nan)
-        name_column = _name_column(rows[1:], len(header), wanted)
+        name_column = _name_column(rows[1:], len(header), index)
         for row, cells in enumerate(rows[1:], start=2):
             name = cells[name_column].strip() if name_column < len(cells) else ""
-            if name not in wanted:
+            if name not in index:
                 continue
-            if not np.isnan(places[wanted[name]]).all():
-                raise InputError(f"Row {row} of {title} gives a second place for {name!r}.")
-            places[wanted[name]] = [
+            if not np.isnan(places[index[name]]).all():
+                raise InputError(f"Row {row} of {title} has a second position for {name!r}.")
+            places[index[name]] = [
                 _number(title, row, header[column], cells, column) for column in (across, down)
             ]
     except csv.Error as problem:
-        raise InputError(f"{title} is no CSV file: {problem}.") from None
+        raise InputError(f"{title} is not a CSV file: {problem}.") from None
     missing = np.flatnonzero(np.isnan(places[:, 0]))
     if len(missing):
         raise InputError(
-            f"{title} gives no place for {names[missing[0]]!r}"
+            f"{title} has no position for {names[missing[0]]!r}"
             f"{f' and {len(missing) - 1} more variables' if len(missing) > 1 else ''}; "
             "every variable of the table needs one."
         )
@@ -84,8 +84,8 @@ def _column(title: str, header: list[str], choices: tuple[str, ...]) -> int:
         if name in header:
             return header.index(name)
     raise InputError(
-        f"{title} has no column {choices[0]!r} or {choices[1]!r}; its header should be like "
-        "name,x,y or name,lon,lat."
+        f"{title} has no column {choices[0]!r} or {choices[1]!r}; its header should be name,x,y "
+        "or name,lon,lat."
     )
 
 
@@ -95,15 +95,15 @@ def _number(title: str, row: int, column_name: str, cells: list[str], column: in
         value = float(text)
     except ValueError:
         value = math.nan
-    if not abs(value) <= _LARGEST:  # nor is it NaN
+    if not abs(value) <= _LARGEST:  # True for NaN too
         raise InputError(f"Row {row} of {title} has no number in column {column_name!r}: {text!r}.")
     return value
 
 
 def framed(places: np.ndarray, *, is_map: bool) -> np.ndarray:
-    """Scale places, shape (n, 2), into the frame of :func:`read_positions`.
+    """Return positions, shape (n, 2), scaled to the frame of :func:`read_positions`.
 
-    With `is_map` they are longitudes and latitudes, else x and y with y pointing down.
+    If `is_map`, `places` are longitudes and latitudes, otherwise x and y with y pointing down.
     """
     if is_map:
         middle = math.radians((places[:, 1].min() + places[:, 1].max()) / 2.0)

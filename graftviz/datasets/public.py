@@ -1,4 +1,4 @@
-"""All readers of public data sets. Nothing is downloaded: people bring the files."""
+"""Readers of public data sets, from files that the user has downloaded."""
 
 from __future__ import annotations
 
@@ -18,57 +18,56 @@ READERS: tuple[type[PublicReader], ...] = (Jester, Recipes, Plants, Twenty)
 
 
 def public_names() -> tuple[str, ...]:
-    """Return what :func:`read_public` can read."""
+    """Return the names of the data sets that :func:`read_public` reads."""
     return tuple(reader.name for reader in READERS)
 
 
 def public_reader(name: str) -> type[PublicReader]:
-    """Return the reader of that name.
+    """Return the reader with the given name.
 
     Raises
     ------
     InputError
-        When there is none; the message lists those there are.
+        For an unknown name; the message lists the valid names.
     """
     for reader in READERS:
         if reader.name == name:
             return reader
     raise InputError(
-        f"There is no public data set {name!r}; those that can be read are "
-        f"{', '.join(public_names())}."
+        f"There is no public data set {name!r}; supported are {', '.join(public_names())}."
     )
 
 
 def read_public(name: str, path: str | os.PathLike[str], **options: Any) -> DataSet:
-    """Read a public data set from files that were downloaded before.
+    """Read a public data set from downloaded files.
 
     Parameters
     ----------
     name : {"jester", "recipes", "plants", "twenty"}
     path : path
-        The file, or the zip archive or folder that holds it; for "twenty" FOLDER/NAME, such as
+        The file, or the zip archive or folder that contains it; for "twenty" FOLDER/NAME, such as
         ``data/nltcs``.
     **options
-        Of the reader: jester ``missing``; recipes ``min_recipes``, ``ingredients``, ``rows``,
-        ``seed``; plants ``names``; twenty ``join_valid``.
+        Options of the reader: ``missing`` of jester; ``min_recipes``, ``ingredients``, ``rows`` and
+        ``seed`` of recipes; ``names`` of plants; ``join_valid`` of twenty.
 
     Returns
     -------
     DataSet
-        Its `table`; `test` and `validation` where the data set itself sets rows aside; `positions`
-        where variables have places.
+        With `test` and `validation` if the published data set holds out rows, and with `positions`
+        if variables have places.
 
     Raises
     ------
     InputError
-        For an unknown name or option, and for files that are missing, cut short or of another kind;
-        file, row and column are named.
+        For an unknown name or option, and for files that are missing, truncated or not those of the
+        data set; the message names file, row and column.
     """
     reader = public_reader(name)
-    known = [spec.name for spec in option_specs(reader)]
+    names = [spec.name for spec in option_specs(reader)]
     for option in options:
-        if option not in known:
+        if option not in names:
             raise InputError(
-                f"There is no option {option!r} of {name}; the options are {', '.join(known)}."
+                f"There is no option {option!r} of {name}; the options are {', '.join(names)}."
             )
     return reader(**options).read(path)

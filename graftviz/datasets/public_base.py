@@ -1,4 +1,4 @@
-"""What a reader of a public data set is: options as data, and one method."""
+"""Base class of readers of public data sets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from graftviz.table import DiscreteTable
 
 @dataclass(frozen=True)
 class PublicReader(ABC):
-    """Base of all readers. The fields of a reader are its options.
+    """Base class of readers; the fields of a subclass are its options.
 
     Attributes
     ----------
     name : str
-        What the command line and :func:`read_public` call it.
+        Name on the command line and in :func:`read_public`.
     files : str
-        What to download, and what path to give.
+        Description of the files to download and of the path to pass.
     source : str
-        Where it comes from, in the words of a reference list.
+        Reference to the origin of the data.
     """
 
     name: ClassVar[str]
@@ -38,13 +38,13 @@ class PublicReader(ABC):
 
     @abstractmethod
     def read(self, path: str | os.PathLike[str]) -> DataSet:
-        """Read the data set from a file, a zip archive or a folder the user has.
+        """Read the data set from a file, a zip archive or a folder.
 
         Raises
         ------
         InputError
-            When something is missing, cut short, or not what it should be; file, row and column
-            are named.
+            For files that are missing, truncated or invalid; the message names file, row and
+            column.
         """
 
     def data_set(
@@ -57,7 +57,7 @@ class PublicReader(ABC):
         validation: DiscreteTable | None = None,
         test: DiscreteTable | None = None,
     ) -> DataSet:
-        """Return `table` with `warnings`, title and source, and with what else is known."""
+        """Return the data set of `table`, with warnings, title, source and optional parts."""
         return DataSet(
             key=f"{self.name}:{Path(path)}",
             title=f"{self.name} · {table.n_variables:,} variables, {table.n_rows:,} rows",
@@ -72,7 +72,7 @@ class PublicReader(ABC):
 
 
 def other_size(what: str, found: int, original: int) -> tuple[str, ...]:
-    """Return the warning that a file is smaller or larger than the one that is published."""
+    """Return a warning if the size of a file differs from the published size; else no warning."""
     if found == original:
         return ()
     return (f"{found:,} {what} were read; the published data have {original:,}.",)

@@ -1,8 +1,8 @@
-"""Cora: 2,708 papers on machine learning, which of them cite which, and their fields.
+"""Cora data set: citation graph of 2,708 papers on machine learning, with their fields.
 
-The files of Planetoid, those of the Cora archive, and plain tables of nodes and edges are read. It
-is a graph with classes, no table: nobody learns from it, but questions can be asked about models
-on it (localized inference, section 6.2).
+Supported are the files of Planetoid, those of the Cora archive, and tables of nodes and edges. The
+data set is a graph with classes, not a table: it is used for queries on models, not for learning
+(paper on localized inference, section 6.2).
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from graftviz.errors import InputError
 from graftviz.sampling import Graph
 
 PAPERS, CITATIONS = 2_708, 5_278
-# Planetoid numbers the classes; the sizes of the classes tell which field is which.
+# Planetoid numbers the classes; the fields were identified by the sizes of the classes.
 FIELDS = (
     *("Theory", "Reinforcement_Learning", "Genetic_Algorithms", "Neural_Networks"),
     *("Probabilistic_Methods", "Case_Based", "Rule_Learning"),
 )
-_DIGITS = 10  # more than the number of any paper has
+_DIGITS = 10  # more digits than the number of any paper
 FILES = (
     "ind.cora.graph, .ally, .ty and .test.index of Planetoid, or cora.content and cora.cites of "
-    "the Cora archive, or nodes_NAME.csv and edges_NAME.csv: the folder or a zip archive that "
-    "holds them, or one of them with the others beside it"
+    "the Cora archive, or nodes_NAME.csv and edges_NAME.csv: the folder or zip archive that "
+    "contains them, or one of the files with the others in the same folder"
 )
 
 
-class _Form(NamedTuple):
-    """One way in which Cora comes: what its files are called, and what reads them."""
+class _Format(NamedTuple):
+    """Published format of Cora: names of its files, and their reader."""
 
     pattern: str
     parts: tuple[str, ...]
     read: Callable[[Mapping[str, FoundFile]], LabelledGraph]
 
     def part_of(self, name: str) -> str | None:
-        """Return which of the parts a file of that name is."""
+        """Return the part that a file with this name holds; None if it is none of them."""
         lowered = name.lower()
         return next((part for part in self.parts if _is_part(lowered, part)), None)
 
@@ -56,10 +56,11 @@ def _is_part(name: str, part: str) -> bool:
 
 
 def read_cora(path: str | os.PathLike[str]) -> LabelledGraph:
-    """Read Cora in whichever form it lies there.
+    """Read Cora in any of the supported formats.
 
-    Citations in both directions and double ones count as one edge, those of a paper by itself as
-    none. Nothing is deleted; see :func:`graftviz.datasets.labelled_graph.bounded_degrees`.
+    Citations in both directions and repeated citations count as one edge; self-citations are
+    ignored. No edges are deleted; see
+    :func:`graftviz.datasets.labelled_graph.bounded_degrees`.
 
     Parameters
     ----------
@@ -69,36 +70,37 @@ def read_cora(path: str | os.PathLike[str]) -> LabelledGraph:
     Raises
     ------
     InputError
-        When files are missing, cut short, damaged or of another kind; file and row are named.
+        For files that are missing, truncated, damaged or not those of Cora; the message names file
+        and row.
     """
     place = Path(path)
     folder, chosen = (place.parent, place.name) if is_bare_file(place) else (place, "")
-    form, found = _form_at(folder, chosen, place)
-    if "*" in form.parts[0]:
-        found = _of_one_name(found, form.parts, chosen, folder)
+    file_format, found = _find_format(folder, chosen, place)
+    if "*" in file_format.parts[0]:
+        found = _of_one_name(found, file_format.parts, chosen, folder)
     by_part: dict[str, FoundFile] = {}
     for file in found:
-        by_part.setdefault(form.part_of(file.name) or "", file)
-    missing = [part for part in form.parts if part not in by_part]
+        by_part.setdefault(file_format.part_of(file.name) or "", file)
+    missing = [part for part in file_format.parts if part not in by_part]
     if missing:
         raise InputError(f"{folder} lacks {', '.join(missing)}; Cora is read from {FILES}.")
-    return form.read(by_part)
+    return file_format.read(by_part)
 
 
-def _form_at(folder: Path, chosen: str, place: Path) -> tuple[_Form, list[FoundFile]]:
-    """Return the form of the chosen file, or the first that has files in the folder."""
-    for form in _FORMS:
-        if not chosen or form.part_of(chosen):
-            found = files_inside(folder, form.pattern)
+def _find_format(folder: Path, chosen: str, place: Path) -> tuple[_Format, list[FoundFile]]:
+    """Return the format of the chosen file, or the first format with files in the folder."""
+    for file_format in _FORMATS:
+        if not chosen or file_format.part_of(chosen):
+            found = files_inside(folder, file_format.pattern)
             if found:
-                return form, found
+                return file_format, found
     raise InputError(f"{place} is not Cora, which is read from {FILES}.")
 
 
 def _of_one_name(
     found: list[FoundFile], parts: Sequence[str], chosen: str, folder: Path
 ) -> list[FoundFile]:
-    """Return the pair of tables of the chosen name, or of the only name there is."""
+    """Return the pair of tables with the chosen name, or with the only name in the folder."""
 
     def tag(name: str) -> str:
         return next(
@@ -113,7 +115,7 @@ def _of_one_name(
     if len(names) > 1:
         raise InputError(
             f"{folder} holds nodes and edges of more than one graph: {', '.join(sorted(names))}; "
-            "give the path of one file of nodes."
+            "pass the path of one file of nodes."
         )
     return [file for file in found if tag(file.name) in names]
 
@@ -122,7 +124,7 @@ def _of_one_name(
 
 
 def _planetoid(files: Mapping[str, FoundFile]) -> LabelledGraph:
-    """Read pickles: lists of neighbours, and classes as rows with a single one."""
+    """Read pickles with lists of neighbours and one-hot rows of classes."""
     lists = files["ind.cora.graph"]
     near = unpickled_adjacency(lists.load(), lists.title)
     classes = [_classes(files[f"ind.cora.{part}"]) for part in ("ally", "ty")]
@@ -130,8 +132,8 @@ def _planetoid(files: Mapping[str, FoundFile]) -> LabelledGraph:
     tested = _test_index(files["ind.cora.test.index"], len(classes[0]), n)
     if set(near) != set(range(n)):
         raise InputError(
-            f"{lists.title} has the neighbours of {len(near):,} papers, and there "
-            f"are classes of {n:,}; the files do not belong together."
+            f"{lists.title} has the neighbours of {len(near):,} papers, but there are classes of "
+            f"{n:,}; the files do not belong together."
         )
     of_node = np.concatenate(classes)
     of_node[tested] = classes[1]  # row k of ty is the paper in line k of the index
@@ -143,25 +145,25 @@ def _planetoid(files: Mapping[str, FoundFile]) -> LabelledGraph:
 
 
 def _classes(file: FoundFile) -> np.ndarray:
-    """Return the class of each row of an array that has a one in its column."""
+    """Return the class of every row of a one-hot array."""
     rows = unpickled_array(file.load(), file.title)
     if rows.ndim != 2 or rows.shape[1] != len(FIELDS) or len(rows) == 0:
         raise InputError(
-            f"{file.title} should have a row for every paper and {len(FIELDS)} columns, one for "
-            f"each field; its shape is {rows.shape}."
+            f"{file.title} should have one row per paper and {len(FIELDS)} columns, one per field; "
+            f"its shape is {rows.shape}."
         )
     if not (np.isin(rows, (0, 1)).all() and (rows.sum(axis=1) == 1).all()):
         bad = int(np.flatnonzero((rows == 1).sum(axis=1) != 1)[:1].sum())
-        raise InputError(f"Row {bad + 1} of {file.title} does not name one class by a single 1.")
+        raise InputError(f"Row {bad + 1} of {file.title} does not have a single 1 for its class.")
     return rows.argmax(axis=1)
 
 
 def _test_index(file: FoundFile, first: int, n: int) -> np.ndarray:
-    """Return the papers of ty in the order of its rows: a permutation of the last ones."""
+    """Return the papers of ty in the order of its rows, a permutation of the last papers."""
     lines = decoded(file.load(), file.title).split()
     for row, line in enumerate(lines, start=1):
         if not (line.isascii() and line.isdigit() and len(line) < _DIGITS):
-            raise InputError(f"Row {row} of {file.title} is no number of a paper.")
+            raise InputError(f"Row {row} of {file.title} is not the number of a paper.")
     papers = np.array([int(line) for line in lines], dtype=np.int64)
     if not np.array_equal(np.sort(papers), np.arange(first, n)):
         raise InputError(
@@ -175,7 +177,7 @@ def _test_index(file: FoundFile, first: int, n: int) -> np.ndarray:
 
 
 def _content_and_cites(files: Mapping[str, FoundFile]) -> LabelledGraph:
-    """Read a line per paper (number, words, field) and a line per citation."""
+    """Read one line per paper (number, words, field) and one line per citation."""
     content, cites = files["cora.content"], files["cora.cites"]
     rows = _rows(content)
     width = len(rows[0][1])
@@ -183,7 +185,7 @@ def _content_and_cites(files: Mapping[str, FoundFile]) -> LabelledGraph:
         if len(cells) != width or width < 2:
             raise InputError(
                 f"Row {row} of {content.title} has {len(cells)} columns and the first row {width}; "
-                "each should have a paper's number, its words and its field."
+                "every row should hold the number of a paper, its words and its field."
             )
     names = [cells[0] for _, cells in rows]
     node = _numbered(names, [row for row, _ in rows], content.title)
@@ -198,7 +200,7 @@ def _content_and_cites(files: Mapping[str, FoundFile]) -> LabelledGraph:
         unknown = next((cell for cell in cells if cell not in node), None)
         if unknown is not None:
             raise InputError(
-                f"Row {row} of {cites.title} names {unknown!r}, which is no paper of "
+                f"Row {row} of {cites.title} names {unknown!r}, which is not a paper of "
                 f"{content.title}."
             )
         edges.append((node[cells[0]], node[cells[1]]))
@@ -206,7 +208,7 @@ def _content_and_cites(files: Mapping[str, FoundFile]) -> LabelledGraph:
 
 
 def _rows(file: FoundFile) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not empty, with their numbers, cut at white space."""
+    """Return the non-empty lines, split at white space, with their line numbers."""
     lines = enumerate(decoded(file.load(), file.title).splitlines(), start=1)
     return [(row, line.split()) for row, line in lines if line.strip()]
 
@@ -215,7 +217,7 @@ def _rows(file: FoundFile) -> list[tuple[int, list[str]]]:
 
 
 def _tables(files: Mapping[str, FoundFile]) -> LabelledGraph:
-    """Read a table of nodes with their classes, and one of edges u, v."""
+    """Read a table of nodes with their classes, and a table of edges u, v."""
     nodes, edges = files["nodes_*.csv"], files["edges_*.csv"]
     rows = _records(nodes, ("node",))
     naming = "class_name" if "class_name" in rows[0][1] else "class"
@@ -230,21 +232,22 @@ def _tables(files: Mapping[str, FoundFile]) -> LabelledGraph:
         unknown = next((cells[end] for end in ("u", "v") if cells[end] not in node), None)
         if unknown is not None:
             raise InputError(
-                f"Row {row} of {edges.title} names {unknown!r}, which is no node of {nodes.title}."
+                f"Row {row} of {edges.title} names {unknown!r}, which is not a node of "
+                f"{nodes.title}."
             )
         pairs.append((node[cells["u"]], node[cells["v"]]))
     of_node = [class_names.index(field) for field in fields]
     return _labelled(names, pairs, of_node, class_names, ())
 
 
-def _records(file: FoundFile, wanted: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
-    """Return the lines of a table under its header; all have a cell for every column."""
+def _records(file: FoundFile, required: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
+    """Return the rows of a table as mappings from column to cell, with their line numbers."""
     try:
         lines = list(csv.reader(io.StringIO(decoded(file.load(), file.title), newline="")))
     except csv.Error as problem:
-        raise InputError(f"{file.title} is no CSV file: {problem}.") from None
+        raise InputError(f"{file.title} is not a CSV file: {problem}.") from None
     header = [cell.strip() for cell in lines[0]]
-    missing = [name for name in wanted if name not in header]
+    missing = [name for name in required if name not in header]
     if missing:
         raise InputError(f"{file.title} needs a column {missing[0]}; it has {', '.join(header)}.")
     records = []
@@ -255,28 +258,28 @@ def _records(file: FoundFile, wanted: tuple[str, ...]) -> list[tuple[int, dict[s
             raise InputError(
                 f"Row {row} of {file.title} has {len(cells)} columns and the header {len(header)}."
             )
-        told = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-        records.append((row, told))
+        record = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        records.append((row, record))
     if not records:
-        raise InputError(f"{file.title} has a header and nothing under it; save it again.")
+        raise InputError(f"{file.title} has a header but no rows.")
     return records
 
 
-# --- all of them ------------------------------------------------------------------------------
+# --- all formats ------------------------------------------------------------------------------
 
 
 def _numbered(names: Sequence[str], rows: Sequence[int], title: str) -> dict[str, int]:
-    """Return which node has which name.
+    """Return the index of every node by name.
 
     Raises
     ------
     InputError
-        When two share one.
+        When two nodes have the same name.
     """
     node: dict[str, int] = {}
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if node.setdefault(name, k) != k:
-            raise InputError(f"Row {row} of {title} has the paper {name!r} for the second time.")
+            raise InputError(f"Row {row} of {title} repeats the paper {name!r}.")
     return node
 
 
@@ -286,7 +289,7 @@ def _published(
     classes: Sequence[int] | np.ndarray,
     class_names: tuple[str, ...],
 ) -> LabelledGraph:
-    """Return the whole graph, with a warning where it is smaller or larger than the published."""
+    """Return the graph, with a warning if its size differs from the published graph."""
     found = _labelled(names, edges, classes, class_names, ())
     warnings = (
         *other_size("papers", found.graph.n_nodes, PAPERS),
@@ -313,12 +316,12 @@ def _labelled(
     )
 
 
-_FORMS = (
-    _Form(
+_FORMATS = (
+    _Format(
         r"ind\.cora\.(graph|ally|ty|test\.index)",
         ("ind.cora.graph", "ind.cora.ally", "ind.cora.ty", "ind.cora.test.index"),
         _planetoid,
     ),
-    _Form(r"cora\.(content|cites)", ("cora.content", "cora.cites"), _content_and_cites),
-    _Form(r"(nodes|edges)_.*\.csv", ("nodes_*.csv", "edges_*.csv"), _tables),
+    _Format(r"cora\.(content|cites)", ("cora.content", "cora.cites"), _content_and_cites),
+    _Format(r"(nodes|edges)_.*\.csv", ("nodes_*.csv", "edges_*.csv"), _tables),
 )

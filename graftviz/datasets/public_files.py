@@ -1,4 +1,4 @@
-"""Files as they are downloaded: bare, in zip archives, or in a folder with others."""
+"""Search for downloaded files: single files, in zip archives, or in a folder with other files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import NamedTuple
 
 from graftviz.errors import InputError
 
-MAX_BYTES = 300_000_000  # what one file may have; the largest known has about 50 MB
+MAX_BYTES = 300_000_000  # maximum size of a file; the largest published one has about 50 MB
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 class FoundFile(NamedTuple):
-    """A file that can be loaded.
+    """File that can be loaded.
 
     Attributes
     ----------
     name : str
-        Its own name, without folders.
+        Name without folders.
     title : str
-        What to call it in messages.
+        Name in messages.
     load : callable
-        Returns its bytes; raises InputError.
+        Returns the content; raises InputError.
     """
 
     name: str
@@ -34,31 +34,30 @@ class FoundFile(NamedTuple):
     load: Callable[[], bytes]
 
 
-def find_files(path: str | os.PathLike[str], pattern: str, wanted: str) -> list[FoundFile]:
+def find_files(path: str | os.PathLike[str], pattern: str, description: str) -> list[FoundFile]:
     """Return the files at `path` whose names match a regular expression, in natural order.
 
-    A bare file is taken whatever its name. In a folder, bare files are taken first, and then those
-    in its zip archives that do not lie there unpacked already: of two files that are called alike
-    up to the last dot, one is taken.
+    The name of a single file need not match. In a folder, files outside zip archives take
+    precedence over files in archives with the same name up to the last dot.
 
     Parameters
     ----------
     path : path
         A file, a zip archive or a folder.
     pattern : str
-        For whole names, in lower case.
-    wanted : str
-        What is missing where nothing matches.
+        Regular expression for whole names, in lower case.
+    description : str
+        Description of the files, for the message if there are none.
 
     Raises
     ------
     InputError
-        When there is nothing at `path`, or nothing in it that matches.
+        When there is nothing at `path`, or no file that matches.
     """
     place = Path(path)
     found = [_bare(place)] if is_bare_file(place) else files_inside(place, pattern)
     if not found:
-        raise InputError(f"{place} holds no {wanted}; give the path of the file itself.")
+        raise InputError(f"{place} holds no {description}; pass the path of the file itself.")
     single: dict[str, FoundFile] = {}
     for file in found:
         single.setdefault(PurePosixPath(file.name.lower()).stem, file)
@@ -66,7 +65,7 @@ def find_files(path: str | os.PathLike[str], pattern: str, wanted: str) -> list[
 
 
 def is_bare_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether there is a file at `path` that is no zip archive."""
+    """Return whether `path` is a file, but not a zip archive."""
     place = Path(path)
     try:
         return place.is_file() and not zipfile.is_zipfile(place)
@@ -96,27 +95,29 @@ def files_inside(path: str | os.PathLike[str], pattern: str) -> list[FoundFile]:
     raise InputError(f"There is no file or folder {place}.")
 
 
-def find_file(path: str | os.PathLike[str], pattern: str, wanted: str) -> FoundFile:
-    """Return the one file at `path` that matches; see :func:`find_files`."""
-    found = find_files(path, pattern, wanted)
+def find_file(path: str | os.PathLike[str], pattern: str, description: str) -> FoundFile:
+    """Return the only file at `path` that matches; see :func:`find_files`."""
+    found = find_files(path, pattern, description)
     if len(found) > 1:
         names = ", ".join(file.title for file in found)
-        raise InputError(f"{path} holds more than one {wanted}: {names}; give the path of one.")
+        raise InputError(
+            f"{path} holds more than one {description}: {names}; pass the path of one."
+        )
     return found[0]
 
 
 def decoded(content: bytes, title: str) -> str:
-    """Return the text of a file in UTF-8 or else Latin-1.
+    """Return the text of a file, decoded as UTF-8 or, if that fails, as Latin-1.
 
     Raises
     ------
     InputError
-        When the file is empty or no text.
+        When the file is empty or not text.
     """
     if not content.strip():
         raise InputError(f"{title} is empty; download it again.")
     if b"\0" in content:
-        raise InputError(f"{title} is no text file; give the path of the file as published.")
+        raise InputError(f"{title} is not a text file; pass the path of the published file.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -124,7 +125,7 @@ def decoded(content: bytes, title: str) -> str:
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
-    """Return a key that sorts part 2 before part 10."""
+    """Return a sort key in which numbers compare by value, so that part 2 precedes part 10."""
     return [(int(number or -1), word) for number, word in re.findall(r"(\d*)(\D*)", text)]
 
 
@@ -159,9 +160,9 @@ def _members(archive: Path, pattern: str) -> list[FoundFile]:
             members = sorted(opened.namelist())
     except _UNREADABLE as problem:
         raise InputError(
-            f"{archive.name} is no zip archive that can be read ({problem}); download it again."
+            f"{archive.name} is not a readable zip archive ({problem}); download it again."
         ) from None
-    # macOS adds a shadow of every file, called ._name.
+    # macOS adds a file ._name for every file.
     return [
         found(name) for name in members if re.fullmatch(pattern, PurePosixPath(name).name.lower())
     ]
@@ -169,5 +170,7 @@ def _members(archive: Path, pattern: str) -> list[FoundFile]:
 
 def _bounded(content: bytes, title: str) -> bytes:
     if len(content) > MAX_BYTES:
-        raise InputError(f"{title} is larger than {MAX_BYTES // 1_000_000} MB; it is another file.")
+        raise InputError(
+            f"{title} is larger than {MAX_BYTES // 1_000_000} MB, so it is not the published file."
+        )
     return content

@@ -1,4 +1,4 @@
-"""Jester data set 1: how funny 73,421 people found 100 jokes."""
+"""Jester data set 1: ratings of 100 jokes by 73,421 users."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _ALL_JOKES = tuple(f"joke {j}" for j in range(1, JOKES + 1))
 
 
 def rating_states(hundredths: np.ndarray) -> np.ndarray:
-    """Return the states 0 … 4 of ratings −10 … 10, given in hundredths; labels are one higher.
+    """Return the states 0 … 4 of ratings −10 … 10 in hundredths; the labels are 1 … 5.
 
-    A rating r has label min(⌊(r + 10) / 4⌋, 4) + 1, the five equal parts of the papers' 1 … 5. In
-    whole hundredths no rounding can move a rating across a bound.
+    A rating r has the label min(⌊(r + 10) / 4⌋, 4) + 1, as in the papers. With integers, rounding
+    errors cannot change the state of a rating.
     """
     states: np.ndarray = np.minimum((hundredths + _LARGEST) // _STATE_WIDTH, STATES - 1)
     return states
@@ -41,22 +41,22 @@ def rating_states(hundredths: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Jester(PublicReader):
-    """Ratings as five states; by default of those users who rated all jokes."""
+    """Reader of ratings as five states, by default of the users who rated all jokes."""
 
     name = "jester"
     files = (
-        "the three .xls files of Jester data set 1, or CSV exports of them: a folder that holds "
-        "them, in zip archives or not, or one of them"
+        "the three .xls files of Jester data set 1, or CSV exports of them: the folder that "
+        "contains them, possibly in zip archives, or one of the files"
     )
     source = (
-        "How funny people found 100 jokes, from −10 to 10 in five states. Goldberg, Roeder, Gupta "
+        "Ratings of 100 jokes from −10 to 10, in five states. Goldberg, Roeder, Gupta "
         "and Perkins, Eigentaste: A Constant Time Collaborative Filtering Algorithm, Information "
         "Retrieval 4(2), 133–151, 2001."
     )
 
     missing: Literal["drop", "state"] = option(
         "drop",
-        "jokes that were not rated: leave those users out, or make it a sixth state",
+        "jokes that were not rated: drop the users concerned, or use a sixth state",
         choices=("drop", "state"),
     )
 
@@ -75,7 +75,7 @@ class Jester(PublicReader):
                 raise InputError(
                     f"None of the {len(is_missing):,} users in "
                     f"{', '.join(file.title for file in found)} rated all {JOKES} jokes; read the "
-                    "other files too, or take missing=state."
+                    "other files too, or use missing=state."
                 )
         codes = np.where(ratings == NOT_RATED, STATES, rating_states(ratings)).astype(np.uint8)
         table = DiscreteTable.from_codes(codes, names=_ALL_JOKES, labels=[labels] * JOKES)
@@ -91,7 +91,7 @@ def _ratings(file: FoundFile) -> np.ndarray:
         rows = _csv_rows(decoded(content, file.title), file.title)
     rows = [(row, cells) for row, cells in rows if any(cell != "" for cell in cells)]
     if rows and not any(_is_number(cell) for cell in rows[0][1]):
-        rows = rows[1:]  # an export with names in its first line
+        rows = rows[1:]  # a line of names
     if not rows:
         raise InputError(f"{file.title} holds no ratings; download it again.")
     numbers = np.array([_numbers(file.title, row, cells) for row, cells in rows])
@@ -100,7 +100,7 @@ def _ratings(file: FoundFile) -> np.ndarray:
 
 
 def _csv_rows(text: str, title: str) -> list[tuple[int, list[object]]]:
-    # Where the comma is the decimal sign, programs export with semicolons.
+    # Programs use semicolons as separators in locales where the comma is the decimal separator.
     german = ";" in text.partition("\n")[0]
     if german:
         text = text.replace(",", ".")
@@ -108,22 +108,22 @@ def _csv_rows(text: str, title: str) -> list[tuple[int, list[object]]]:
     try:
         return [(row, [cell.strip() for cell in cells]) for row, cells in enumerate(reader, 1)]
     except csv.Error as problem:
-        raise InputError(f"{title} is no CSV file: {problem}.") from None
+        raise InputError(f"{title} is not a CSV file: {problem}.") from None
 
 
 def _numbers(title: str, row: int, cells: Sequence[object]) -> list[float]:
     if len(cells) != JOKES + 1:
         raise InputError(
-            f"Row {row} of {title} has {len(cells)} columns; it should have {JOKES + 1}: how many "
-            f"jokes the user rated, then {JOKES} ratings. Download the file again, or use the one "
-            "of Jester data set 1."
+            f"Row {row} of {title} has {len(cells)} columns; it should have {JOKES + 1}: the "
+            f"number of jokes the user rated, then {JOKES} ratings. Download the file again, or "
+            "use that of Jester data set 1."
         )
     try:
         return [float(cell) for cell in cells]  # type: ignore[arg-type]
     except (TypeError, ValueError):
         column = next(c for c, cell in enumerate(cells, start=1) if not _is_number(cell))
         raise InputError(
-            f"Row {row}, column {column} of {title} holds {cells[column - 1]!r}, which is no "
+            f"Row {row}, column {column} of {title} holds {cells[column - 1]!r}, which is not a "
             "number; jokes that were not rated should hold 99."
         ) from None
 
@@ -137,7 +137,7 @@ def _is_number(cell: object) -> bool:
 
 
 def _check(title: str, rows: Sequence[int], numbers: np.ndarray) -> None:
-    """Complain about the first number that cannot be, and about counts that do not fit."""
+    """Raise :class:`InputError` for invalid ratings and for wrong counts of ratings."""
     with np.errstate(invalid="ignore"):
         hundredths = np.rint(100.0 * numbers[:, 1:])
         is_exact = np.abs(100.0 * numbers[:, 1:] - hundredths) <= 1e-6
@@ -153,6 +153,6 @@ def _check(title: str, rows: Sequence[int], numbers: np.ndarray) -> None:
     if (counted != numbers[:, 0]).any():
         i = int(np.argmax(counted != numbers[:, 0]))
         raise InputError(
-            f"Row {rows[i]} of {title} says in column 1 that {numbers[i, 0]:g} jokes were rated, "
-            f"but holds {counted[i]} ratings; the file is damaged, download it again."
+            f"According to column 1, {numbers[i, 0]:g} jokes were rated in row {rows[i]} of "
+            f"{title}, but it holds {counted[i]} ratings; the file is damaged, download it again."
         )

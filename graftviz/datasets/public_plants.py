@@ -1,4 +1,4 @@
-"""USDA plants: in which states and provinces 34,781 plants of North America grow."""
+"""USDA plants data set: occurrence of 34,781 plants in the regions of North America."""
 
 from __future__ import annotations
 
@@ -24,23 +24,22 @@ SYNONYMS = {"gl": "dengl"}  # Greenland has two codes, never both in one row
 
 @dataclass(frozen=True)
 class Plants(PublicReader):
-    """A column per region with its place on the map, a row per plant."""
+    """Reader of a table with one row per plant and one column per region, with map positions."""
 
-    # stateabbr.txt, which comes with the data, is not asked: it has Alabama and Alberta the wrong
-    # way round (the plants of al are those of Georgia and Mississippi) and no code for Prince
-    # Edward Island.
+    # The published file stateabbr.txt is not used: it swaps Alabama and Alberta (the plants of al
+    # are those of Georgia and Mississippi) and has no code for Prince Edward Island.
 
     name = "plants"
-    files = "plants.data of UCI's Plants: the file, a zip archive or a folder that holds it"
+    files = "plants.data of UCI's Plants: the file, or a zip archive or folder that contains it"
     source = (
-        "In which states and provinces the plants of North America grow. USDA, NRCS 2008, The "
+        "States and provinces in which the plants of North America grow. USDA, NRCS 2008, The "
         "PLANTS Database, National Plant Data Center, Baton Rouge; extracted by W. Hämäläinen for "
         "the UCI Machine Learning Repository."
     )
 
     names: Literal["codes", "regions"] = option(
         "codes",
-        "what variables are called: by the codes of the file, such as ca, or in full",
+        "names of the variables: codes of the file, such as ca, or full names of the regions",
         choices=("codes", "regions"),
     )
 
@@ -67,7 +66,7 @@ class Plants(PublicReader):
 
 
 def _regions_of_plants(text: str, title: str) -> list[list[int]]:
-    """Return for every plant the columns of the regions where it grows."""
+    """Return the columns of the regions of every plant."""
     column = {code: i for i, code in enumerate(REGIONS)}
     column |= {synonym: column[code] for synonym, code in SYNONYMS.items()}
     rows = []
@@ -77,21 +76,21 @@ def _regions_of_plants(text: str, title: str) -> list[list[int]]:
         _, *codes = (cell.strip() for cell in line.split(","))
         if not codes:
             raise InputError(
-                f"Row {row} of {title} names no region; it should be a plant's Latin name and then "
-                "the codes of its regions, with commas between. Download the file again."
+                f"Row {row} of {title} names no region; it should hold the Latin name of a plant "
+                "and the codes of its regions, separated by commas. Download the file again."
             )
         for place, code in enumerate(codes, start=2):
             if code not in column:
                 raise InputError(
-                    f"Row {row}, column {place} of {title} holds {code!r}, which is none of the "
-                    f"{len(column)} codes of regions; the file is cut short or changed, download "
+                    f"Row {row}, column {place} of {title} holds {code!r}, which is not one of the "
+                    f"{len(column)} codes of regions; the file is truncated or modified, download "
                     "it again."
                 )
         if len(set(codes)) < len(codes):
             twice = next(code for code in codes if codes.count(code) > 1)
             raise InputError(
-                f"Row {row} of {title} names the region {twice!r} twice, as the published file "
-                "never does, but damaged copies do; download it from the UCI repository."
+                f"Row {row} of {title} names the region {twice!r} twice, so the file is a damaged "
+                "copy; download it from the UCI repository."
             )
         rows.append([column[code] for code in codes])
     return rows

@@ -1,4 +1,4 @@
-"""What's Cooking: which ingredients 39,774 recipes take."""
+"""Kaggle's "What's Cooking" data set: ingredients of 39,774 recipes."""
 
 from __future__ import annotations
 
@@ -22,38 +22,42 @@ LABELS = ("without", "with")
 
 @dataclass(frozen=True)
 class Recipes(PublicReader):
-    """A column per common ingredient, a row per recipe; most common ingredients first."""
+    """Reader of a table with one row per recipe and one column per common ingredient.
+
+    Columns are sorted by frequency, the most common ingredient first.
+    """
 
     name = "recipes"
     files = (
-        "train.json of Kaggle's What's Cooking: the file, a zip archive or a folder that holds it"
+        "train.json of Kaggle's What's Cooking: the file, or a zip archive or folder that "
+        "contains it"
     )
     source = (
-        "Which ingredients go together in recipes of Yummly. Kaggle, What's Cooking?, 2015, "
+        "Ingredients of recipes from Yummly. Kaggle, What's Cooking?, 2015, "
         "https://www.kaggle.com/c/whats-cooking."
     )
 
     min_recipes: int = option(
         150,
-        "ingredients that occur in at least so many of all recipes; 150 leaves 489 of them",
+        "minimum number of recipes with an ingredient; 489 ingredients occur in at least 150",
         minimum=1,
     )
-    # The thesis has 153 ingredients and 36,450 parameters, which are those of 135 binary variables
-    # (4 · 135 · 134 / 2 + 2 · 135); how they were chosen it does not say. Both can be asked for.
+    # The thesis reports 153 ingredients and 36,450 parameters, the number for 135 binary variables
+    # (4 · 135 · 134 / 2 + 2 · 135), and does not specify how they were selected.
     ingredients: int | None = option(
         None,
-        "the most common ingredients only, at most so many: 153 as the thesis tells, or the 135 "
-        "that its number of parameters belongs to",
+        "maximum number of ingredients, the most common ones: 153 as stated in the thesis, or 135 "
+        "according to its number of parameters",
         minimum=1,
         none_means="all of them",
     )
     rows: int | None = option(
         10_000,
-        "recipes to draw at random, as in the paper, once ingredients are chosen",
+        "number of recipes drawn at random after the selection of ingredients, as in the paper",
         minimum=1,
         none_means="all recipes",
     )
-    seed: int = option(0, "of the draw", minimum=0, maximum=2**32 - 1)
+    seed: int = option(0, "seed of the random draw", minimum=0, maximum=2**32 - 1)
 
     def read(self, path: str | os.PathLike[str]) -> DataSet:
         """Read the recipes; see :class:`PublicReader`."""
@@ -79,38 +83,40 @@ class Recipes(PublicReader):
         if not names:
             raise InputError(
                 f"No ingredient of {title} occurs in {self.min_recipes:,} of its {len(recipes):,} "
-                f"recipes, the commonest, {ranked[0]!r}, in {counts[ranked[0]]:,}; ask for a "
-                "smaller min_recipes."
+                f"recipes, the most common, {ranked[0]!r}, in {counts[ranked[0]]:,}; use a smaller "
+                "min_recipes."
             )
         return names[: self.ingredients]
 
 
 def _recipes(text: str, title: str) -> list[frozenset[str]]:
-    """Return the ingredients of every recipe; one that is listed twice counts once."""
+    """Return the set of ingredients of every recipe."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise InputError(
-            f"{title} is no whole JSON file ({problem}); it should be train.json of What's "
+            f"{title} is not a complete JSON file ({problem}); it should be train.json of What's "
             "Cooking, download it again."
         ) from None
     if not isinstance(content, list) or not content:
         raise InputError(
-            f"{title} should hold a list of recipes, each with its ingredients, and holds "
-            f"{'none' if content == [] else 'something else'}; use train.json of What's Cooking."
+            f"{title} should hold a list of recipes with their ingredients, but "
+            f"{'it is empty' if content == [] else 'holds other content'}; use train.json of "
+            "What's Cooking."
         )
     recipes = []
     for row, recipe in enumerate(content, start=1):
         listed = recipe.get("ingredients") if isinstance(recipe, dict) else None
         if not isinstance(listed, list) or not listed:
             raise InputError(
-                f"Recipe {row} of {title} has no list of ingredients; use train.json of "
-                "What's Cooking as it is published."
+                f"Recipe {row} of {title} has no list of ingredients; use the published train.json "
+                "of What's Cooking."
             )
         for place, name in enumerate(listed, start=1):
             if not isinstance(name, str) or not name.strip():
                 raise InputError(
-                    f"Recipe {row} of {title} has {name!r} as ingredient {place}, which is no name."
+                    f"Recipe {row} of {title} has {name!r} as ingredient {place}, which is not a "
+                    "name."
                 )
         recipes.append(frozenset(name.strip() for name in listed))
     return recipes

@@ -1,4 +1,4 @@
-"""The "twenty data sets" of zeros and ones, on which density estimators are compared."""
+"""The "twenty data sets", binary benchmarks of density estimation."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _SUFFIXES = (*(f".{part}.data" for part in PARTS), ".npz")
 
 @dataclass(frozen=True)
 class Twenty(PublicReader):
-    """One of the twenty, divided as everybody divides it; variables have no names."""
+    """Reader of one of the twenty data sets, with the published split; variables have no names."""
 
     name = "twenty"
     files = (
         "NAME.train.data, NAME.valid.data and NAME.test.data, or NAME.npz with the arrays train, "
-        "valid and test: the path FOLDER/NAME, or of one of these files"
+        "valid and test: the path FOLDER/NAME, or the path of one of these files"
     )
     source = (
         "One of the twenty binary data sets of Lowd and Davis (ICDM 2010) and Van Haaren and Davis "
         "(AAAI 2012), https://github.com/UCLA-StarAI/Density-Estimation-Datasets."
     )
 
-    join_valid: bool = option(False, "learn from the validation rows too")
+    join_valid: bool = option(False, "add the validation rows to the training rows")
 
     def read(self, path: str | os.PathLike[str]) -> DataSet:
         """Read the three parts; the validation rows may be missing. See :class:`PublicReader`."""
         stem = _stem(Path(path))
         packed = stem.with_name(f"{stem.name}.npz")
-        parts = _unpacked(packed) if packed.exists() else _texts(stem)
+        parts = _arrays(packed) if packed.exists() else _texts(stem)
         (title, train), *others = ((title, rows) for title, rows in parts.values())
         for other, rows in others:
             if rows.shape[1] != train.shape[1]:
@@ -58,14 +58,14 @@ class Twenty(PublicReader):
         table, valid = tables["train"], tables.get("valid")
         if self.join_valid:
             if valid is None:
-                raise InputError(f"There are no validation rows beside {title} to learn from too.")
+                raise InputError(f"There are no validation rows to add to {title}.")
             codes = np.concatenate([table.codes, valid.codes], axis=1)
             table, valid = DiscreteTable(codes, table.names, table.labels), None
         return self.data_set(stem, table, validation=valid, test=tables["test"])
 
 
 def _stem(path: Path) -> Path:
-    """Return FOLDER/NAME of whatever path was given: also of a folder that holds one data set."""
+    """Return FOLDER/NAME for FOLDER/NAME, one of its files, or a folder with one data set."""
     if path.is_dir():
         marks = (f".{PARTS[0]}.data", ".npz")
         try:
@@ -78,7 +78,7 @@ def _stem(path: Path) -> Path:
         if len(names) == 1:
             return path / names.pop()
         found = f"holds {', '.join(sorted(names))}" if names else "holds no NAME.train.data"
-        raise InputError(f"{path} {found}; the path should be FOLDER/NAME of one data set.")
+        raise InputError(f"{path} {found}; pass the path FOLDER/NAME of one data set.")
     for suffix in _SUFFIXES:
         if path.name.endswith(suffix):
             return path.with_name(path.name.removesuffix(suffix))
@@ -86,12 +86,12 @@ def _stem(path: Path) -> Path:
 
 
 def _texts(stem: Path) -> dict[str, tuple[str, np.ndarray]]:
-    """Return title and rows of the parts, from text files."""
+    """Return titles and rows of the parts, from text files."""
     files = {part: stem.with_name(f"{stem.name}.{part}.data") for part in PARTS}
     missing = [file for part, file in files.items() if part != _OPTIONAL and not file.exists()]
     if missing:
         raise InputError(
-            f"There is no {missing[0].name} in {stem.parent}; the path should be FOLDER/NAME of "
+            f"There is no {missing[0].name} in {stem.parent}; pass the path FOLDER/NAME of "
             "NAME.train.data and NAME.test.data, or of NAME.npz."
         )
     parts = {}
@@ -103,8 +103,8 @@ def _texts(stem: Path) -> dict[str, tuple[str, np.ndarray]]:
 
 
 def _zeros_and_ones(content: bytes, title: str) -> np.ndarray:
-    """Return rows of zeros and ones, uint8; a line is as long as any other."""
-    decoded(content, title)  # refuses what is no text
+    """Return the rows of a text of zeros and ones, uint8; all lines must have the same length."""
+    decoded(content, title)  # raises InputError unless the content is text
     lines = content.splitlines()
     while not lines[-1].strip():
         lines.pop()
@@ -113,50 +113,48 @@ def _zeros_and_ones(content: bytes, title: str) -> np.ndarray:
         if len(line) != width:
             first, here = (text.count(b",") + 1 for text in (lines[0], line))
             raise InputError(
-                f"Row {row} of {title} has {here} columns and row 1 has {first}; the file is cut "
-                "short or damaged, download it again."
+                f"Row {row} of {title} has {here} columns and row 1 has {first}; the file is "
+                "truncated or damaged, download it again."
                 if here != first
-                else f"Row {row} of {title} is not zeros and ones with single commas between, as "
-                "long as row 1."
+                else f"Row {row} of {title} is not a sequence of zeros and ones separated by "
+                "single commas with the length of row 1."
             )
     letters = np.frombuffer(b"".join(lines), dtype=np.uint8).reshape(len(lines), width)
     is_right = np.empty(letters.shape, dtype=bool)
     is_right[:, ::2] = (letters[:, ::2] == ord("0")) | (letters[:, ::2] == ord("1"))
     is_right[:, 1::2] = letters[:, 1::2] == ord(",")
-    is_right[:, -1] &= width % 2 == 1  # no line ends in a comma
+    is_right[:, -1] &= width % 2 == 1  # lines do not end with a comma
     if not is_right.all():
         row, place = divmod(int(np.argmin(is_right)), width)
         raise InputError(
             f"Row {row + 1}, column {lines[row][:place].count(b',') + 1} of {title} is not 0 or 1; "
-            "a row should be zeros and ones with single commas between."
+            "rows should be zeros and ones separated by single commas."
         )
     return letters[:, ::2] - ord("0")
 
 
-def _unpacked(path: Path) -> dict[str, tuple[str, np.ndarray]]:
-    """Return title and rows of the parts, from arrays in one file."""
+def _arrays(path: Path) -> dict[str, tuple[str, np.ndarray]]:
+    """Return titles and rows of the parts, from arrays in one file."""
     try:
         with np.load(path) as arrays:
             names: Sequence[str] = arrays.files
             found = {part: arrays[part] for part in PARTS if part in names}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
-        raise InputError(
-            f"{path.name} is no file of NumPy arrays that can be read ({error})."
-        ) from None
+        raise InputError(f"{path.name} is not a readable file of NumPy arrays ({error}).") from None
     parts = {}
     for part in PARTS:
         if part not in found:
             if part == _OPTIONAL:
                 continue
             raise InputError(
-                f"{path.name} has no array {part!r}; it should hold train, valid and test, and "
+                f"{path.name} has no array {part!r}; it should hold train, valid and test, but "
                 f"holds {', '.join(names) or 'nothing'}."
             )
         rows = found[part]
         if rows.ndim != 2 or 0 in rows.shape or rows.dtype.kind not in "iub":
             raise InputError(
-                f"The array {part!r} of {path.name} should be a matrix of zeros and ones; it is "
-                f"{rows.dtype} of shape {rows.shape}."
+                f"The array {part!r} of {path.name} should be a matrix of zeros and ones; it has "
+                f"type {rows.dtype} and shape {rows.shape}."
             )
         is_right = np.isin(rows, (0, 1))
         if not is_right.all():

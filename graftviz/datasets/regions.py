@@ -1,4 +1,4 @@
-"""The regions of the USDA plants data and about where they lie."""
+"""Regions of the USDA plants data set, with approximate coordinates."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Region(NamedTuple):
-    """A state, province or territory, and its middle in degrees, good enough for a picture."""
+    """State, province or territory, with the approximate coordinates of its centre in degrees."""
 
     name: str
     longitude: float
     latitude: float
 
 
-# By code, in alphabetical order: the order of the columns.
+# Regions by code, in the order of the columns.
 REGIONS = {
     "ab": Region("Alberta", -115.0, 55.0),
     "ak": Region("Alaska", -152.7, 64.5),

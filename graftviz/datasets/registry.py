@@ -1,4 +1,4 @@
-"""All named data sets: what there is can be told without loading any of it."""
+"""Registry of named data sets; keys and titles are available without loading data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graftviz.table import DiscreteTable
 
 
 class _BuiltIn(NamedTuple):
-    """A data set that needs no file of ours; `load` returns the table and the true edges."""
+    """Data set without files in ``sample_data``; `load` returns the table and the true edges."""
 
     title: str
     description: str
@@ -34,25 +34,25 @@ def _network(key: str) -> tuple[DiscreteTable, np.ndarray]:
 
 
 _DIGITS = (
-    "1,797 handwritten digits of 8 × 8 pixels, as they come with scikit-learn. Every pixel is a "
-    "variable; nobody tells the learner which ones are neighbours, yet most edges it finds join "
-    "pixels that are close together. "
+    "1,797 handwritten digits of 8 × 8 pixels, from scikit-learn. Every pixel is a variable; the "
+    "learner does not know which pixels are neighbours, yet most edges it finds join pixels that "
+    "are close together. "
 )
 _BUILT_IN = {
     "karate": _BuiltIn(
         title="Karate club · 34 variables, 3 states",
-        description="Who is friends with whom in a karate club (Zachary 1977), as networkx has "
-        "it: the two leaders are hubs. The structure is real, the rows are sampled from random "
-        "potentials on it.",
+        description="Friendships in a karate club (Zachary 1977), from networkx; the two leaders "
+        "are hubs. The graph is real; the rows are sampled from a model with random potentials "
+        "on it.",
         load=lambda: _network("karate"),
         suggested={"lam": 0.0035},
         test_fraction=0.1,
     ),
     "les-miserables": _BuiltIn(
         title="Les Misérables · 77 variables, 3 states",
-        description="Which characters of the novel meet (Knuth 1993), as networkx has it: many "
-        "triangles, and Valjean in the middle. The structure is real, the rows are sampled from "
-        "random potentials on it. Dense circles of friends are hard to tell apart.",
+        description="Characters of the novel that appear together (Knuth 1993), from networkx: "
+        "many triangles, with Valjean in the centre. The graph is real; the rows are sampled from "
+        "a model with random potentials on it. Edges in dense groups are hard to recover.",
         load=lambda: _network("les-miserables"),
         suggested={"lam": 0.003},
         test_fraction=0.1,
@@ -75,13 +75,13 @@ _BUILT_IN = {
 
 
 def dataset_keys() -> tuple[str, ...]:
-    """Return the keys of all data sets, in the order in which they should be offered."""
+    """Return the keys of all data sets, in the order of menus."""
     return (*folder_keys(), *_BUILT_IN)
 
 
 @lru_cache(maxsize=256)
 def dataset_title(key: str) -> str:
-    """Return what people call a data set, without loading it; kept, as pages ask again and again.
+    """Return the title of a data set without loading its table; titles are cached.
 
     Raises
     ------
@@ -94,12 +94,12 @@ def dataset_title(key: str) -> str:
 
 @lru_cache(maxsize=16)
 def load_dataset(key: str) -> DataSet:
-    """Read, or sample, the data set of that key; what was loaded is kept.
+    """Return the data set with a key, read from files or sampled; data sets are cached.
 
     Raises
     ------
     InputError
-        For an unknown key (the known ones are named), or a damaged file of sample_data.
+        For an unknown key (the message suggests valid ones), or a damaged file of sample_data.
     """
     _check(key)
     if key not in _BUILT_IN:
@@ -119,7 +119,7 @@ def load_dataset(key: str) -> DataSet:
 
 
 def model_path(key: str) -> Path | None:
-    """Return the UAI file of the model a data set was sampled from; None where nobody has it.
+    """Return the UAI file of the model a data set was sampled from; None if there is no file.
 
     Raises
     ------

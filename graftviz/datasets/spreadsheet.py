@@ -1,4 +1,4 @@
-"""Old Excel files (.xls) as rows of cells, by xlrd, which is asked for only by who needs it."""
+"""Reader of Excel 97 files (.xls) with xlrd, an optional dependency."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ try:
 except ModuleNotFoundError:
     xlrd = None
 
-# Beside its own errors, xlrd fails at damaged files wherever it happens to stumble.
-_STUMBLES = (
+# Exceptions that xlrd raises for damaged files, in addition to its own errors.
+_DAMAGE_ERRORS = (
     *(struct.error, LookupError, ValueError, TypeError, AttributeError),
     *(AssertionError, OverflowError, MemoryError),
 )
 
 
 def spreadsheet_rows(content: bytes, title: str) -> list[list[object]]:
-    """Return the cells of the first sheet, row by row: numbers as float, other cells as they are.
+    """Return the rows of cells of the first sheet; numbers are floats.
 
     Raises
     ------
     InputError
-        When xlrd is not installed, or the file is no .xls spreadsheet, or a damaged one.
+        When xlrd is not installed, or the file is damaged or not an .xls spreadsheet.
     """
     if xlrd is None:
         raise InputError(
@@ -36,7 +36,7 @@ def spreadsheet_rows(content: bytes, title: str) -> list[list[object]]:
         book = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
         sheet = book.sheet_by_index(0)
         return [sheet.row_values(row) for row in range(sheet.nrows)]
-    except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_STUMBLES) as problem:
+    except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_DAMAGE_ERRORS) as problem:
         raise InputError(
             f"{title} cannot be read as an .xls spreadsheet ({problem!r}); download it again, or "
             "save the sheet as CSV."

@@ -1,4 +1,4 @@
-"""Small text files people bring, read whole."""
+"""Reader of small text files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_text(
     Returns
     -------
     title, text : str
-        What to call the file in messages, and its content.
+        Name of the file in messages, and its content.
 
     Raises
     ------
@@ -38,13 +38,13 @@ def read_text(
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else str(content)
     except FileNotFoundError:
         raise InputError(f"There is no file {source}.") from None
-    except InputError:  # which is a ValueError too
+    except InputError:  # a subclass of ValueError, handled below
         raise
     except UnicodeDecodeError:
         raise InputError(f"{title} is not UTF-8 text; save it as CSV in UTF-8.") from None
     except (OSError, ValueError) as problem:  # ValueError: a name with NUL or a lone surrogate
-        reason = getattr(problem, "strerror", None) or "no file can have such a name"
+        reason = getattr(problem, "strerror", None) or "the name is not a valid file name"
         raise InputError(f"{shortened(str(source))} cannot be read: {reason}.") from None
     if "\0" in text:
-        raise InputError(f"{title} contains NUL characters, so it is no CSV file.")
+        raise InputError(f"{title} contains NUL characters, so it is not a CSV file.")
     return title, text.removeprefix("\ufeff")
