@@ -224,11 +224,11 @@ BAD_PLANETOID = {
     "nothing": ({"test.index": b"\n"}, "is empty"),
     "two classes": ({"ty": as_python_2(EYE[[1, 2]] + EYE[[1, 3]])}, r"Row 1 of ind\.cora\.ty"),
     "no class": ({"ally": as_python_2(EYE[[1, 2]] * [[1], [0]])}, r"Row 2 of ind\.cora\.ally"),
-    "columns": ({"ally": as_python_2(EYE[:, :3])}, "7 columns, one for each field"),
+    "columns": ({"ally": as_python_2(EYE[:, :3])}, "7 columns, one per field"),
     "short": ({"graph": as_python_2({0: [1], 1: [0]})}, "neighbours of 2 papers"),
     "outside": ({"graph": as_python_2({k: [99] for k in range(N)})}, "names paper 99"),
-    "no lists": ({"graph": as_python_2(dict.fromkeys(range(N), "a"))}, "no lists of neighbours"),
-    "an array": ({"graph": as_python_2(EYE)}, "no lists of neighbours"),
+    "no lists": ({"graph": as_python_2(dict.fromkeys(range(N), "a"))}, "not hold lists of neighbours"),
+    "an array": ({"graph": as_python_2(EYE)}, "not hold lists of neighbours"),
 }
 
 
@@ -336,7 +336,7 @@ def test_spins_ask_for_a_class_that_is_there() -> None:
     assert whole.spins("b").tolist() == [-1, 1, -1] * 3
     with pytest.raises(InputError, match="no class 'd'; there are a, b, c"):
         whole.spins("d")
-    with pytest.raises(InputError, match="9 nodes need a class each"):
+    with pytest.raises(InputError, match="9 nodes need as many classes"):
         LabelledGraph(whole.graph, np.zeros(3), ("a",), "")
     with pytest.raises(InputError, match="not one of 1"):
         LabelledGraph(whole.graph, np.ones(9), ("a",), "")

@@ -273,7 +273,7 @@ def test_recipes_come_packed_too(tmp_path: Path) -> None:
         ("[", "train.json is not a complete JSON file (Expecting value: line 1 column 2 (char 1))"),
         ('[{"id": 1, "ingredients": ["salt"', "is not a complete JSON"),
         ("[]", "is empty"),
-        ('{"id": 1}', "holds something else"),
+        ('{"id": 1}', "holds other content"),
         ('[{"ingredients": ["a"]}, {"id": 2}]', "Recipe 2 of train.json has no list"),
         ('[{"ingredients": ["a"]}, {"ingredients": "b"}]', "Recipe 2 of train.json has no list"),
         ('[{"ingredients": ["a", 3]}]', "Recipe 1 of train.json has 3 as ingredient 2"),
@@ -389,7 +389,7 @@ def test_a_folder_will_do_that_holds_one_data_set(tmp_path: Path) -> None:
     wanted = gv.read_public("twenty", write_parts(tmp_path, "dna", twenty_parts(3))).table
     assert gv.read_public("twenty", tmp_path).table.fingerprint == wanted.fingerprint
     write_parts(tmp_path, "ad", twenty_parts(4))
-    assert f"{tmp_path} holds ad, dna; the path should be FOLDER/NAME" in refused(
+    assert f"{tmp_path} holds ad, dna; pass the path FOLDER/NAME" in refused(
         "twenty", tmp_path
     )
 
@@ -402,7 +402,7 @@ def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:
     assert np.array_equal(joined.table.codes.T, np.concatenate([parts["train"], parts["valid"]]))
     (tmp_path / "dna.valid.data").unlink()
     assert gv.read_public("twenty", stem).validation is None
-    assert "no validation rows beside dna.train.data" in refused("twenty", stem, join_valid=True)
+    assert "no validation rows to add to dna.train.data" in refused("twenty", stem, join_valid=True)
     (tmp_path / "dna.test.data").unlink()
     assert f"There is no dna.test.data in {tmp_path}" in refused("twenty", stem)
 
@@ -434,7 +434,7 @@ def test_packed_arrays_are_checked_too(tmp_path: Path) -> None:
         "twenty", path
     )
     np.savez(path, train=train, test=test * 0.5)
-    assert "'test' of x.npz should be a matrix of zeros and ones; it is float64" in refused(
+    assert "'test' of x.npz should be a matrix of zeros and ones; it has type float64" in refused(
         "twenty", path
     )
     train[2, 1] = 7
