@@ -227,7 +227,10 @@ BAD_PLANETOID = {
     "columns": ({"ally": as_python_2(EYE[:, :3])}, "7 columns, one per field"),
     "short": ({"graph": as_python_2({0: [1], 1: [0]})}, "neighbours of 2 papers"),
     "outside": ({"graph": as_python_2({k: [99] for k in range(N)})}, "names paper 99"),
-    "no lists": ({"graph": as_python_2(dict.fromkeys(range(N), "a"))}, "not hold lists of neighbours"),
+    "no lists": (
+        {"graph": as_python_2(dict.fromkeys(range(N), "a"))},
+        "not hold lists of neighbours",
+    ),
     "an array": ({"graph": as_python_2(EYE)}, "not hold lists of neighbours"),
 }
 

@@ -11,8 +11,8 @@ import pytest
 import graftviz as gv
 from graftviz import dynamics
 from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.seeds import chosen_seeds, seed_count
-from graftviz.dynamics.series import standardised
+from graftviz.dynamics.seeds import choose_seeds, seed_count
+from graftviz.dynamics.series import standardise
 from graftviz.errors import InputError
 
 N = 24
@@ -120,7 +120,7 @@ def test_along_a_path_those_that_enter_first_are_parents(series, truth):
     result = dynamics.learn(series, learner)
     same_rows(result, series, 1e-8, centre=True)
     assert dynamics.structure_recall(result.system, truth) > 0.9
-    with pytest.raises(InputError, match="choose solver=coordinate"):
+    with pytest.raises(InputError, match="use solver=coordinate"):
         dynamics.SparsityInducing(path=2)
 
 
@@ -221,20 +221,20 @@ def test_with_a_fixed_number_of_seeds_work_is_linear_in_n():
 def test_seeds_are_a_share_or_a_number():
     assert [seed_count(s, 50) for s in (0.2, 0.001, 1.0, 7.0, 50.0)] == [10, 1, 1, 7, 50]
     for wrong in (2.5, 51.0):
-        with pytest.raises(InputError, match="a share below 1, or a whole number up to 50"):
+        with pytest.raises(InputError, match="a share below 1 or a whole number up to 50"):
             seed_count(wrong, 50)
 
 
 def test_choices_of_seeds(series):
-    known = standardised(series, centre=False)
-    assert chosen_seeds(known, 4, "activity", 0).tolist() == list(range(N - 4, N))
+    known = standardise(series, centre=False)
+    assert choose_seeds(known, 4, "activity", 0).tolist() == list(range(N - 4, N))
     # Six copies of the first series say what it says: spread seeds take one of all seven.
     random = np.random.default_rng(0)
     values = random.standard_normal((300, 10))
     values[:, 1:7] = values[:, :1] * np.arange(2.0, 8.0)
-    copies = standardised(dynamics.series_of(values), centre=False)
-    assert chosen_seeds(copies, 4, "spread", 0).tolist() == [6, 7, 8, 9]
-    drawn = chosen_seeds(known, 5, "random", 3)
+    copies = standardise(dynamics.series_of(values), centre=False)
+    assert choose_seeds(copies, 4, "spread", 0).tolist() == [6, 7, 8, 9]
+    drawn = choose_seeds(known, 5, "random", 3)
     assert len(set(drawn.tolist())) == 5
 
 
@@ -277,7 +277,7 @@ def test_what_does_not_fit_is_refused(series, learner, sentence):
 
 def test_seeds_need_later_states(truth):
     pairs = dynamics.simulate_transitions(truth, 50)._replace(later=np.zeros((3, N)))
-    with pytest.raises(InputError, match="at least 6 transitions need a later state too, and 3"):
+    with pytest.raises(InputError, match="at least 6 transitions need a second later state, but 3"):
         dynamics.learn(pairs, ScalableStructure(parents=5))
 
 

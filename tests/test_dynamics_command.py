@@ -123,7 +123,7 @@ def test_an_unstable_system_is_told_of_and_shown(tmp_path, capsys):
         (("--set", "seeds=0"), "seeds must be greater than 0"),
         (("--learner", "dense", "--set", "parents=3"), "no option 'parents'"),
         (("--test-fraction", "1.5"), "must lie between 0 and 1"),
-        (("--test-fraction", "0.99"), "at least 15 rows to learn from, and there are 6 rows"),
+        (("--test-fraction", "0.99"), "at least 15 rows of training data, but there are 6 rows"),
         (("--seed", "-1"), "at least 0"),
         (("--time", "when"), "no column 'when'"),
     ],

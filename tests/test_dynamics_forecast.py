@@ -62,7 +62,7 @@ def test_the_mean_error_belongs_to_the_band():
 @pytest.mark.parametrize(
     ("values", "horizon", "sentence"),
     [
-        (np.ones((4, 6)), 4, "4 rows allow forecasts of 1 to 3 steps; asked were 4."),
+        (np.ones((4, 6)), 4, "4 rows allow forecasts of 1 to 3 steps; got 4."),
         (np.ones((4, 6)), 0, "allow forecasts of 1 to 3 steps"),
         (np.ones((4, 5)), 1, "shape \\(4, 5\\)"),
         (np.ones(6), 1, "shape \\(6,\\)"),

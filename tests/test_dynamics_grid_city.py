@@ -53,7 +53,7 @@ def test_traffic_dies_out_and_what_an_hour_brings_can_be_predicted(city):
 def test_the_smallest_city_and_none():
     assert dynamics.simulate_city(1, 2).n_series == 1
     for side, hours in ((0, 5), (2, 1)):
-        with pytest.raises(InputError, match="at least one block a side, and two hours"):
+        with pytest.raises(InputError, match="at least one block per side and two hours"):
             dynamics.simulate_city(side, hours)
 
 

@@ -10,11 +10,11 @@ from sklearn.linear_model import Lasso
 from graftviz import dynamics
 from graftviz.dynamics import system as system_module
 from graftviz.dynamics.coordinate import coordinate_descent
-from graftviz.dynamics.path import along_path
-from graftviz.dynamics.scores import spoken_scores
-from graftviz.dynamics.series import standardised
+from graftviz.dynamics.path import solve_path
+from graftviz.dynamics.scores import two_hop_scores
+from graftviz.dynamics.series import standardise
 from graftviz.dynamics.sgd import GradientDescent, descend
-from graftviz.dynamics.solving import Search, found_rows
+from graftviz.dynamics.solving import Search, search_rows
 from graftviz.errors import InputError
 from graftviz.parallel import pack, unpack
 
@@ -59,13 +59,13 @@ def test_targets_do_not_depend_on_who_goes_beside_them(problem):
 @pytest.mark.parametrize("solver", ["sgd", "coordinate"])
 def test_a_search_travels_to_other_processes(solver):
     series = dynamics.simulate(dynamics.random_system(8, density=0.3, seed=1), 120, seed=1)
-    known = standardised(series, centre=False)
+    known = standardise(series, centre=False)
     options = dynamics.SparsityInducing(solver=solver)
     one, two = options.solver_of(known.before, 3), options.solver_of(known.before[:-1], 3)
     search = Search(known, one, two, 3)
     there = unpack(*pack(search))
     for here, sent in zip(
-        found_rows(search, range(8), None), found_rows(there, range(8), None), strict=True
+        search_rows(search, range(8), None), search_rows(there, range(8), None), strict=True
     ):
         assert np.array_equal(here.coefficients, sent.coefficients)
         assert np.array_equal(here.two_hop, sent.two_hop)
@@ -118,8 +118,8 @@ def test_a_solver_that_is_cut_short_says_so(problem):
 def test_a_path_ends_where_its_last_lam_does(problem):
     inputs, targets = problem
     solver = coordinate_descent(inputs, 0.05, 1e-10, 100_000)
-    alone, sizes = along_path(solver, targets, 1)
-    last, counted = along_path(solver, targets, 12)
+    alone, sizes = solve_path(solver, targets, 1)
+    last, counted = solve_path(solver, targets, 12)
     assert np.allclose(last.weights, alone.weights, atol=1e-8)
     assert np.array_equal(counted > 0.0, last.weights != 0.0)
     for i in range(4):
@@ -132,7 +132,7 @@ def test_a_path_ends_where_its_last_lam_does(problem):
             if there.any() and not there.all():
                 assert counted[i, there].min() > counted[i, ~there].max()
                 break
-    unpenalised = along_path(solver._replace(lam=0.0), targets, 5)[0]
+    unpenalised = solve_path(solver._replace(lam=0.0), targets, 5)[0]
     wanted = np.linalg.lstsq(inputs, targets, rcond=None)[0].T
     assert np.allclose(unpenalised.weights, wanted, atol=1e-6)
 
@@ -141,7 +141,7 @@ def test_scores_of_the_spoken_are_those_of_the_twin():
     random = np.random.default_rng(3)
     parents = [random.choice(9, 3, replace=False) for _ in range(4)]
     two_hop = random.dirichlet(np.ones(9), 4)
-    scores = spoken_scores(zip(parents, two_hop, strict=True), 9)
+    scores = two_hop_scores(zip(parents, two_hop, strict=True), 9)
     wanted = naive.two_hop_scores(parents, two_hop, 9)
     for j in range(9):
         if wanted[j].any():
@@ -224,5 +224,5 @@ def test_predictions_that_data_do_not_reach_are_refused():
     for data, steps in ((series, 0), (series, 4), (series.transitions(), 3)):
         with pytest.raises(InputError, match="allow predictions of 1 to"):
             dynamics.prediction_error(system, data, steps=steps)
-    with pytest.raises(InputError, match="of 2 series, the data of 3"):
+    with pytest.raises(InputError, match="has 2 series, the data 3"):
         dynamics.prediction_error(system, dynamics.series_of(np.ones((4, 3))))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graftviz.dynamics import TimeSeries, quick, read_parents, read_series, series_of
+from graftviz.dynamics import TimeSeries, plain_csv, read_parents, read_series, series_of
 from graftviz.errors import InputError
 
 HOURS = ["2015-01-01 00:00", "2015-01-01 01:00", "2015-01-01 02:00", "2015-01-01 03:00"]
@@ -87,15 +87,15 @@ def test_frames_and_arrays():
 def test_large_files_are_read_as_small_ones_are(tmp_path, monkeypatch, text):
     path = written(tmp_path, text)
     usual = read_series(path, missing="interpolate")
-    monkeypatch.setattr(quick, "LEAST_BYTES", 0)
+    monkeypatch.setattr(plain_csv, "LEAST_BYTES", 0)
     large = read_series(path, missing="interpolate")
     assert np.array_equal(large.values, usual.values)
     assert (large.names, large.times, large.title) == (usual.names, usual.times, usual.title)
 
 
 def test_what_is_wrong_with_a_large_file_is_told_with_its_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(quick, "LEAST_BYTES", 0)
-    assert quick.read_quickly(written(tmp_path, "time,a\n0,1\n1,2\n"), 10_000) is not None
+    monkeypatch.setattr(plain_csv, "LEAST_BYTES", 0)
+    assert plain_csv.read_plain_csv(written(tmp_path, "time,a\n0,1\n1,2\n"), 10_000) is not None
     path = written(tmp_path, "time,a\n0,1\n1,2\n2.5,4\n")
     with pytest.raises(InputError, match=r"series\.csv: .* line 4 comes 1\.5 after"):
         read_series(path)
@@ -133,10 +133,10 @@ def test_short_gaps_are_filled_along_lines(tmp_path):
         ("time,a\n0,1\n1,2\n1e20,4\n", "line 4 .* '1e20', too far behind '1' for .* steps of 1,"),
         ("time,a\n0,1\n1e-320,2\n1,3\n", "line 4 has the time '1', too far behind '1e-320'"),
         ("time,a\n-1.7e308,1\n1.7e308,2\n", "line 3 has the time '1.7e308', too far behind"),
-        ("a,b\n1,2\n3,x\n", "line 3 has the value 'x' in series 'b', which is no finite number"),
+        ("a,b\n1,2\n3,x\n", "line 3 has the value 'x' in series 'b', which is not a finite number"),
         ("a,b\n1,2\n3,inf\n", "line 3 has the value 'inf'"),
         ("a,b\n1,NA\n3,NA\n", "series 'b' has no values at all"),
-        ("a,b\n1,2\n3,2\n", "series 'b' is 2 at all times .1 of 2 series never change"),
+        ("a,b\n1,2\n3,2\n", "series 'b' is 2 at all times .1 of 2 series are constant"),
         ("a,b\n1,2\n", "at least two rows"),
         ("time\n1\n2\n", "times but no series"),
         ("a,a\n1,2\n2,3\n", "columns 1 and 2 have the same name 'a'"),

@@ -9,9 +9,9 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.datasets.folders import ROOT, folder_keys
+from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.city import PLACES, city_positions, city_series, city_walks
 from graftviz.dynamics.samples import load_sample, positions_csv, sample_keys, series_csv
-from graftviz.dynamics.survey import surveying
 from graftviz.errors import InputError
 
 
@@ -25,7 +25,7 @@ def series():
 @pytest.mark.parametrize("centre", [False, True])
 def test_a_survey_gives_the_systems_that_learning_anew_gives(series, solver, centre) -> None:
     learner = dynamics.ScalableStructure(parents=5, seeds=4.0, solver=solver, centre=centre)
-    *waiting, survey = surveying(series, learner, seed=3)
+    *waiting, survey = regress_all(series, learner, seed=3)
     assert waiting == [None] * len(waiting)
     for k in (1, 6):
         anew = dynamics.learn(

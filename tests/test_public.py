@@ -389,9 +389,7 @@ def test_a_folder_will_do_that_holds_one_data_set(tmp_path: Path) -> None:
     wanted = gv.read_public("twenty", write_parts(tmp_path, "dna", twenty_parts(3))).table
     assert gv.read_public("twenty", tmp_path).table.fingerprint == wanted.fingerprint
     write_parts(tmp_path, "ad", twenty_parts(4))
-    assert f"{tmp_path} holds ad, dna; pass the path FOLDER/NAME" in refused(
-        "twenty", tmp_path
-    )
+    assert f"{tmp_path} holds ad, dna; pass the path FOLDER/NAME" in refused("twenty", tmp_path)
 
 
 def test_validation_rows_may_join_or_be_missing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graftviz import dynamics
-from graftviz.dynamics.survey import surveying
+from graftviz.dynamics.all_regressions import regress_all
 from graftviz.ui.background import Background
 from graftviz.ui.dynamics import work as dynamics_work
 from graftviz.ui.dynamics.jobs import curving, measuring, telling
@@ -87,7 +87,7 @@ class Engine:
     def survey(self, material: DynamicsMaterial, learner: Any, seed: int) -> Background[Any]:
         plain = replace(learner, parents=None, seeds=1.0)
         return self.job(
-            ("survey", material.identity, plain), lambda: surveying(material.train, plain)
+            ("survey", material.identity, plain), lambda: regress_all(material.train, plain)
         )
 
     def curves(self, material: DynamicsMaterial, asked: Any, seed: int) -> Background[Any]:

@@ -1,4 +1,4 @@
-"""Linear dynamical systems: learn which of many time series drives which, row by row.
+"""Linear dynamical systems: learning the transition matrix of many time series, row by row.
 
 >>> from graftviz import dynamics
 >>> truth = dynamics.random_system(12, density=0.2, seed=1)

@@ -1,4 +1,4 @@
-"""Parents from a file, for sparsity enforcing learning."""
+"""Reader of parents from a file, for sparsity enforcing learning."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MAX_BYTES = 200_000_000
 def read_parents(
     source: str | os.PathLike[str] | IO[Any], names: Sequence[str]
 ) -> tuple[tuple[int, ...], ...]:
-    """Read the parents of each of the series called `names`.
+    """Read the parents of the series `names`.
 
-    Two kinds of CSV file are understood: a line ``source,target`` for each arrow, by name or by
-    number from 0, where source drives target; and a matrix like ``matrix.csv``, the names in its
-    first line and then a row per series, where entries that are not zero are parents.
+    Two kinds of CSV files are supported: a list with one line ``source,target`` per arrow, by name
+    or by number from 0, where source drives target; and a matrix like ``matrix.csv``, with the
+    names in the first line and one row per series, whose non-zero entries are parents.
 
     Returns
     -------
     tuple of n tuples of int
-        The parents of each series, ascending.
+        Parents of every series, ascending.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def read_parents(
     try:
         header = [cell.strip() for cell in next(csv.reader(io.StringIO(text, newline="")), [])]
     except csv.Error as problem:
-        raise InputError(f"{title} is no CSV file: {problem}.") from None
+        raise InputError(f"{title} is not a CSV file: {problem}.") from None
     parents: list[set[int]] = [set() for _ in names]
     if header == list(names):
         _read_matrix(title, text, parents, names)
@@ -61,6 +61,6 @@ def _read_matrix(title: str, text: str, parents: list[set[int]], names: Sequence
                     parents[i].add(u)
             except ValueError:
                 raise InputError(
-                    f"Row {i + 1} of {title} has {cell!r} for series {names[u]!r}, which is no "
+                    f"Row {i + 1} of {title} has {cell!r} for series {names[u]!r}, which is not a "
                     "number."
                 ) from None

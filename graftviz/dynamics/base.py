@@ -1,4 +1,4 @@
-"""What every learner of linear dynamical systems is, and what it yields and returns."""
+"""Base class of learners of linear dynamical systems, and the steps and outcome they produce."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graftviz.options import check_options, option, option_specs, plain_value
 
 
 class Work(NamedTuple):
-    """Multiplications, counted for the two phases of the thesis's table 2.1 apart.
+    """Numbers of multiplications in the two phases of table 2.1 of the thesis.
 
     Attributes
     ----------
     structure : int
-        Spent on finding parents: one for each coefficient updated at each row.
+        Search for parents: one multiplication per coefficient updated at each row.
     coefficients : int
-        Spent on least squares with the parents known: k² for each row and series.
+        Least squares on the parents: k² multiplications per row and series.
     """
 
     structure: int
@@ -33,34 +33,35 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NodeStep:
-    """One series learned: a snapshot for observers.
+    """Learned row of A, a snapshot for observers.
 
     Attributes
     ----------
     index : int
         Number of the step, from 0.
     node : int
-        The series whose row of A is now known.
+        Series whose row of A was learned.
     kind : {"dense", "given", "induced", "seed", "inferred", "unspoken"}
-        Where its parents come from: all series, a file, its own regression, its own regression as a
-        seed, the two-hop rows of seeds, or itself because no seed speaks for it.
+        Source of the parents: all series, a file, a regression of the series, a regression of the
+        series as a seed, the two-hop rows of seeds, or, for a series that is not a parent of any
+        seed, its own data.
     parents : int array, shape (k,), read-only, ascending
     coefficients : float array, shape (k,), read-only
         A[node, parents], in the units of the series.
     intercept : float
         c of this series.
     residual : float
-        Root mean square of what the row leaves unexplained in training, in the series' units.
+        Root mean square of the training residuals, in the units of the series.
     passes : int
-        Passes the solver made for this row; 0 when it was not asked.
+        Passes of the solver for this row; 0 if it was not used.
     converged : bool
-        Whether the solver met its tolerance; True when it was not asked.
+        Whether the solver met its tolerance; True if it was not used.
     two_hop : float array, shape (n,), or None
-        Of a seed: |B_i| / ‖B_i‖₁, how likely each series reaches it in two steps.
+        For a seed: |B_i| / ‖B_i‖₁, the relative influence of each series two time steps later.
     work : Work
-        In all, up to this step.
+        Total up to this step.
     lines : tuple of str
-        Keys of the pseudo-code lines that ran.
+        Keys of the executed lines of pseudo-code.
     """
 
     index: int
@@ -79,18 +80,18 @@ class NodeStep:
 
 @dataclass(frozen=True, eq=False)
 class DynamicsOutcome:
-    """How learning ended.
+    """Outcome of learning.
 
     Attributes
     ----------
     system : LinearSystem
     seeds : int array, read-only
-        The seed series, ascending; empty for learners that have none.
+        Seed series, ascending; empty for learners without seeds.
     unspoken : int array, read-only
-        The series no seed has among its parents, ascending.
+        Series that are not parents of any seed, ascending.
     work : Work
     notes : tuple of str
-        Sentences worth showing.
+        Warnings, as sentences.
     """
 
     system: LinearSystem
@@ -105,13 +106,18 @@ Steps = Generator[NodeStep, None, DynamicsOutcome]
 
 @dataclass(frozen=True)
 class DynamicsLearner(ABC):
-    """Base of the learners of A. A subclass adds options (see :mod:`graftviz.options`) and `steps`.
+    """Base class of learners of A; subclasses add options (:mod:`graftviz.options`) and `steps`.
 
     Attributes
     ----------
-    name, title, idea, source : str
-        What the command line calls it, what people call it, what it does and when to use it, and
-        where it comes from.
+    name : str
+        Name on the command line.
+    title : str
+        Name shown to users.
+    idea : str
+        Short description of the method and of its use.
+    source : str
+        Reference.
     pseudocode : tuple of CodeLine
     """
 
@@ -123,7 +129,7 @@ class DynamicsLearner(ABC):
 
     centre: bool = option(
         False,
-        "subtract the mean of every series and learn an intercept; the thesis does not",
+        "subtract the mean of every series and learn an intercept (not in the thesis)",
         label="Centre",
         advanced=True,
     )
@@ -135,22 +141,22 @@ class DynamicsLearner(ABC):
 
     @abstractmethod
     def check(self, data: TimeSeries | Transitions) -> None:
-        """Raise :class:`InputError` if `data` are too few for what the options ask."""
+        """Raise :class:`InputError` if `data` has too few rows for the options."""
 
     @abstractmethod
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None
     ) -> Steps:
-        """Learn A, yielding a step for every series and returning the outcome.
+        """Learn A; yield a step for every series and return the outcome.
 
         Parameters
         ----------
         data : TimeSeries or Transitions
         seed : int
-            Of all that is random. The same data and seed give the same steps for any `jobs`.
+            Seed of all random choices. The steps do not depend on `jobs`.
         jobs : int, optional
-            Processes that share the rows, as in :func:`graftviz.parallel.parallel_map`; the steps
-            of one kind then come together. Default: one, and steps come as rows are done.
+            Number of processes, as in :func:`graftviz.parallel.parallel_map`; all steps of a kind
+            are then yielded together. Default: one process; every step is yielded immediately.
         """
 
 
@@ -160,17 +166,17 @@ def transition_count(data: TimeSeries | Transitions) -> int:
 
 
 def check_enough(data: TimeSeries | Transitions, parents: int, *, steps: int = 1) -> None:
-    """Refuse data that leave a least squares fit on `parents` series nothing to be fitted to.
+    """Raise :class:`InputError` if a least squares fit on `parents` series is underdetermined.
 
-    `steps` is 2 for learners that also look two time steps ahead.
+    `steps` is 2 for learners that also regress two time steps ahead.
     """
     pairs = transition_count(data)
     if pairs <= parents + steps - 1:
-        had = f"{data.n_rows} rows" if isinstance(data, TimeSeries) else f"{pairs} transitions"
+        found = f"{data.n_rows} rows" if isinstance(data, TimeSeries) else f"{pairs} transitions"
         least = parents + steps + isinstance(data, TimeSeries)
         what = "rows" if isinstance(data, TimeSeries) else "transitions"
         word = "parent" if parents == 1 else "parents"
         raise InputError(
-            f"{parents} {word} a series need at least {least} {what} to learn from, and there are "
-            f"{had}; give more, or ask for fewer parents."
+            f"{parents} {word} per series need at least {least} {what} of training data, but there "
+            f"are {found}; use more data or fewer parents."
         )

@@ -1,8 +1,8 @@
-"""A made-up city: how many people are about at each of its places, hour by hour.
+"""Synthetic city: hourly numbers of people at its places.
 
-Whoever is somewhere stays for a while or walks on to a place nearby, and every place has its own
-hours: the factory fills in the morning, the theatre in the evening, the stadium on Saturdays. The
-walks are a linear dynamical system; the hours are a push from outside that no system knows of.
+People stay at a place for a while or walk to a nearby one, and every place has its own peak hours:
+the factory in the morning, the theatre in the evening, the stadium on Saturdays. The walks are a
+linear dynamical system; the arrivals at peak hours are an external input that is not part of it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from graftviz.dynamics.system import frozen
 
 DAYS = 28
 _STAY = 0.4  # share of the people who are still there an hour later
-_WALK = 0.5  # share of those who have walked on to a place nearby
-_REACH = 3  # places that people walk on to
-_SPREAD = 0.3  # of the random part of a push, as a share of the place's size
+_WALK = 0.5  # share of those who have walked to a nearby place
+_REACH = 3  # number of nearby places that people walk to
+_SPREAD = 0.3  # standard deviation of the input, as a share of the size of the place
 _KILOMETRE = 1.0 / 111.0  # degrees, near the equator
 _FIRST_WEEKEND_DAY = 5
-_BURN_IN = 7  # days before the first that is kept
+_BURN_IN = 7  # days simulated before the first day of the result
 
 
 class Place(NamedTuple):
-    """A place, in kilometres from the south-western corner, and who goes there when."""
+    """Place: kilometres from the south-western corner, size, and kind of peak hours."""
 
     name: str
     east: float
@@ -60,7 +60,7 @@ PLACES = (
     Place("bus depot", 6.4, 2.0, 70, "commute"),
     Place("airport", 10.8, 6.3, 95, "always"),
 )
-# Hours of the largest pushes on weekdays, and how much of them there is at weekends.
+# Peak hours on weekdays, and the factor at weekends.
 _HOURS: dict[str, tuple[tuple[float, ...], float]] = {
     "work": ((8.5, 13.0), 0.25),
     "morning": ((6.5, 9.0), 1.3),
@@ -75,7 +75,7 @@ _WIDTH = 2.2  # hours
 
 
 def city_walks() -> np.ndarray:
-    """Return who walks where: the transition matrix A of the city, shape (24, 24), read-only."""
+    """Return the transition matrix A of the walks, shape (24, 24), read-only."""
     at = np.array([(place.east, place.north) for place in PLACES])
     gaps = np.linalg.norm(at[:, None] - at[None, :], axis=2)
     walks = np.zeros(gaps.shape)
@@ -90,16 +90,16 @@ def city_walks() -> np.ndarray:
 def city_positions() -> np.ndarray:
     """Return longitude and latitude of the places in degrees, shape (24, 2), read-only.
 
-    The city lies in the sea off West Africa, where there is none.
+    The coordinates are in the sea off West Africa.
     """
     kilometres = np.array([(place.east, place.north) for place in PLACES])
     return frozen(np.round(kilometres * _KILOMETRE, 4))
 
 
 def city_series(seed: int = 1) -> TimeSeries:
-    """Return the people at each place, every hour for four weeks from a Monday: 672 × 24.
+    """Return the hourly numbers of people at each place for four weeks from a Monday: 672 × 24.
 
-    In tens of people, to one decimal.
+    The unit is ten people; values are rounded to one decimal.
     """
     random = np.random.default_rng(seed)
     walks = city_walks()
@@ -108,21 +108,21 @@ def city_series(seed: int = 1) -> TimeSeries:
     rows = []
     for hour in range(24 * (DAYS + _BURN_IN)):
         noise = 1.0 + _SPREAD * random.standard_normal(len(PLACES))
-        state = walks @ state + 0.3 * sizes * _pushes(hour % 24, hour // 24 % 7) * noise
+        state = walks @ state + 0.3 * sizes * _inputs(hour % 24, hour // 24 % 7) * noise
         rows.append(state)
     values = np.round(np.array(rows[24 * _BURN_IN :]), 1)
     start = np.datetime64("2024-01-01T00")  # a Monday
     times = np.datetime_as_string(start + np.arange(len(values)), unit="m")
     names = tuple(place.name for place in PLACES)
-    told = tuple(str(time).replace("T", " ") for time in times)
-    return TimeSeries(frozen(values), names, told, "The city")
+    labels = tuple(str(time).replace("T", " ") for time in times)
+    return TimeSeries(frozen(values), names, labels, "The city")
 
 
-def _pushes(hour: int, day: int) -> np.ndarray:
-    pushes = []
+def _inputs(hour: int, day: int) -> np.ndarray:
+    inputs = []
     for place in PLACES:
         peaks, at_weekends = _HOURS[place.kind]
         away = np.array([min(abs(hour - peak), 24.0 - abs(hour - peak)) for peak in peaks])
-        push = 0.08 + float(np.exp(-0.5 * (away / _WIDTH) ** 2).sum())
-        pushes.append(push * (at_weekends if day >= _FIRST_WEEKEND_DAY else 1.0))
-    return np.array(pushes)
+        value = 0.08 + float(np.exp(-0.5 * (away / _WIDTH) ** 2).sum())
+        inputs.append(value * (at_weekends if day >= _FIRST_WEEKEND_DAY else 1.0))
+    return np.array(inputs)

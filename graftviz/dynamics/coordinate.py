@@ -1,8 +1,8 @@
-"""Coordinate descent for ℓ₁-penalised regressions: the exact answer gradient descent aims at.
+"""Coordinate descent for ℓ₁-penalised regressions, an exact alternative to gradient descent.
 
-It minimises ½ mean(e²) + λ‖w‖₁, as scikit-learn's ``Lasso(alpha=λ, fit_intercept=False)`` does,
-from the moments XᵀX / N and Xᵀy / N: O(n² N) once, after which a sweep costs O(n) for each
-coefficient that moves. That is quadratic in n and not made for the largest systems.
+It minimises ½ mean(e²) + λ‖w‖₁, like scikit-learn's ``Lasso(alpha=λ, fit_intercept=False)``, from
+the moments XᵀX / N and Xᵀy / N. The moments cost O(n² N) once; a sweep then costs O(n) per
+coefficient that changes. The method is quadratic in n and unsuitable for the largest systems.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graftviz.dynamics.sgd import Regressions
 
 
 class CoordinateDescent(NamedTuple):
-    """A solver for targets on fixed inputs.
+    """Coordinate descent solver for targets on fixed inputs.
 
     Attributes
     ----------
@@ -26,8 +26,8 @@ class CoordinateDescent(NamedTuple):
     lam : float
         λ.
     tolerance : float
-        Largest violation of the optimality conditions that is accepted: the amount by which
-        |∂/∂w_j ½ mean(e²)| exceeds λ where w_j = 0, or differs from it elsewhere.
+        Maximum violation of the optimality conditions: the amount by which |∂/∂w_j ½ mean(e²)|
+        exceeds λ if w_j = 0, or differs from λ otherwise.
     max_passes : int
     """
 
@@ -40,7 +40,7 @@ class CoordinateDescent(NamedTuple):
     def solve(self, targets: np.ndarray, start: np.ndarray | None = None) -> Regressions:
         """Regress each column of `targets`, shape (rows, b), on the inputs.
 
-        Coefficients begin at `start`, shape (b, n), or at zero.
+        The initial coefficients are `start`, shape (b, n), or zero.
         """
         rows, n = self.inputs.shape
         products = np.ascontiguousarray((self.inputs.T @ targets).T) / rows
@@ -61,17 +61,17 @@ class CoordinateDescent(NamedTuple):
 def coordinate_descent(
     inputs: np.ndarray, lam: float, tolerance: float, max_passes: int
 ) -> CoordinateDescent:
-    """Return the solver for `inputs`, shape (rows, n); the moments are taken here."""
+    """Return the solver for `inputs`, shape (rows, n), after computing their moments."""
     moments = inputs.T @ inputs / len(inputs)
     return CoordinateDescent(inputs, moments, lam, tolerance, max_passes)
 
 
 @njit(cache=True, nogil=True)
 def descend_coordinates(moments, products, weights, lam, tolerance, max_passes):
-    """Minimise ½ wᵀGw − qᵀw + λ‖w‖₁ in place; return sweeps, violation and entries updated.
+    """Minimise ½ wᵀGw − qᵀw + λ‖w‖₁ in place; return sweeps, violation and updated entries.
 
-    Sweeps over all coefficients alternate with sweeps over those that are not zero until these
-    have settled.
+    Sweeps over all coefficients alternate with sweeps over the non-zero ones until the latter have
+    converged.
     """
     n = weights.size
     gradient = products - moments @ weights  # of −½ mean(e²)

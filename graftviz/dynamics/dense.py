@@ -1,4 +1,4 @@
-"""Dense learning: all of A at once, by singular values (thesis, section 2.1.1)."""
+"""Dense learning of A by one singular value decomposition (thesis, section 2.1.1)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from scipy.linalg import svd
 
 from graftviz.dynamics.base import DynamicsLearner, Steps, Work, check_enough, transition_count
-from graftviz.dynamics.rows import Ledger, Row
-from graftviz.dynamics.series import TimeSeries, Transitions, standardised
+from graftviz.dynamics.rows import Row, StepRecorder
+from graftviz.dynamics.series import TimeSeries, Transitions, standardise
 from graftviz.learners.base import CodeLine
 
 
 @dataclass(frozen=True)
 class Dense(DynamicsLearner):
-    """A = X″ V Σ⁻¹ Uᵀ from X′ = U Σ Vᵀ; singular values below rounding error are taken for zero.
+    """Least squares by A = X″ V Σ⁻¹ Uᵀ with X′ = U Σ Vᵀ, without negligible singular values.
 
-    Nothing is sparse: every series drives every other. With fewer transitions than series many
-    matrices explain the data without error, and the smallest of them is taken.
+    The result is not sparse: every series has all series as parents. With fewer transitions than
+    series, many matrices fit the data exactly; the one of smallest norm is returned.
 
     Source: the thesis, chapter 2, algorithm 1.
     """
@@ -27,8 +27,8 @@ class Dense(DynamicsLearner):
     name: ClassVar[str] = "dense"
     title: ClassVar[str] = "Dense"
     idea: ClassVar[str] = (
-        "Least squares of every series on all series, by one singular value decomposition. Quick "
-        "for few series; with many it overfits, and its cost grows with their cube."
+        "Least squares of every series on all series, by one singular value decomposition. Fast "
+        "for few series; with many it overfits, and its cost is cubic in their number."
     )
     source: ClassVar[str] = "Thesis, section 2.1.1, algorithm 1"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
@@ -37,34 +37,34 @@ class Dense(DynamicsLearner):
     )
 
     def check(self, data: TimeSeries | Transitions) -> None:
-        """Raise :class:`InputError` for less than one transition."""
+        """Raise :class:`InputError` if there is no transition."""
         check_enough(data, 0)
 
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None
     ) -> Steps:
-        """Learn A; neither `seed` nor `jobs` is used, as it is one decomposition."""
+        """Learn A by one decomposition; `seed` and `jobs` are not used."""
         self.check(data)
-        known = standardised(data, centre=self.centre)
-        before, after = known.before * known.scale, known.after * known.scale
+        standard = standardise(data, centre=self.centre)
+        before, after = standard.before * standard.scale, standard.after * standard.scale
         pairs, n = before.shape
         left, sizes, right = svd(before, full_matrices=False, check_finite=False)
-        kept = sizes > np.finfo(np.float64).eps * max(pairs, n) * sizes[0]
-        loads = left[:, kept].T @ after / sizes[kept, None]
-        matrix = (right[kept].T @ loads).T
+        nonzero = sizes > np.finfo(np.float64).eps * max(pairs, n) * sizes[0]
+        loads = left[:, nonzero].T @ after / sizes[nonzero, None]
+        matrix = (right[nonzero].T @ loads).T
         residuals = np.sqrt(np.mean((after - before @ matrix.T) ** 2, axis=0))
-        ledger = Ledger(known)
-        ledger.spend(Work(0, pairs * n * min(pairs, n)))
+        recorder = StepRecorder(standard)
+        recorder.spend(Work(0, pairs * n * min(pairs, n)))
         for node in range(n):
             row = Row(node, np.arange(n), matrix[node].copy(), float(residuals[node]))
-            yield ledger.step(row, "dense", ("svd", "solve") if node == 0 else ("solve",))
-        return ledger.outcome(notes=_too_few(transition_count(data), n))
+            yield recorder.step(row, "dense", ("svd", "solve") if node == 0 else ("solve",))
+        return recorder.outcome(notes=_underdetermined_notes(transition_count(data), n))
 
 
-def _too_few(pairs: int, n: int) -> tuple[str, ...]:
+def _underdetermined_notes(pairs: int, n: int) -> tuple[str, ...]:
     if pairs >= n:
         return ()
     return (
-        f"{pairs} transitions cannot determine {n} coefficients a series: of all matrices that "
-        "explain them without error, this is the smallest.",
+        f"{pairs} transitions cannot determine {n} coefficients per series: of all matrices that "
+        "fit them exactly, this is the smallest.",
     )

@@ -1,4 +1,4 @@
-"""Sparsity enforcing learning: the coefficients, where the parents are known (section 2.1.2)."""
+"""Sparsity enforcing learning: coefficients for specified parents (thesis, section 2.1.2)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from graftviz.dynamics.base import DynamicsLearner, Steps, check_enough
-from graftviz.dynamics.rows import Ledger, Row, fitted_row
-from graftviz.dynamics.series import Standardised, TimeSeries, Transitions, standardised
+from graftviz.dynamics.rows import Row, StepRecorder, fit_row
+from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine
 from graftviz.parallel import parallel_map
@@ -20,12 +20,12 @@ _SERIAL = (None, 1)
 
 @dataclass(frozen=True)
 class SparsityEnforcing(DynamicsLearner):
-    """Least squares of every series on its given parents.
+    """Least squares of every series on specified parents.
 
     Attributes
     ----------
     adjacency : sequence of n sequences of int
-        `adjacency[i]` holds the parents of series i: the series that drive it.
+        `adjacency[i]` holds the parents of series i, which are the series that drive it.
 
     Source: the thesis, chapter 2, algorithm 2.
     """
@@ -33,8 +33,8 @@ class SparsityEnforcing(DynamicsLearner):
     name: ClassVar[str] = "enforcing"
     title: ClassVar[str] = "Sparsity enforcing"
     idea: ClassVar[str] = (
-        "Least squares of every series on the parents you give it. For a system whose wiring is "
-        "known, and the last stage of the learners that find the wiring."
+        "Least squares of every series on specified parents. For systems with a known structure, "
+        "and as the last stage of the learners that find the structure."
     )
     source: ClassVar[str] = "Thesis, section 2.1.2, algorithm 2"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
@@ -51,11 +51,11 @@ class SparsityEnforcing(DynamicsLearner):
             object.__setattr__(self, "adjacency", plain)
 
     def check(self, data: TimeSeries | Transitions) -> None:
-        """Raise :class:`InputError` without parents, for wrong ones, or for too few rows."""
+        """Raise :class:`InputError` for missing or invalid parents, or too few rows."""
         n = len(data.names)
         if self.adjacency is None:
             raise InputError(
-                "Sparsity enforcing learning needs the parents of every series: give an adjacency."
+                "Sparsity enforcing learning needs the parents of every series: pass an adjacency."
             )
         if len(self.adjacency) != n:
             raise InputError(
@@ -73,25 +73,25 @@ class SparsityEnforcing(DynamicsLearner):
     def steps(
         self, data: TimeSeries | Transitions, *, seed: int = 0, jobs: int | None = None
     ) -> Steps:
-        """Learn A; the seed is not used, as nothing here is random."""
+        """Learn A; the method is deterministic, and `seed` is not used."""
         self.check(data)
-        known = standardised(data, centre=self.centre)
-        ledger = Ledger(known)
+        standard = standardise(data, centre=self.centre)
+        recorder = StepRecorder(standard)
         rows = [np.array(row, dtype=np.int64) for row in self.adjacency or ()]
-        for row in fitted_rows(known, list(enumerate(rows)), jobs):
-            yield ledger.step(row, "given", ("parents", "fit"))
-        return ledger.outcome()
+        for row in fit_rows(standard, list(enumerate(rows)), jobs):
+            yield recorder.step(row, "given", ("parents", "fit"))
+        return recorder.outcome()
 
 
-def fitted_rows(
-    data: Standardised, wanted: Sequence[tuple[int, np.ndarray]], jobs: int | None
+def fit_rows(
+    data: StandardisedData, tasks: Sequence[tuple[int, np.ndarray]], jobs: int | None
 ) -> Iterator[Row]:
-    """Yield the row of each (node, parents), in that order."""
+    """Yield the row of least squares for each (node, parents), in order."""
     if jobs in _SERIAL:
-        yield from (_fit(data, one) for one in wanted)
+        yield from (_fit(data, task) for task in tasks)
     else:
-        yield from parallel_map(_fit, wanted, shared=data, jobs=jobs)
+        yield from parallel_map(_fit, tasks, shared=data, jobs=jobs)
 
 
-def _fit(data: Standardised, wanted: tuple[int, np.ndarray]) -> Row:
-    return fitted_row(data, *wanted)
+def _fit(data: StandardisedData, task: tuple[int, np.ndarray]) -> Row:
+    return fit_row(data, *task)

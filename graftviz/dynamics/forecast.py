@@ -1,4 +1,4 @@
-"""Forecasts of a learned system along rows that are known, and how far off they usually are."""
+"""Forecasts of a learned system for observed rows, and the deviation of their errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from graftviz.errors import InputError
 
 
 def one_step(system: LinearSystem, values: np.ndarray) -> np.ndarray:
-    """Return what is expected for rows 1, 2, … of `values`, each from the row before.
+    """Return one-step forecasts of rows 1, 2, … of `values`, each from the preceding row.
 
     Parameters
     ----------
     system : LinearSystem
     values : float array, shape (rows, n)
-        A row per time; at least two.
+        One row per time; at least two.
 
     Returns
     -------
@@ -25,21 +25,21 @@ def one_step(system: LinearSystem, values: np.ndarray) -> np.ndarray:
     Raises
     ------
     InputError
-        When there is no row to be forecast, or the array is of other series.
+        When there are fewer than two rows, or the number of series differs from the system.
     """
     return several_steps(system, values, 1)
 
 
 def several_steps(system: LinearSystem, values: np.ndarray, horizon: int) -> np.ndarray:
-    """Return what is expected `horizon` steps later, beginning at each row but the last ones.
+    """Return forecasts `horizon` steps ahead, from every row but the last ones.
 
-    Each forecast sees the row it begins at and nothing that came after.
+    A forecast uses only the row from which it starts.
 
     Parameters
     ----------
     system : LinearSystem
     values : float array, shape (rows, n)
-        A row per time; more than `horizon`.
+        One row per time; more than `horizon`.
     horizon : int
         Time steps ahead, at least 1.
 
@@ -51,30 +51,30 @@ def several_steps(system: LinearSystem, values: np.ndarray, horizon: int) -> np.
     Raises
     ------
     InputError
-        When the rows do not reach that far, or the array is of other series.
+        When there are too few rows, or the number of series differs from the system.
     """
-    known = np.asarray(values, dtype=np.float64)
-    if known.ndim != 2 or known.shape[1] != system.n_series:
+    observed = np.asarray(values, dtype=np.float64)
+    if observed.ndim != 2 or observed.shape[1] != system.n_series:
         raise InputError(
             f"Forecasts of {system.n_series} series need an array of times × {system.n_series} "
-            f"series; got one of shape {known.shape}."
+            f"series; got shape {observed.shape}."
         )
-    reach = len(known) - 1
+    reach = len(observed) - 1
     if not 1 <= horizon <= reach:
         raise InputError(
-            f"{len(known)} rows allow forecasts of 1 to {reach} steps; asked were {horizon}."
+            f"{len(observed)} rows allow forecasts of 1 to {reach} steps; got {horizon}."
         )
-    return frozen(np.ascontiguousarray(system.predict(known[:-horizon], horizon)))
+    return frozen(np.ascontiguousarray(system.predict(observed[:-horizon], horizon)))
 
 
 def residual_deviation(system: LinearSystem, values: np.ndarray, horizon: int = 1) -> np.ndarray:
-    """Return how far forecasts of each series are off: the root mean square of their errors.
+    """Return the root mean square error of the forecasts of each series.
 
-    For an error band, take it over the rows the system was learned from and draw the forecast
-    ± 2 deviations: that holds about 95 % of these rows where errors are normal. The band is as wide
-    at all times, and may be too narrow for rows that were not learned from. It is measured at the
-    horizon itself, since errors grow by no simple rule from step to step. The mean error is not
-    subtracted, as a band has to cover it too.
+    For an error band, compute it on the training rows and use the forecast ± 2 deviations: for
+    normal errors, the band contains about 95 % of these rows. The band has the same width at all
+    times, and may be too narrow for held-out rows. The deviation is computed for each horizon,
+    since there is no simple rule for its growth. The mean error is not subtracted, because the band
+    has to cover it as well.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A made-up city: hourly counts of its blocks, with days, weeks, weather and traffic."""
+"""Synthetic city: hourly counts in its blocks, with days, weeks, weather and traffic."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from graftviz.errors import InputError
 
 _START = "2024-01-01T00:00"  # a Monday
 _DAY, _WEEK = 24, 168
-_FLOWS = 4  # blocks whose surplus of cars arrives in a block one hour later
-_STAY, _MOVE = 0.3, 0.5  # share of a surplus that stays, and that moves on
+_FLOWS = 4  # blocks to which the surplus of a block moves
+_STAY, _MOVE = 0.3, 0.5  # shares of a surplus that stay and that move
 
 
 def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
-    """Return the arrivals and departures of every block of a city, hour by hour, beginning Monday.
+    """Return hourly counts of arrivals and departures in all blocks of a city, from a Monday on.
 
-    Blocks follow a mixture of three rhythms (offices on weekdays, homes every day, bars on the
-    nights of the weekend), the busier the nearer they are to the centre. What is above or below
-    the rhythm, by chance or by weather that is the same for the whole city, stays in part and in
-    part moves to other blocks within the hour. Counts are Poisson. Nobody drives by a linear
-    system without an input, so there is no true A.
+    Every block has a mixture of three daily profiles (offices on weekdays, homes every day, bars on
+    weekend nights), with larger counts near the centre. Deviations from the profile, random or
+    caused by weather common to all blocks, partly stay and partly move to other blocks within the
+    hour. Counts are Poisson distributed. Because of the external inputs there is no true A.
 
     Parameters
     ----------
     side : int
-        Blocks along either side; there are side² series, called by row and column.
+        Blocks along each side; there are side² series, named by row and column.
     hours : int
         At least 2.
     seed : int
@@ -40,7 +39,7 @@ def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
     """
     if side < 1 or hours < 2:
         raise InputError(
-            f"A city has at least one block a side, and two hours; asked were {side} and {hours}."
+            f"A city needs at least one block per side and two hours; got {side} and {hours}."
         )
     random = np.random.default_rng(seed)
     n = side * side
@@ -49,7 +48,7 @@ def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
     distance = np.hypot(rows - middle, columns - middle) / max(side, 2)
     busy = 120.0 * np.exp(-4.0 * distance) * random.lognormal(0.0, 0.5, n)
     shares = random.dirichlet([0.6, 0.8, 0.4], n)
-    usual = busy[:, None] * (shares @ _rhythms(hours))
+    usual = busy[:, None] * (shares @ _profiles(hours))
     flows = _flows(rows, columns, random)
     surplus, weather = np.zeros(n), 0.0
     counts = np.empty((hours, n))
@@ -63,8 +62,8 @@ def simulate_city(side: int, hours: int, *, seed: int = 0) -> TimeSeries:
     return replace(series_of(counts, names), times=tuple(times), title="A made-up city")
 
 
-def _rhythms(hours: int) -> np.ndarray:
-    """Return the three rhythms, shape (3, hours)."""
+def _profiles(hours: int) -> np.ndarray:
+    """Return the three daily profiles, shape (3, hours)."""
     hour, day = np.arange(hours) % _DAY, np.arange(hours) % _WEEK // _DAY
     weekday = day < 5
     offices = np.where(weekday, _bump(hour, 8.5, 2.0) + _bump(hour, 18.0, 2.5), 0.15)
@@ -75,14 +74,14 @@ def _rhythms(hours: int) -> np.ndarray:
 
 
 def _bump(hour: np.ndarray, centre: float, width: float) -> np.ndarray:
-    """Return a bell around an hour of the day, which midnight does not cut."""
+    """Return a bell curve around an hour of the day, periodic with period one day."""
     apart = np.abs(hour - centre)
     bell: np.ndarray = np.exp(-0.5 * (np.minimum(apart, _DAY - apart) / width) ** 2)
     return bell
 
 
 def _flows(rows: np.ndarray, columns: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return how surplus moves, shape (n, n); a column adds up to less than 1, so it dies out."""
+    """Return the matrix by which surplus moves, shape (n, n); columns sum to less than 1."""
     n = len(rows)
     flows = _STAY * np.eye(n)
     for block in range(n):

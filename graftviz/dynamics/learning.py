@@ -1,4 +1,4 @@
-"""Learning to the end: drain a learner, measure what it found, keep its steps."""
+"""Complete learning runs: run a learner to the end, evaluate the system, collect the steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graftviz.dynamics.system import LinearSystem, frozen
 
 @dataclass(frozen=True, eq=False)
 class DynamicsResult:
-    """A learned system and how it came about.
+    """Learned system with the record of the run.
 
     Attributes
     ----------
@@ -31,21 +31,23 @@ class DynamicsResult:
     seed : int
     system : LinearSystem
     steps : tuple of NodeStep
-        One for each series, in the order they were learned.
+        One step per series, in the order of learning.
     transitions : int
-        Pairs of consecutive states learned from.
-    seeds, unspoken : int array, read-only
-        Seed series, and series no seed speaks for.
+        Number of pairs of consecutive states in the training data.
+    seeds : int array, read-only
+        Seed series.
+    unspoken : int array, read-only
+        Series that are not parents of any seed.
     work : Work
     seconds : float
-        Wall time of learning, without what observers did with the steps.
+        Wall time of learning, without the time of `on_step`.
     pred_error_train : float
     pred_error_test : float or None
         One step ahead; None without held-out data.
     notes : tuple of str
-        Sentences worth showing, such as that the system is unstable.
+        Warnings, for instance that the system is unstable.
     complete : bool
-        False when learning was interrupted; rows that were not reached are zero.
+        False if learning was interrupted; the remaining rows are zero.
     """
 
     learner: DynamicsLearner
@@ -72,7 +74,7 @@ def learn_dynamics(
     jobs: int | None = None,
     on_step: Callable[[NodeStep], object] | None = None,
 ) -> DynamicsResult:
-    """Learn a system from `data` and measure how it predicts.
+    """Learn a system from `data` and compute its prediction errors.
 
     Parameters
     ----------
@@ -89,9 +91,9 @@ def learn_dynamics(
     Raises
     ------
     InputError
-        When the data are too few for what the learner is asked.
+        When there are too few rows for the options of the learner.
     KeyboardInterrupt
-        When interrupted before the first step; after it, what has been learned is returned.
+        When interrupted before the first step; later, the incomplete result is returned.
     """
     steps: list[NodeStep] = []
     generator = learner.steps(data, seed=seed, jobs=jobs)
@@ -114,14 +116,14 @@ def learn_dynamics(
             if not steps:
                 raise
             generator.close()
-            outcome, complete = _broken_off(data, steps), False
+            outcome, complete = _interrupted_outcome(data, steps), False
             break
-    return finished_result(
+    return build_result(
         data, learner, steps, outcome, seconds, seed=seed, test=test, complete=complete
     )
 
 
-def finished_result(
+def build_result(
     data: TimeSeries | Transitions,
     learner: DynamicsLearner,
     steps: Sequence[NodeStep],
@@ -132,19 +134,19 @@ def finished_result(
     test: TimeSeries | Transitions | None = None,
     complete: bool = True,
 ) -> DynamicsResult:
-    """Return what a learner that was drained by hand has found, measured.
+    """Return the result of a run, with the prediction errors of its system.
 
     Parameters
     ----------
     data : TimeSeries or Transitions
-        What `learner` has learned from.
+        Training data.
     learner : DynamicsLearner
     steps : sequence of NodeStep
-        What it yielded.
+        Steps that the learner has yielded.
     outcome : DynamicsOutcome
-        What it returned.
+        Return value of the learner.
     seconds : float
-        What it took.
+        Time of learning.
     seed, test, complete
         As in :func:`learn_dynamics` and :class:`DynamicsResult`.
     """
@@ -166,8 +168,8 @@ def finished_result(
     )
 
 
-def _broken_off(data: TimeSeries | Transitions, steps: list[NodeStep]) -> DynamicsOutcome:
-    """Return what is known when learning was interrupted."""
+def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) -> DynamicsOutcome:
+    """Return the outcome of an interrupted run."""
     of_kind = {
         kind: frozen(np.array(sorted(s.node for s in steps if s.kind == kind), dtype=np.int64))
         for kind in ("seed", "unspoken")
@@ -185,7 +187,7 @@ def _broken_off(data: TimeSeries | Transitions, steps: list[NodeStep]) -> Dynami
 
 
 def stability_notes(system: LinearSystem) -> tuple[str, ...]:
-    """Return a sentence if predictions of `system` grow without bound, otherwise nothing."""
+    """Return a warning if `system` is unstable, as a tuple; otherwise an empty tuple."""
     radius = system.spectral_radius
     if radius <= 1.0:
         return ()

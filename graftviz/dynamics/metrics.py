@@ -1,4 +1,4 @@
-"""How near a learned system comes to the truth, and to what happened next (thesis, section 2.3)."""
+"""Errors of a learned system, in coefficients, structure and predictions (thesis, section 2.3)."""
 
 from __future__ import annotations
 
@@ -20,50 +20,51 @@ def coefficient_error(learned: LinearSystem, truth: LinearSystem) -> float:
 def prediction_error(
     system: LinearSystem, data: TimeSeries | Transitions, *, steps: int = 1
 ) -> float:
-    """Return PredError = ‖predicted − seen‖_F / ‖seen‖_F, `steps` time steps ahead (eq. 2.11).
+    """Return PredError = ‖predicted − observed‖_F / ‖observed‖_F, `steps` steps ahead (eq. 2.11).
 
-    Transitions hold what came one and two steps later, and no more.
+    Transitions allow at most two steps.
 
     Raises
     ------
     InputError
-        When the data are of other series, or do not reach that far.
+        When the number of series differs from the system, or the data allow fewer steps.
     """
     if len(data.names) != system.n_series:
-        raise InputError(
-            f"The system is of {system.n_series} series, the data of {len(data.names)}."
-        )
+        raise InputError(f"The system has {system.n_series} series, the data {len(data.names)}.")
     reach = data.n_rows - 1 if isinstance(data, TimeSeries) else 2
     if not 1 <= steps <= reach:
-        raise InputError(f"These data allow predictions of 1 to {reach} steps; asked were {steps}.")
+        raise InputError(f"These data allow predictions of 1 to {reach} steps; got {steps}.")
     if isinstance(data, TimeSeries):
-        seen, expected = data.values[steps:], several_steps(system, data.values, steps)
+        observed, expected = data.values[steps:], several_steps(system, data.values, steps)
     else:
-        seen = data.after if steps == 1 else data.later
-        expected = system.predict(data.before[: len(seen)], steps)
-    return _ratio(expected - seen, seen)
+        observed = data.after if steps == 1 else data.later
+        expected = system.predict(data.before[: len(observed)], steps)
+    return _ratio(expected - observed, observed)
 
 
 def structure_recall(learned: LinearSystem, truth: LinearSystem) -> float:
-    """Return StructRec: of the true parents of a series, the share found, averaged over series.
+    """Return StructRec: the share of the true parents of a series found, averaged over series.
 
-    Series without parents in truth have no such share and are left out.
+    Series without true parents are ignored.
     """
     return _mean_share(truth, learned)
 
 
 def structure_precision(learned: LinearSystem, truth: LinearSystem) -> float:
-    """Return the share of the parents found that are true, averaged over series that have any."""
+    """Return the share of the parents found that are true, averaged over series with parents."""
     return _mean_share(learned, truth)
 
 
-def _mean_share(wanted: LinearSystem, given: LinearSystem) -> float:
-    """Return how much of each row of `wanted` is in `given`, on average; NaN if all are empty."""
-    _check_same(given, wanted)
+def _mean_share(reference: LinearSystem, other: LinearSystem) -> float:
+    """Return the mean share of the parents in `reference` that are parents in `other`.
+
+    The result is NaN if no series has parents in `reference`.
+    """
+    _check_same(other, reference)
     shares = [
-        np.isin(parents, given.parents(i)).mean()
-        for i in range(wanted.n_series)
-        if len(parents := wanted.parents(i))
+        np.isin(parents, other.parents(i)).mean()
+        for i in range(reference.n_series)
+        if len(parents := reference.parents(i))
     ]
     return float(np.mean(shares)) if shares else float("nan")
 

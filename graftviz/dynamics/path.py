@@ -1,7 +1,7 @@
-"""A path of λ: which coefficients enter a regression first, as the penalty gets weaker.
+"""Regularisation path: order in which coefficients enter a regression as λ decreases.
 
-Only an exact solver can tell: after gradient descent, a coefficient that ought to be zero may by
-chance be a little off it.
+The order requires an exact solver: after gradient descent, coefficients whose optimum is zero may
+be slightly different from zero.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from graftviz.dynamics.sgd import GradientDescent, Regressions
 
 Solver = GradientDescent | CoordinateDescent
 
-_LOWEST = 1e-4  # where the path ends for λ = 0, which no geometric sequence reaches
+_LOWEST = 1e-4  # end of the path for λ = 0, which a geometric sequence cannot reach
 
 
-def along_path(solver: Solver, targets: np.ndarray, count: int) -> tuple[Regressions, np.ndarray]:
-    """Solve for `count` values of λ, each from where the one before has ended.
+def solve_path(solver: Solver, targets: np.ndarray, count: int) -> tuple[Regressions, np.ndarray]:
+    """Solve for `count` values of λ, each starting from the previous solution.
 
-    λ goes down evenly in its logarithm from 1, above which no coefficient of standardised series
-    differs from zero, to the solver's own.
+    The values are a geometric sequence from 1, above which all coefficients of standardised series
+    are zero, to λ of the solver.
 
     Parameters
     ----------
     solver : GradientDescent or CoordinateDescent
     targets : float array, shape (rows, b)
     count : int
-        1 for the solver's own λ alone.
+        1 for only the λ of the solver.
 
     Returns
     -------
     Regressions
-        At the last λ; passes and work are those of the whole path.
+        At the last λ; passes and work are totals of the path.
     float array, shape (b, n)
-        How much each coefficient should count: those that entered earlier more than all that
-        entered later, among these the larger ones more, and zeros nothing.
+        Priority of each coefficient: higher if it entered earlier, then if it is larger; 0 for
+        zero coefficients.
     """
     start = max(1.0, solver.lam)
     lams = np.geomspace(start, max(solver.lam, _LOWEST), count)[:-1].tolist()
@@ -51,6 +51,6 @@ def along_path(solver: Solver, targets: np.ndarray, count: int) -> tuple[Regress
     sizes = np.abs(last.weights)
     largest = sizes.max(axis=1, keepdims=True)
     shares = sizes / np.where(largest > 0.0, largest, 1.0)
-    counted = np.where(sizes > 0.0, seniority + 0.5 * shares, 0.0)
+    priorities = np.where(sizes > 0.0, seniority + 0.5 * shares, 0.0)
     total = last._replace(passes=last.passes + passes, work=last.work + work)
-    return total, counted
+    return total, priorities

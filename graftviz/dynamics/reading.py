@@ -1,4 +1,4 @@
-"""One door for time series: files, uploads, data frames and arrays."""
+"""Reader of time series from files, uploads, data frames and arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from graftviz.dynamics.quick import read_quickly
+from graftviz.dynamics.plain_csv import read_plain_csv
 from graftviz.dynamics.series import TimeSeries, series_of
 from graftviz.dynamics.system import frozen
 from graftviz.dynamics.times import looks_like_times, positions, read_times
@@ -23,16 +23,16 @@ MAX_BYTES = 500_000_000
 LONGEST_GAP = 3
 _LONG = {"time", "series", "value"}
 _MOST_CELLS = 50_000_000  # of the grid of times and series
-_CELL_BYTES = 10  # of the largest file, for each cell of the grid, which takes some 25 in memory
-_SLICE = 2**20  # rows laid out at a time
-_SMALL = 1_000_000  # cells that may be laid out to say exactly what is missing
+_CELL_BYTES = 10  # bytes of the maximum file size per cell; a cell takes about 25 in memory
+_SLICE = 2**20  # rows processed at a time
+_SMALL = 1_000_000  # grids of this size are always built, for precise messages about gaps
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 Layout = Literal["auto", "wide", "long"]
 
 
 class _Grid(NamedTuple):
-    """Values on the grid of equal time steps, NaN where there are none."""
+    """Values on the grid of equal time steps, NaN for missing values, and their times."""
 
     values: np.ndarray
     times: tuple[str, ...]
@@ -49,54 +49,55 @@ def read_series(
     max_bytes: int = MAX_BYTES,
     name: str | None = None,
 ) -> TimeSeries:
-    """Read time series and check that they can be learned from.
+    """Read time series and check them.
 
     Parameters
     ----------
     source : path, binary file, DataFrame or array
         Files as for :func:`graftviz.table.read_table`. Arrays have the shape (times, series).
     layout : {"auto", "wide", "long"}
-        Wide: a row per time, a column per series. Long: the columns time, series and value, in any
-        order of rows. Found out by the names of the columns unless said.
+        Wide: one row per time, one column per series. Long: columns time, series and value, with
+        rows in any order. Auto: determined from the names of the columns.
     time : str, optional
-        The column of a wide table that holds the times: numbers or ISO 8601 dates. Default: the
-        first, if it is called time, t, date, datetime or timestamp, or holds dates; rows of a table
-        without times follow each other at equal steps. ``"none"`` says that there are no times.
+        Column of a wide table with the times, which are numbers or ISO 8601 dates. Default: the
+        first column if it is named time, t, date, datetime or timestamp, or holds dates. ``"none"``
+        for a table without times, whose rows are equidistant.
     missing : {"reject", "interpolate"}
-        Refuse missing values and missing time steps, or fill short gaps by straight lines.
+        Raise an error for missing values and time steps, or fill short gaps by linear
+        interpolation.
     longest_gap : int
-        How many values in a row may be filled in.
+        Maximum number of consecutive values to interpolate.
     constant : {"reject", "drop", "keep"}
-        Refuse series that never change, leave them out, or take them as they are.
+        Treatment of constant series: raise an error, drop them, or use them.
     max_bytes : int
-        Larger files are refused, and tables of more values than a tenth of this. Reading takes
-        about three times this in memory at most.
+        Maximum size of a file; a tenth of it is the maximum number of values. Reading takes at most
+        about three times as much memory.
     name : str, optional
-        What messages call the source.
+        Name of the source in messages.
 
     Raises
     ------
     InputError
-        For what cannot be read; text where numbers should be; times that are not regular, and
-        whatever else cannot be used, with its line or row.
+        For sources that cannot be read, text instead of numbers, irregular times, and other invalid
+        content; the message names the line or row.
     """
     if longest_gap < 1:
-        raise InputError(f"The longest gap to fill in is at least 1; got {longest_gap}.")
-    longest_gap = min(longest_gap, _MOST_CELLS)  # a number that arrays of steps can hold
+        raise InputError(f"Option longest_gap must be at least 1; got {longest_gap}.")
+    longest_gap = min(longest_gap, _MOST_CELLS)  # avoids overflow in arrays of steps
     if isinstance(source, np.ndarray):
-        return _finished(series_of_gaps(source), missing, longest_gap, constant)
+        return _clean(series_with_gaps(source), missing, longest_gap, constant)
     most = _MOST_CELLS
     if isinstance(source, pd.DataFrame):
         raw = from_frame(source, name or "The data frame")
     else:
         most = min(_MOST_CELLS, max(max_bytes // _CELL_BYTES, _SMALL))
-        quick = read_quickly(source, max_bytes) if time in (None, "none") else None
-        if quick is not None:
+        fast = read_plain_csv(source, max_bytes) if time in (None, "none") else None
+        if fast is not None:
             try:
-                quick = quick._replace(title=name or quick.title)
-                return _series(quick, layout, time, missing, longest_gap, constant, most)
+                fast = fast._replace(title=name or fast.title)
+                return _series(fast, layout, time, missing, longest_gap, constant, most)
             except InputError:
-                pass  # said again below, with the line
+                pass  # raised again below, with the line
         raw = read_file(source, name, max_bytes, None, None)
     return _series(raw, layout, time, missing, longest_gap, constant, most)
 
@@ -120,11 +121,11 @@ def _series(
             f"{', '.join(map(quoted, raw.names[:5]))}."
         )
     read = _long if layout == "long" or (layout == "auto" and is_long) else _wide
-    return _finished(read(raw, time, longest_gap, most), missing, longest_gap, constant)
+    return _clean(read(raw, time, longest_gap, most), missing, longest_gap, constant)
 
 
-def series_of_gaps(values: np.ndarray) -> TimeSeries:
-    """Return the series of an array, shape (times, series), in which NaN stands for missing."""
+def series_with_gaps(values: np.ndarray) -> TimeSeries:
+    """Return the series of an array, shape (times, series), with NaN for missing values."""
     array = np.array(values, dtype=np.float64, order="C")
     whole = series_of(np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array)
     return TimeSeries(frozen(array), whole.names, title="The array")
@@ -134,7 +135,7 @@ def _wide(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeS
     at = _time_column(raw, time)
     chosen = [i for i in range(len(raw.names)) if i != at]
     if not chosen:
-        raise InputError(f"{raw.title}: there are times but no series beside them.")
+        raise InputError(f"{raw.title}: there are times but no series.")
     _check_cells(raw.title, raw.n_rows * len(chosen), most)
     names = tuple(raw.names[i] for i in chosen)
     values = np.empty((raw.n_rows, len(chosen)))
@@ -183,7 +184,7 @@ def _long(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeS
             row = start + int(np.argmax(before | ~first))
             one, moment = series.texts[series.codes[row]], moments.texts[moments.codes[row]]
             raise InputError(
-                f"{raw.title}: {raw.place(row)} gives series {quoted(one)} a second value at "
+                f"{raw.title}: {raw.place(row)} has a second value of series {quoted(one)} at "
                 f"{quoted(moment)}."
             )
         values[cells] = numbers.values[numbers.codes[part]]
@@ -192,7 +193,7 @@ def _long(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeS
 
 
 class _Distinct(NamedTuple):
-    """A column of texts: for each row the number of its text, the texts in order of appearance."""
+    """Column of texts: index of the text of each row, and the texts in order of appearance."""
 
     codes: np.ndarray
     texts: list[str]
@@ -211,7 +212,7 @@ def _distinct(raw: RawTable, at: int) -> _Distinct:
     first = np.full(len(values), len(codes), dtype=np.int64)
     for start in reversed(range(0, len(codes), _SLICE)):
         part = codes[start : start + _SLICE]
-        # The last assignment stays.
+        # In reverse order, so that the first occurrence is assigned last.
         first[part[::-1]] = np.arange(start, start + len(part))[::-1]
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
     number = np.empty(len(values), dtype=np.int32)
@@ -220,16 +221,16 @@ def _distinct(raw: RawTable, at: int) -> _Distinct:
 
 
 def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: int) -> None:
-    """Refuse a long table whose grid is nearly empty before it takes memory.
+    """Raise :class:`InputError` for a long table whose grid is nearly empty, before building it.
 
-    A series of which at most `longest_gap` values in a row are missing has a value at every
-    (`longest_gap` + 1)-th time at least.
+    A series without gaps of more than `longest_gap` values has a value at least at every
+    (`longest_gap` + 1)-th time.
     """
     cells = times * series
     if cells > _SMALL and cells > (longest_gap + 1) * raw.n_rows:
         raise InputError(
-            f"{raw.title}: {raw.n_rows:,} values are few for {times:,} times of {series:,} series; "
-            "leave series or times with gaps out."
+            f"{raw.title}: {raw.n_rows:,} values are too few for {times:,} times of {series:,} "
+            "series; leave out series or times with gaps."
         )
     _check_cells(raw.title, cells, most)
 
@@ -237,26 +238,26 @@ def _check_grid(raw: RawTable, times: int, series: int, longest_gap: int, most: 
 def _check_cells(title: str, cells: int, most: int) -> None:
     if cells > most:
         raise InputError(
-            f"{title}: laid out in equal time steps there are {cells:,} values, more than "
-            f"{most:,}; take a part of it."
+            f"{title}: with equal time steps there are {cells:,} values, more than the maximum of "
+            f"{most:,}; use a part of the data."
         )
 
 
 def _time_column(raw: RawTable, time: str | None) -> int | None:
     if time is None:
         first = raw.columns[0]
-        # Its first value that is not missing; `values` may hold some that occur in no row.
-        known = [str(first.values[code]) for code in first.codes[first.codes >= 0][:1]]
-        return 0 if known and looks_like_times(raw.names[0], known) else None
+        # The first value that is not missing; `values` may hold texts that occur in no row.
+        sample = [str(first.values[code]) for code in first.codes[first.codes >= 0][:1]]
+        return 0 if sample and looks_like_times(raw.names[0], sample) else None
     if time in raw.names:
         return raw.names.index(time)
     if time == "none":
         return None
-    raise InputError(f"{raw.title}: there is no column {quoted(time)} to take the times from.")
+    raise InputError(f"{raw.title}: there is no column {quoted(time)} with the times.")
 
 
 def _whole_column(raw: RawTable, at: int) -> RawColumn:
-    """Return a column that lacks no value.
+    """Return a column without missing values.
 
     Raises
     ------
@@ -271,9 +272,9 @@ def _whole_column(raw: RawTable, at: int) -> RawColumn:
 
 
 def _times(raw: RawTable, at: int) -> list[str]:
-    """Return a column of times as text, at most up to the first that repeats.
+    """Return a column of times as texts, at most up to the first repetition.
 
-    Times that repeat are refused anyway, so the rows that follow do not matter.
+    Repeated times are an error, so the rows after them do not matter.
 
     Raises
     ------
@@ -286,12 +287,12 @@ def _times(raw: RawTable, at: int) -> list[str]:
 
 
 def _numbers(raw: RawTable, at: int) -> RawColumn:
-    """Return a column whose values are floats, the last of them NaN for code −1.
+    """Return a column whose values are floats; the last one is NaN, for code −1.
 
     Raises
     ------
     InputError
-        For the first value that is no finite number.
+        For the first value that is not a finite number.
     """
     codes, values = numeric_column(raw, at)
     name = quoted(raw.names[at])
@@ -308,7 +309,7 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
         comma = "; write decimals with a point" if _DECIMAL_COMMA.fullmatch(value) else ""
         raise InputError(
             f"{raw.title}: {raw.place(row)} has the value {value[:40]!r} in series {name}, which "
-            f"is no finite number{comma}."
+            f"is not a finite number{comma}."
         )
     return RawColumn(codes, np.append(numbers, np.nan))
 
@@ -328,10 +329,10 @@ def _on_grid(
     longest_gap: int,
     most: int,
 ) -> _Grid:
-    """Put rows at their places; time steps that are absent become rows without values."""
+    """Return the rows at their places on the grid; absent time steps become rows of NaN."""
     if int(places[-1]) + 1 == len(places):
         return _Grid(values, tuple(texts))
-    # A gap that is too long to be filled in is refused, and need not be kept at its full length.
+    # A gap that is too long is an error later, and need not have its full length.
     steps = np.minimum(np.diff(places), longest_gap + 2)
     rows = np.concatenate([[0], np.cumsum(steps)])
     _check_cells(title, (int(rows[-1]) + 1) * values.shape[1], most)
@@ -343,13 +344,14 @@ def _on_grid(
     return _Grid(spread, tuple(times))
 
 
-def _finished(series: TimeSeries, missing: str, longest_gap: int, constant: str) -> TimeSeries:
+def _clean(series: TimeSeries, missing: str, longest_gap: int, constant: str) -> TimeSeries:
+    """Return the series with gaps filled and constant series treated as the options say."""
     values, notes = series.values, list(series.notes)
     holes = np.isnan(values)
     if holes.any():
-        values = _filled(series, holes, missing, longest_gap)
+        values = _interpolate(series, holes, missing, longest_gap)
         were = "value was" if holes.sum() == 1 else "values were"
-        notes.append(f"{int(holes.sum()):,} missing {were} filled in along straight lines.")
+        notes.append(f"{int(holes.sum()):,} missing {were} filled by linear interpolation.")
     still = values.max(axis=0) == values.min(axis=0)
     names = series.names
     if still.any() and constant != "keep":
@@ -357,34 +359,35 @@ def _finished(series: TimeSeries, missing: str, longest_gap: int, constant: str)
         if constant != "drop":
             raise InputError(
                 f"{series.title}: series {quoted(names[which])} is {values[0, which]:g} at all "
-                f"times "
-                f"({int(still.sum())} of {len(names)} series never change), so nothing can be "
-                'learned about it; leave such series out (constant="drop").'
+                f"times ({int(still.sum())} of {len(names)} series are constant), so nothing can "
+                'be learned about it; drop such series (constant="drop").'
             )
         if still.all():
-            raise InputError(f"{series.title}: none of the {len(names)} series ever changes.")
-        notes.append(f"{int(still.sum())} of {len(names)} series never change and were left out.")
+            raise InputError(f"{series.title}: all {len(names)} series are constant.")
+        notes.append(f"{int(still.sum())} of {len(names)} series are constant and were dropped.")
         names = tuple(name for name, is_still in zip(names, still, strict=True) if not is_still)
         values = values[:, ~still]
-    kept = frozen(np.ascontiguousarray(values))
-    return TimeSeries(kept, names, series.times, series.title, tuple(notes))
+    values = frozen(np.ascontiguousarray(values))
+    return TimeSeries(values, names, series.times, series.title, tuple(notes))
 
 
-def _filled(series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: int) -> np.ndarray:
-    """Fill gaps along straight lines.
+def _interpolate(
+    series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: int
+) -> np.ndarray:
+    """Return the values with gaps filled by linear interpolation.
 
     Raises
     ------
     InputError
-        When gaps are to be refused, are too long, or have no value before or after them.
+        When `missing` does not allow it, or a gap is too long or at an end of the series.
     """
     if missing != "interpolate":
         row, column = np.argwhere(holes)[0]
         raise InputError(
             f"{series.title}: series {quoted(series.names[column])} has no value "
             f"{_moment(series, row)} "
-            f"({int(holes.sum()):,} missing in all); fill them in, or fill short gaps "
-            'along straight lines (missing="interpolate").'
+            f"({int(holes.sum()):,} missing in total); fill them in, or interpolate short gaps "
+            '(missing="interpolate").'
         )
     values = series.values.copy()
     rows = np.arange(len(values))
@@ -396,7 +399,7 @@ def _filled(series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: in
                 what = (
                     f"lacks more than {longest_gap} values in a row"
                     if end - start > longest_gap
-                    else "lacks values at an end, where there is nothing to draw a line to,"
+                    else "lacks values at an end, which cannot be interpolated,"
                 )
                 raise InputError(
                     f"{series.title}: series {quoted(series.names[column])} {what} from "
@@ -407,7 +410,7 @@ def _filled(series: TimeSeries, holes: np.ndarray, missing: str, longest_gap: in
 
 
 def _moment(series: TimeSeries, row: int) -> str:
-    """Say when: the time where there is one, otherwise the row or the row it comes after."""
+    """Return the text for the time of a row, or for its number if there are no times."""
     if not series.times:
         return f"in row {row + 1}"
     if series.times[row]:

@@ -1,4 +1,4 @@
-"""The learners of linear dynamical systems by name."""
+"""Registry of the learners of linear dynamical systems by name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LEARNERS: dict[str, type[DynamicsLearner]] = {
 
 
 def dynamics_learner(name: str) -> type[DynamicsLearner]:
-    """Return the learner of that name.
+    """Return the learner with the given name.
 
     Raises
     ------
     InputError
-        When there is none; the message lists those there are.
+        For an unknown name; the message lists the learners.
     """
     if name not in LEARNERS:
         raise InputError(f"There is no learner {name!r}; the learners are {', '.join(LEARNERS)}.")

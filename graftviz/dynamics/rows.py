@@ -1,4 +1,4 @@
-"""Rows of A: least squares on known parents, and the bookkeeping that turns rows into steps."""
+"""Rows of A: least squares on specified parents, and conversion of rows to steps."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from graftviz.dynamics.base import DynamicsOutcome, NodeStep, Work
-from graftviz.dynamics.series import Standardised
+from graftviz.dynamics.series import StandardisedData
 from graftviz.dynamics.system import LinearSystem, frozen, system_of_rows
 
-# A Cholesky factor whose diagonal spans more than this is left to the singular values: with one
-# step of refinement, seminormal equations are as good as those as long as cond(X)² stays below 1/ε.
+# Ratio of the diagonal of the Cholesky factor below which singular values are used instead: with
+# one step of refinement, seminormal equations are accurate as long as cond(X)² is below 1/ε.
 _LEAST_PIVOT = 1e-6
 
 
 class Row(NamedTuple):
-    """One learned row, in units of the series; see :class:`NodeStep` for the fields."""
+    """Learned row of A, in units of the series; see :class:`NodeStep` for the fields."""
 
     node: int
     parents: np.ndarray
@@ -31,16 +31,16 @@ class Row(NamedTuple):
 
 
 def strongest(sizes: np.ndarray, k: int) -> np.ndarray:
-    """Return where the k largest entries above zero are, ascending; ties go to the lower index."""
+    """Return the indices of the k largest positive entries, ascending; ties to the lower index."""
     order = np.argsort(-sizes, kind="stable")[:k]
     return np.sort(order[sizes[order] > 0.0])
 
 
-def fitted_row(data: Standardised, node: int, parents: np.ndarray) -> Row:
+def fit_row(data: StandardisedData, node: int, parents: np.ndarray) -> Row:
     """Return the row of least squares on `parents` (thesis, algorithm 2).
 
-    Solved by Cholesky's factorisation of the parents' moments with one step of refinement; where
-    these are nearly dependent, by singular values, and the smallest of all solutions is taken.
+    The method is Cholesky factorisation of the moments of the parents with one step of refinement.
+    For nearly dependent parents, singular values give the solution of smallest norm.
     """
     target = data.targets[node]
     inputs = data.columns[parents]
@@ -56,7 +56,7 @@ def fitted_row(data: Standardised, node: int, parents: np.ndarray) -> Row:
         weights += cho_solve(factor, inputs @ gap, check_finite=False)
         coefficients = weights * units
     except LinAlgError:
-        # In the series' own units: which solution is the smallest depends on them.
+        # In the units of the series, on which the solution of smallest norm depends.
         own = inputs.T * data.scale[parents]
         coefficients = np.linalg.lstsq(own, target * data.scale[node], rcond=None)[0]
     gap = target - (coefficients / units) @ inputs
@@ -65,7 +65,7 @@ def fitted_row(data: Standardised, node: int, parents: np.ndarray) -> Row:
 
 
 def system_of_steps(names: tuple[str, ...], steps: Sequence[NodeStep]) -> LinearSystem:
-    """Return the system made of the rows that `steps` tell of; other rows are zero."""
+    """Return the system with the rows of `steps`; other rows are zero."""
     n = len(names)
     parents = [np.zeros(0, dtype=np.int64) for _ in names]
     coefficients, intercept = [np.zeros(0) for _ in names], np.zeros(n)
@@ -75,17 +75,17 @@ def system_of_steps(names: tuple[str, ...], steps: Sequence[NodeStep]) -> Linear
     return system_of_rows(names, parents, coefficients, intercept)
 
 
-class Ledger:
-    """Collects rows, hands out a step for each, and at the end the system they make."""
+class StepRecorder:
+    """Recorder of learned rows, which returns a step for each and finally the outcome."""
 
-    def __init__(self, data: Standardised) -> None:
+    def __init__(self, data: StandardisedData) -> None:
         self._data = data
         self._steps: list[NodeStep] = []
         self._work = Work(0, 0)
         self._unsettled = 0
 
     def step(self, row: Row, kind: str, lines: tuple[str, ...]) -> NodeStep:
-        """Note a row and return the step that tells of it."""
+        """Record a row and return its step."""
         self.spend(row.work)
         self._unsettled += not row.converged
         shift = self._data.shift
@@ -107,7 +107,7 @@ class Ledger:
         return step
 
     def spend(self, work: Work) -> None:
-        """Count work that belongs to no single row."""
+        """Add work that does not belong to a single row."""
         self._work = Work(
             self._work.structure + work.structure, self._work.coefficients + work.coefficients
         )
@@ -115,24 +115,23 @@ class Ledger:
     def outcome(
         self, *, seeds: Sequence[int] = (), unspoken: Sequence[int] = (), notes: Sequence[str] = ()
     ) -> DynamicsOutcome:
-        """Return the outcome, once every row is known."""
-        told, n = list(notes), len(self._data.names)
+        """Return the outcome after all rows."""
+        sentences, n = list(notes), len(self._data.names)
         barren = sum(len(step.parents) == 0 for step in self._steps)
         if barren:
-            told.append(
-                f"{barren} of {n} series got no parents: they are zero throughout, no "
-                "coefficient outweighed λ, or none were given; what is predicted for them is "
-                "constant."
+            sentences.append(
+                f"{barren} of {n} series have no parents: they are always zero, no coefficient "
+                "outweighed λ, or no parents were specified; predictions for them are constant."
             )
         if self._unsettled:
-            told.append(
-                f"{self._unsettled} of {n} regressions reached the largest number of "
-                "passes before their tolerance; their parents may be less certain."
+            sentences.append(
+                f"{self._unsettled} of {n} regressions reached the maximum number of passes before "
+                "their tolerance; their parents may be less reliable."
             )
         return DynamicsOutcome(
             system_of_steps(self._data.names, self._steps),
             frozen(np.array(sorted(seeds), dtype=np.int64)),
             frozen(np.array(sorted(unspoken), dtype=np.int64)),
             self._work,
-            tuple(told),
+            tuple(sentences),
         )

@@ -1,7 +1,7 @@
-"""Series that lie in folders of ``sample_data``, and how such a folder is written.
+"""Reader and writer of sample time series in the folders of ``sample_data``.
 
-A folder with a ``series.csv`` is a sample and its name the key. Beside it may lie
-``positions.csv``, the places of the series, and ``about.json`` with a ``title`` and a
+A folder with a ``series.csv`` is a sample, and its name is the key. Optional files are
+``positions.csv``, the positions of the series, and ``about.json`` with a ``title`` and a
 ``description``.
 """
 
@@ -24,7 +24,7 @@ SERIES, POSITIONS = "series.csv", "positions.csv"
 
 
 class SampleSeries(NamedTuple):
-    """A sample.
+    """Sample of time series with metadata.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def load_sample(key: str, root: Path = ROOT) -> SampleSeries:
     Raises
     ------
     InputError
-        When there is none of that name, or one of its files cannot be used.
+        When there is no sample with that key, or one of its files cannot be used.
     """
     folder = root / key
     if key not in sample_keys(root):
@@ -60,18 +60,18 @@ def load_sample(key: str, root: Path = ROOT) -> SampleSeries:
     series = read_series(folder / SERIES)
     places = folder / POSITIONS
     about = folder / "about.json"
-    told = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
+    metadata = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     return SampleSeries(
         key,
-        str(told.get("title", key)),
-        str(told.get("description", "")),
+        str(metadata.get("title", key)),
+        str(metadata.get("description", "")),
         series,
         read_positions(places, series.names) if places.exists() else None,
     )
 
 
 def series_csv(series: TimeSeries) -> str:
-    """Return series as a wide CSV: the times, if there are any, and a column for each series."""
+    """Return series as a wide CSV: the times, if there are any, and one column per series."""
     rows = [[*(["time"] if series.times else []), *series.names]]
     for row, values in enumerate(series.values.tolist()):
         rows.append([*([series.times[row]] if series.times else []), *map(repr, values)])

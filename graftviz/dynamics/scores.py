@@ -1,4 +1,4 @@
-"""Parents of series that were not regressed: from two-hop rows of seeds, or by activation."""
+"""Parents of series that are not regressed: from two-hop rows of seeds, or by gradients."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from graftviz.dynamics.rows import fitted_row, strongest
-from graftviz.dynamics.series import Standardised
+from graftviz.dynamics.rows import fit_row, strongest
+from graftviz.dynamics.series import StandardisedData
 
-GRAFT_ROUNDS = 3  # activations between which the coefficients are fitted again
-_BLOCK = 64  # series whose gradients are taken in one product
+GRAFT_ROUNDS = 3  # rounds of activation; the coefficients are fitted again after each
+_BLOCK = 64  # series whose gradients are computed in one product
 
 
-def spoken_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> dict[int, np.ndarray]:
-    """Return the scores E_j of each series j that is some seed's parent (equation 2.9).
+def two_hop_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> dict[int, np.ndarray]:
+    """Return the scores E_j of each series j that is a parent of seeds (equation 2.9).
 
-    E_ju = Σ |B_iu| / ‖B_i‖₁ over the seeds i that have j among their parents: what reaches i in two
-    steps, and j leads to i in one, may well reach j in one.
+    E_ju = Σ |B_iu| / ‖B_i‖₁ over the seeds i that have j among their parents: if u drives i in two
+    steps, and j drives i in one, then u is likely to drive j.
 
     Parameters
     ----------
     seeds : iterable of (parents, two_hop)
-        Of each seed: int array, and float array of shape (n,) that adds up to 1 (or to 0, from
-        which nothing is learned).
+        For each seed: int array, and float array of shape (n,) that sums to 1, or to 0 if there is
+        no information.
     n : int
     """
     scores: dict[int, np.ndarray] = {}
@@ -37,16 +37,16 @@ def spoken_scores(seeds: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> dic
 
 
 def common_scores(seeds: Sequence[np.ndarray], n: int) -> np.ndarray:
-    """Return Σ |B_iu| / ‖B_i‖₁ over all seeds: how much of everything each series drives."""
+    """Return Σ |B_iu| / ‖B_i‖₁ over all seeds, the total influence of each series on the seeds."""
     return np.sum(seeds, axis=0) if len(seeds) else np.zeros(n)
 
 
-def grafted_parents(data: Standardised, nodes: Sequence[int], k: int) -> dict[int, np.ndarray]:
-    """Return k parents of each node, those of the largest gradient of its squared error.
+def grafted_parents(data: StandardisedData, nodes: Sequence[int], k: int) -> dict[int, np.ndarray]:
+    """Return k parents of each node, selected by the gradient of its squared error.
 
-    A third of them is activated at a time, and least squares on those that are active changes the
-    gradients before the next are chosen. This is stagewise orthogonal matching pursuit; it costs
-    three products with X′ and no descent.
+    A third of the parents is activated in each round; least squares on the active parents then
+    updates the gradients. This is stagewise orthogonal matching pursuit, at the cost of three
+    products with X′.
     """
     found = {int(node): np.zeros(0, dtype=np.int64) for node in nodes}
     sizes = [len(part) for part in np.array_split(np.arange(k), min(GRAFT_ROUNDS, k))]
@@ -65,8 +65,8 @@ def grafted_parents(data: Standardised, nodes: Sequence[int], k: int) -> dict[in
     return found
 
 
-def _gap(data: Standardised, node: int, parents: np.ndarray) -> np.ndarray:
-    """Return what least squares on `parents` leaves of a series, in standardised units."""
-    row = fitted_row(data, node, parents)
+def _gap(data: StandardisedData, node: int, parents: np.ndarray) -> np.ndarray:
+    """Return the residuals of least squares on `parents`, in standardised units."""
+    row = fit_row(data, node, parents)
     weights = row.coefficients * data.scale[parents] / data.scale[node]
     return data.targets[node] - weights @ data.columns[parents]

@@ -1,46 +1,46 @@
-"""Which series are asked first: the seeds of scalable structure learning."""
+"""Choice of the seed series of scalable structure learning."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from graftviz.dynamics.series import Standardised
+from graftviz.dynamics.series import StandardisedData
 from graftviz.errors import InputError
 
 CHOICES = ("random", "activity", "spread")
 
 
-def seed_count(asked: float, n: int) -> int:
-    """Return how many of n series are seeds: below 1 a share of them, from 1 on a number.
+def seed_count(option: float, n: int) -> int:
+    """Return the number of seeds for the option `seeds`: a share of n below 1, else a number.
 
     Raises
     ------
     InputError
-        For a number that is not whole, or more than there are series.
+        For a number that is not whole or exceeds n.
     """
-    if asked < 1.0:
-        return max(round(asked * n), 1)
-    if asked != int(asked) or asked > n:
+    if option < 1.0:
+        return max(round(option * n), 1)
+    if option != int(option) or option > n:
         raise InputError(
-            f"Option seeds is a share below 1, or a whole number up to {n}, the number of series; "
-            f"got {asked:g}."
+            f"Option seeds must be a share below 1 or a whole number up to {n}, the number of "
+            f"series; got {option:g}."
         )
-    return int(asked)
+    return int(option)
 
 
-def chosen_seeds(data: Standardised, count: int, choice: str, seed: int) -> np.ndarray:
+def choose_seeds(data: StandardisedData, count: int, choice: str, seed: int) -> np.ndarray:
     """Return `count` seed series, ascending.
 
     Parameters
     ----------
-    data : Standardised
+    data : StandardisedData
     count : int
     choice : {"random", "activity", "spread"}
-        At random, as in the thesis; the most active, by variance in the series' own units; or
-        spread out: beginning with the most active, always the series that is least correlated with
-        the seeds there are (greedy k-centre clustering, Gonzalez 1985).
+        At random, as in the thesis; the most active, by variance in the units of the series; or
+        spread out: the most active first, then always the series that is least correlated with
+        the seeds so far (greedy k-centre clustering, Gonzalez 1985).
     seed : int
-        Of the random choice.
+        Seed of the random choice.
     """
     n = len(data.names)
     if choice == "random":

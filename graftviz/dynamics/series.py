@@ -1,4 +1,4 @@
-"""Time series, and the transitions from one time step to the next that systems are learned from."""
+"""Time series, and transitions from one time step to the next, the training data of learners."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from graftviz.table.discrete import default_names
 
 
 class Transitions(NamedTuple):
-    """Pairs (or triples) of consecutive states, not necessarily of one long series.
+    """Pairs (or triples) of consecutive states, not necessarily from one long series.
 
     Attributes
     ----------
     names : tuple of str
-        The n series.
+        Names of the n series.
     before : float array, shape (pairs, n), C-contiguous
-        X′, a row per transition.
+        X′, one row per transition.
     after : float array, shape (pairs, n)
         X″, one time step later.
     later : float array, shape (triples, n)
@@ -40,15 +40,15 @@ class TimeSeries:
     Attributes
     ----------
     values : float array, shape (rows, n), C-contiguous, read-only
-        A row per time.
+        One row per time.
     names : tuple of str
-        Of the n series.
+        Names of the n series.
     times : tuple of str
-        What the source called each row; empty when it had no times.
+        Times of the rows as in the source; empty if it has no times.
     title : str
-        What messages call the source.
+        Name of the source in messages.
     notes : tuple of str
-        Sentences worth showing: what was filled in or left out.
+        Sentences about interpolated values and dropped series.
     """
 
     values: np.ndarray
@@ -59,12 +59,12 @@ class TimeSeries:
 
     @property
     def n_rows(self) -> int:
-        """The number of times."""
+        """Number of times."""
         return len(self.values)
 
     @property
     def n_series(self) -> int:
-        """The number of series, n."""
+        """Number of series, n."""
         return len(self.names)
 
     def transitions(self) -> Transitions:
@@ -72,12 +72,12 @@ class TimeSeries:
         return Transitions(self.names, self.values[:-1], self.values[1:], self.values[2:])
 
     def selected(self, names: tuple[str, ...]) -> TimeSeries:
-        """Return the series of these names, in this order.
+        """Return the series with the given names, in that order.
 
         Raises
         ------
         InputError
-            When one is not there.
+            For an unknown name.
         """
         places = {name: i for i, name in enumerate(self.names)}
         absent = [name for name in names if name not in places]
@@ -87,12 +87,12 @@ class TimeSeries:
         return replace(self, values=frozen(values), names=names)
 
     def split(self, test_fraction: float) -> tuple[TimeSeries, TimeSeries]:
-        """Return the first rows, and the last `test_fraction` of them; time is never shuffled.
+        """Return the first rows, and the last `test_fraction` of the rows, in order of time.
 
         Raises
         ------
         InputError
-            When the fraction is not between 0 and 1, or leaves fewer than two rows to either part.
+            When the fraction is not between 0 and 1, or either part has fewer than two rows.
         """
         if not 0.0 < test_fraction < 1.0:
             raise InputError(f"The test fraction must lie between 0 and 1; got {test_fraction}.")
@@ -110,7 +110,7 @@ class TimeSeries:
 
 
 def series_of(values: np.ndarray, names: tuple[str, ...] = ()) -> TimeSeries:
-    """Return the time series of an array, shape (rows, n); columns are x0, x1, … unless named.
+    """Return the time series of an array, shape (rows, n); names default to x0, x1 and so on.
 
     Raises
     ------
@@ -120,33 +120,34 @@ def series_of(values: np.ndarray, names: tuple[str, ...] = ()) -> TimeSeries:
     array = np.array(values, dtype=np.float64, order="C")
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
         raise InputError(
-            f"Time series are an array of at least two times × one series, not of {array.shape}."
+            "Time series need an array of at least two times × one series; got shape "
+            f"{array.shape}."
         )
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise InputError(
             f"Row {row + 1} of series {column + 1} is not finite; fill the gap or leave it out."
         )
-    known = names or default_names(array.shape[1])
-    if len(known) != array.shape[1]:
-        raise InputError(f"There are {array.shape[1]} series, but {len(known)} names.")
-    return TimeSeries(frozen(array), tuple(known))
+    all_names = names or default_names(array.shape[1])
+    if len(all_names) != array.shape[1]:
+        raise InputError(f"There are {array.shape[1]} series, but {len(all_names)} names.")
+    return TimeSeries(frozen(array), tuple(all_names))
 
 
-class Standardised(NamedTuple):
-    """Transitions in units of each series' own size; what solvers work on.
+class StandardisedData(NamedTuple):
+    """StandardisedData transitions, the input of solvers.
 
     Attributes
     ----------
     names : tuple of str
     before, after, later : float arrays, shape (pairs or triples, n), C-contiguous
     shift : float array, shape (n,)
-        Mean of each series, subtracted when centring was asked for; otherwise zero.
+        Subtracted mean of each series; zero without centring.
     scale : float array, shape (n,)
-        Root mean square of each shifted series, divided by; 1 for a series that is zero throughout.
+        Root mean square of each shifted series, the divisor; 1 for a series that is always zero.
     columns, targets : float arrays, shape (n, pairs)
-        `before` and `after` once more, a series per row: to take a few series out of row-major
-        arrays costs more than to regress on them.
+        Transposes of `before` and `after`, because selecting a few columns of row-major arrays
+        costs more than regressing on them.
     """
 
     names: tuple[str, ...]
@@ -159,15 +160,15 @@ class Standardised(NamedTuple):
     targets: np.ndarray
 
 
-def standardised(data: TimeSeries | Transitions, *, centre: bool) -> Standardised:
-    """Divide every series by its root mean square over X′, after subtracting its mean if asked."""
+def standardise(data: TimeSeries | Transitions, *, centre: bool) -> StandardisedData:
+    """Return the data divided by root mean squares over X′, after subtracting means if `centre`."""
     n = len(data.names)
     before = data.values[:-1] if isinstance(data, TimeSeries) else data.before
     shift = before.mean(axis=0) if centre else np.zeros(n)
     scale = np.sqrt(np.mean((before - shift) ** 2 if centre else before**2, axis=0))
     scale[scale <= 1e-12 * (1.0 + np.abs(shift))] = 1.0
     if isinstance(data, TimeSeries):
-        # One array in three views: consecutive rows are each other's before and after.
+        # Three views of one array.
         values = (data.values - shift) / scale
         before, after, later = values[:-1], values[1:], values[2:]
         turned = np.ascontiguousarray(values.T)
@@ -176,4 +177,4 @@ def standardised(data: TimeSeries | Transitions, *, centre: bool) -> Standardise
         before, after, later = ((part - shift) / scale for part in data[1:])
         columns, targets = np.ascontiguousarray(before.T), np.ascontiguousarray(after.T)
     shift, scale = frozen(shift), frozen(scale)
-    return Standardised(data.names, before, after, later, shift, scale, columns, targets)
+    return StandardisedData(data.names, before, after, later, shift, scale, columns, targets)

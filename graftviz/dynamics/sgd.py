@@ -1,17 +1,17 @@
 """Stochastic gradient descent for many ℓ₁-penalised regressions on the same inputs.
 
-Every regression minimises ½ mean(e²) + λ‖w‖₁ over the rows, e = y − w·x, one row at a time in an
-order that is drawn anew for every pass and is the same for all regressions (thesis, algorithm 3).
+Every regression minimises ½ mean(e²) + λ‖w‖₁ over the rows, e = y − w·x, one row at a time, in a
+new random order for every pass that is the same for all regressions (thesis, algorithm 3).
 
 - **Step size**: γ_t = γ₀ / (1 + γ₀ μ t) after t rows, where γ₀ is `step` divided by the mean of
-  ‖x‖², and never more than 1 / ‖x‖² of the row at hand, with which that row would be met exactly.
-- **Penalty**: after each gradient step every coefficient is moved γ_t λ towards zero and stops
-  there (a proximal step). The subgradient λ sign(w) of the thesis would carry it across, and leave
-  no coefficient at zero.
-- **Convergence**: a regression is done when a pass has changed its coefficients by at most
-  `tolerance` times what they are, in ℓ₁ norms.
+  ‖x‖², and at most 1 / ‖x‖² of the current row, the step that fits this row exactly.
+- **Penalty**: after each gradient step, every coefficient is moved by γ_t λ towards zero, at most
+  to zero (a proximal step). The subgradient λ sign(w) of the thesis would overshoot, so that no
+  coefficient would be zero.
+- **Convergence**: a regression ends when a pass has changed its coefficients by at most
+  `tolerance` times their size, in ℓ₁ norms.
 
-Regressions go through the rows side by side, so a row comes from memory once for all of them.
+All regressions process a row together, so that it is read from memory once.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from numba import njit
 
 
 class Regressions(NamedTuple):
-    """What a solver makes of b targets.
+    """Solutions of the regressions of b targets.
 
     Attributes
     ----------
     weights : float array, shape (b, n)
     passes : int array, shape (b,)
-        How often each went through all rows (gradient descent) or all inputs (coordinates).
+        Passes over all rows (gradient descent) or all inputs (coordinate descent).
     converged : bool array, shape (b,)
     work : int
-        Coefficients updated, counting each time.
+        Number of coefficient updates.
     """
 
     weights: np.ndarray
@@ -42,7 +42,7 @@ class Regressions(NamedTuple):
 
 
 class GradientDescent(NamedTuple):
-    """A solver for targets on fixed inputs.
+    """Stochastic gradient descent solver for targets on fixed inputs.
 
     Attributes
     ----------
@@ -52,11 +52,11 @@ class GradientDescent(NamedTuple):
     step : float
         γ₀ times the mean of ‖x‖².
     decay : float
-        μ: the curvature the step size goes by; larger values cool faster.
+        μ: curvature in the step size; larger values decrease it faster.
     tolerance : float
     max_passes : int
     seed : int
-        Of the orders.
+        Seed of the orders of rows.
     """
 
     inputs: np.ndarray
@@ -70,7 +70,7 @@ class GradientDescent(NamedTuple):
     def solve(self, targets: np.ndarray, start: np.ndarray | None = None) -> Regressions:
         """Regress each column of `targets`, shape (rows, b), on the inputs.
 
-        Coefficients begin at `start`, shape (b, n), or at zero.
+        The initial coefficients are `start`, shape (b, n), or zero.
         """
         rows, n = self.inputs.shape
         targets = np.ascontiguousarray(targets)
@@ -109,9 +109,9 @@ class GradientDescent(NamedTuple):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def descend(inputs, targets, order, norms, weights, lam, first, cooling, seen):
-    """Make one pass of gradient and proximal steps over the rows, in the order given; in place.
+    """Make one pass of gradient and proximal steps over the rows, in `order`, in place.
 
-    `cooling` is γ₀ μ, `seen` how many rows went before.
+    `cooling` is γ₀ μ, `seen` the number of rows before this pass.
     """
     n = inputs.shape[1]
     for t in range(order.size):

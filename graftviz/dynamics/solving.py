@@ -1,4 +1,4 @@
-"""What learners that look for parents share: their options, and blocks of regressions."""
+"""Search for parents by penalised regression: shared options, and blocks of regressions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 
 from graftviz.dynamics.base import DynamicsLearner, Work, check_enough
 from graftviz.dynamics.coordinate import coordinate_descent
-from graftviz.dynamics.path import Solver, along_path
-from graftviz.dynamics.rows import Row, fitted_row, strongest
-from graftviz.dynamics.series import Standardised, TimeSeries, Transitions
+from graftviz.dynamics.path import Solver, solve_path
+from graftviz.dynamics.rows import Row, fit_row, strongest
+from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
 from graftviz.dynamics.system import frozen
 from graftviz.errors import InputError
 from graftviz.options import option
 from graftviz.parallel import parallel_map
 
-_BLOCK = 16  # regressions side by side: their coefficients should fit into a core's own cache
-_USUAL_PARENTS = 15  # of the thesis's experiments
-_COORDINATE_SWEEPS = 100_000  # after which coordinate descent gives up
-_EXACT = 1e-8  # violation that coordinate descent leaves, in standardised units
+_BLOCK = 16  # regressions per block; their coefficients should fit in the cache of a core
+_USUAL_PARENTS = 15  # as in the experiments of the thesis
+_COORDINATE_SWEEPS = 100_000  # maximum number of sweeps of coordinate descent
+_EXACT = 1e-8  # tolerance of coordinate descent, in standardised units
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class SolverOptions(DynamicsLearner, ABC):
 
     parents: int | None = option(
         None,
-        "k: how many parents a series gets at most",
+        "k: maximum number of parents of a series",
         label="k (parents)",
         minimum=1,
-        none_means=f"{_USUAL_PARENTS}, or all where there are fewer series",
+        none_means=f"{_USUAL_PARENTS}, or all series if there are fewer",
     )
     lam: float | None = option(
         None,
@@ -45,12 +45,12 @@ class SolverOptions(DynamicsLearner, ABC):
         minimum=0.0,
         maximum=1.0,
         scale="log",
-        none_means="1/√N, what a coefficient of unrelated series is by chance",
+        none_means="1/√N, the typical coefficient of unrelated series",
     )
     path: int = option(
         1,
-        "how many values of λ lead down from 1 to λ: above 1, which needs the coordinate solver, "
-        "those become parents that enter first, not those of the largest coefficients",
+        "number of values of λ on the path from 1 to λ; with more than 1, which requires the "
+        "coordinate solver, parents are selected by order of entry instead of by coefficient",
         label="Path length",
         minimum=1,
         maximum=1000,
@@ -58,7 +58,8 @@ class SolverOptions(DynamicsLearner, ABC):
     )
     solver: str = option(
         "sgd",
-        "stochastic gradient descent (sgd), or coordinate descent: exact, and quadratic in n",
+        "stochastic gradient descent (sgd), or coordinate descent, which is exact and quadratic "
+        "in n",
         label="Solver",
         choices=("sgd", "coordinate"),
     )
@@ -72,7 +73,7 @@ class SolverOptions(DynamicsLearner, ABC):
     )
     decay: float = option(
         0.3,
-        "μ: how fast steps get shorter, γ₀ / (1 + γ₀ μ t) after t rows",
+        "μ: decrease of the step size, γ₀ / (1 + γ₀ μ t) after t rows",
         label="Decay",
         minimum=0.0,
         maximum=10.0,
@@ -80,7 +81,8 @@ class SolverOptions(DynamicsLearner, ABC):
     )
     tolerance: float = option(
         0.05,
-        "a regression is done when a pass changes its coefficients by this share of their size",
+        "a regression ends when a pass changes its coefficients by at most this share of their "
+        "size",
         label="Tolerance",
         above=0.0,
         maximum=1.0,
@@ -89,8 +91,8 @@ class SolverOptions(DynamicsLearner, ABC):
     )
     max_passes: int = option(
         50,
-        "passes through all rows after which gradient descent gives up",
-        label="Most passes",
+        "maximum number of passes of gradient descent over all rows",
+        label="Maximum passes",
         minimum=1,
         maximum=100_000,
         advanced=True,
@@ -102,21 +104,19 @@ class SolverOptions(DynamicsLearner, ABC):
         Raises
         ------
         InputError
-            When more parents are asked than there are series.
+            When the option exceeds the number of series.
         """
         if self.parents is None:
             return min(_USUAL_PARENTS, n)
         if self.parents > n:
-            raise InputError(
-                f"Option parents asks for {self.parents}, but there are only {n} series."
-            )
+            raise InputError(f"Option parents is {self.parents}, but there are only {n} series.")
         return self.parents
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.path > 1 and self.solver != "coordinate":
             raise InputError(
-                "A path of λ needs exact regressions: choose solver=coordinate with it, or path=1."
+                "A path of λ requires exact regressions: use solver=coordinate or path=1."
             )
 
     def check(self, data: TimeSeries | Transitions) -> None:
@@ -126,7 +126,7 @@ class SolverOptions(DynamicsLearner, ABC):
     def solver_of(self, inputs: np.ndarray, seed: int, tolerance: float | None = None) -> Solver:
         """Return the solver for standardised `inputs`, shape (rows, n).
 
-        Gradient descent stops at `tolerance`, if given, in place of the option of that name.
+        If passed, `tolerance` replaces the option of that name for gradient descent.
         """
         lam = 1.0 / math.sqrt(len(inputs)) if self.lam is None else self.lam
         if self.solver == "coordinate":
@@ -136,37 +136,37 @@ class SolverOptions(DynamicsLearner, ABC):
 
 
 class Search(NamedTuple):
-    """The search for parents, as it travels to other processes.
+    """Data and solvers of the search for parents, as sent to other processes.
 
     Attributes
     ----------
-    data : Standardised
+    data : StandardisedData
     one_hop : solver
-        For X(t + 1) from X(t).
+        Solver for X(t + 1) from X(t).
     two_hop : solver or None
-        For X(t + 2) from X(t); of seeds only.
+        Solver for X(t + 2) from X(t), for seeds.
     k : int
     path : int
-        How many values of λ the one-hop regressions go through.
+        Number of values of λ in the one-hop regressions.
     """
 
-    data: Standardised
+    data: StandardisedData
     one_hop: Solver
     two_hop: Solver | None
     k: int
     path: int = 1
 
 
-class Regressed(NamedTuple):
-    """What the regressions of one series say, before k parents are chosen.
+class SeriesRegression(NamedTuple):
+    """Regressions of one series, before its k parents are selected.
 
     Attributes
     ----------
     node : int
-    counted : float array, shape (n,)
-        How much each series should count as a parent; zero for those that are none.
+    priorities : float array, shape (n,)
+        Priority of each series as a parent; zero for series that cannot be parents.
     two_hop : float array, shape (n,), or None
-        See :class:`graftviz.dynamics.base.NodeStep`; of a search that has two-hop rows.
+        See :class:`graftviz.dynamics.base.NodeStep`; None without two-hop solver.
     passes : int
     converged : bool
     work : int
@@ -174,35 +174,35 @@ class Regressed(NamedTuple):
     """
 
     node: int
-    counted: np.ndarray
+    priorities: np.ndarray
     two_hop: np.ndarray | None
     passes: int
     converged: bool
     work: int
 
 
-def blocks_of(nodes: Sequence[int]) -> list[np.ndarray]:
-    """Return the nodes in the blocks whose regressions are made side by side."""
+def split_blocks(nodes: Sequence[int]) -> list[np.ndarray]:
+    """Return the nodes in blocks that are regressed together."""
     return [np.array(nodes[at : at + _BLOCK]) for at in range(0, len(nodes), _BLOCK)]
 
 
-def found_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
-    """Yield the row of each node, its parents the k largest coefficients of its regression."""
+def search_rows(search: Search, nodes: Sequence[int], jobs: int | None) -> Iterator[Row]:
+    """Yield the row of each node, with parents selected by its regression."""
     if jobs in (None, 1):
-        for block in blocks_of(nodes):
+        for block in split_blocks(nodes):
             yield from _search_block(search, block)
     else:
-        for rows in parallel_map(_search_block, blocks_of(nodes), shared=search, jobs=jobs):
+        for rows in parallel_map(_search_block, split_blocks(nodes), shared=search, jobs=jobs):
             yield from rows
 
 
 def _search_block(search: Search, nodes: np.ndarray) -> list[Row]:
-    return [chosen_row(search.data, one, search.k) for one in regressed_block(search, nodes)]
+    return [fit_best_parents(search.data, one, search.k) for one in regress_block(search, nodes)]
 
 
-def regressed_block(search: Search, nodes: np.ndarray) -> list[Regressed]:
-    """Regress a few series side by side."""
-    found, counted = along_path(search.one_hop, search.data.targets[nodes].T, search.path)
+def regress_block(search: Search, nodes: np.ndarray) -> list[SeriesRegression]:
+    """Regress a block of series."""
+    found, priorities = solve_path(search.one_hop, search.data.targets[nodes].T, search.path)
     reached = search.two_hop and search.two_hop.solve(search.data.later[:, nodes])
     spent = found.work + (reached.work if reached else 0)
     every = []
@@ -214,14 +214,14 @@ def regressed_block(search: Search, nodes: np.ndarray) -> list[Regressed]:
             two_hop = frozen(sizes / total if total > 0.0 else sizes)
             passes += int(reached.passes[at])
             converged = converged and bool(reached.converged[at])
-        # The work of a block is shared out evenly; the rest of the division goes to its first row.
+        # The work of a block is divided evenly; the remainder is added to its first row.
         share = spent // len(nodes) + (spent % len(nodes) if at == 0 else 0)
-        every.append(Regressed(int(node), counted[at], two_hop, passes, converged, share))
+        every.append(SeriesRegression(int(node), priorities[at], two_hop, passes, converged, share))
     return every
 
 
-def chosen_row(data: Standardised, one: Regressed, k: int) -> Row:
-    """Return the row of a series whose parents are the `k` that count most."""
-    row = fitted_row(data, one.node, strongest(one.counted, k))
+def fit_best_parents(data: StandardisedData, one: SeriesRegression, k: int) -> Row:
+    """Return the row of a series whose parents are the `k` of highest priority."""
+    row = fit_row(data, one.node, strongest(one.priorities, k))
     work = Work(one.work, row.work.coefficients)
     return row._replace(passes=one.passes, converged=one.converged, two_hop=one.two_hop, work=work)

@@ -1,4 +1,4 @@
-"""A linear dynamical system x(t + 1) = A x(t) + c: which series drives which, and how strongly."""
+"""Linear dynamical systems x(t + 1) = A x(t) + c."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from scipy.sparse.linalg import ArpackError, eigs
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
 
-_LARGEST_FACTORISED = 1000  # series; beyond, only the largest eigenvalues are looked for
-_WANTED = 6  # eigenvalues, as several may be of nearly the same size
+_LARGEST_FACTORISED = 1000  # for more series, only the largest eigenvalues are computed
+_EIGENVALUES = 6  # more than one, since several may have nearly the same absolute value
 
 
 @dataclass(frozen=True, eq=False)
 class LinearSystem:
-    """The transition matrix of n series, kept sparse.
+    """Linear system of n series with a sparse transition matrix.
 
     Attributes
     ----------
     names : tuple of str
-        The n series.
+        Names of the n series.
     coefficients : scipy.sparse.csr_array, shape (n, n)
-        A; row i holds what drives series i, so A[i, j] leads from j to i.
+        A; row i holds the influences on series i, so that A[i, j] is that of j on i.
     intercept : float array, shape (n,), read-only
-        c, in the units of the series; zero unless learning was asked to centre.
+        c, in the units of the series; zero unless the learner centres the series.
     """
 
     names: tuple[str, ...]
@@ -37,36 +37,36 @@ class LinearSystem:
 
     @property
     def n_series(self) -> int:
-        """The number of series, n."""
+        """Number of series, n."""
         return len(self.names)
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """A with its zeros, shape (n, n), read-only."""
+        """A as a dense array, shape (n, n), read-only."""
         return frozen(self.coefficients.toarray())
 
     @cached_property
     def spectral_radius(self) -> float:
-        """The largest absolute eigenvalue of A; above 1 predictions grow without bound.
+        """Largest absolute eigenvalue of A; if it exceeds 1, predictions grow without bound.
 
-        Up to 1,000 series all eigenvalues are computed, in O(n³); beyond that, the largest by
-        Arnoldi's iteration, which only multiplies by A, or all if that does not converge.
+        Up to 1,000 series, all eigenvalues are computed, in O(n³); for more series, the largest
+        ones by Arnoldi iteration, which only multiplies by A, or all if it does not converge.
         """
         if self.n_series > _LARGEST_FACTORISED:
             try:
                 start = np.random.default_rng(0).standard_normal(self.n_series)
-                return float(np.abs(eigs(self.coefficients, k=_WANTED, v0=start)[0]).max())
-            except ArpackError:  # also when it has not converged
+                return float(np.abs(eigs(self.coefficients, k=_EIGENVALUES, v0=start)[0]).max())
+            except ArpackError:  # includes ArpackNoConvergence
                 pass
         return float(np.abs(np.linalg.eigvals(self.matrix)).max())
 
     def parents(self, node: int) -> np.ndarray:
-        """Return the series that drive series `node`, in ascending order."""
+        """Return the parents of series `node`, in ascending order."""
         start, end = self.coefficients.indptr[node : node + 2]
         return frozen(self.coefficients.indices[start:end].astype(np.int64))
 
     def predict(self, values: np.ndarray, steps: int = 1) -> np.ndarray:
-        """Return what is expected `steps` time steps after each row of `values`.
+        """Return predictions `steps` time steps after each row of `values`.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class LinearSystem:
 
 
 def system_of(matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
-    """Return the system of a dense matrix; the series are called x0, x1, … unless named.
+    """Return the system of a dense matrix; names default to x0, x1 and so on.
 
     Raises
     ------
@@ -96,13 +96,13 @@ def system_of(matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
     """
     dense = np.asarray(matrix, dtype=np.float64)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
+        raise InputError(f"A transition matrix must be square and finite; got shape {dense.shape}.")
+    all_names = tuple(names) or default_names(len(dense))
+    if len(all_names) != len(dense):
         raise InputError(
-            f"A transition matrix is square and finite; got one of shape {dense.shape}."
+            f"The matrix has {len(dense)} series, but there are {len(all_names)} names."
         )
-    known = tuple(names) or default_names(len(dense))
-    if len(known) != len(dense):
-        raise InputError(f"The matrix is of {len(dense)} series, but {len(known)} are named.")
-    return LinearSystem(known, csr_array(dense), frozen(np.zeros(len(dense))))
+    return LinearSystem(all_names, csr_array(dense), frozen(np.zeros(len(dense))))
 
 
 def system_of_rows(
@@ -119,6 +119,6 @@ def system_of_rows(
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return the array itself, made read-only."""
+    """Make the array read-only and return it."""
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Times as written in a source: understood, and checked to be equidistant."""
+"""Parsing of times, and check that they are equidistant."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 from graftviz.errors import InputError
 from graftviz.wording import quoted
 
-_MOST_STEPS = 2.0**53  # a float counts no further
-_ROUNDING = 1e-6  # of a step: what times written with few digits may be off
+_MOST_STEPS = 2.0**53  # largest range of exact integers in a float
+_ROUNDING = 1e-6  # of a step: tolerance for rounded times
 
 
 class Clock(NamedTuple):
@@ -21,7 +21,7 @@ class Clock(NamedTuple):
     Attributes
     ----------
     ticks : float array, shape (rows,)
-        Numbers as they are; dates as seconds, or as months where every date has the same day.
+        Numbers; for dates, seconds, or months if every date has the same day.
     unit : str
         "s", "months" or "" for plain numbers.
     """
@@ -31,7 +31,7 @@ class Clock(NamedTuple):
 
 
 def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) -> Clock:
-    """Understand times: numbers, or dates as ISO 8601 writes them.
+    """Return parsed times, which are numbers or ISO 8601 dates.
 
     Raises
     ------
@@ -47,8 +47,7 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
             row = int(np.argmax(~np.isfinite(numbers)))
             raise InputError(
                 f"{title}: {place(row)} has the time {quoted(texts[row])}, which is not finite; "
-                f"correct "
-                "it, or leave it out."
+                "correct it, or leave it out."
             )
         return Clock(numbers, "")
     dates = pd.to_datetime(pd.Series(list(texts)), format="ISO8601", errors="coerce", utc=True)
@@ -56,8 +55,7 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
         row = int(np.argmax(dates.isna().to_numpy()))
         raise InputError(
             f"{title}: {place(row)} has the time {quoted(texts[row])}, which is neither a number "
-            f"nor a "
-            "date such as 2015-01-31 or 2015-01-31 17:30."
+            "nor a date such as 2015-01-31 or 2015-01-31 17:30."
         )
     if len(dates) > 2 and dates.dt.day.nunique() == 1:
         months = (dates.dt.year * 12 + dates.dt.month).to_numpy(dtype=np.float64)
@@ -68,7 +66,7 @@ def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) ->
 
 
 def looks_like_times(name: str, texts: Sequence[str]) -> bool:
-    """Return whether a first column holds times: by its name, or because it holds dates."""
+    """Return whether a first column holds times, according to its name or its first text."""
     if name.lower() in ("time", "t", "date", "datetime", "timestamp"):
         return True
     try:
@@ -82,19 +80,19 @@ def looks_like_times(name: str, texts: Sequence[str]) -> bool:
 def positions(
     clock: Clock, texts: Sequence[str], title: str, place: Callable[[int], str]
 ) -> np.ndarray:
-    """Return the number of each row on a grid of equal time steps; gaps skip numbers.
+    """Return the index of each row on a grid of equal time steps; gaps skip indices.
 
-    The step is the smallest distance of two rows that follow each other.
+    The step is the smallest distance of consecutive rows.
 
     Raises
     ------
     InputError
-        When times repeat or go back, lie too far apart, or do not lie on one grid.
+        When times repeat or decrease, are too far apart, or are not on one grid.
     """
     ticks = clock.ticks
     if len(ticks) < 2:
         return np.zeros(len(ticks), dtype=np.int64)
-    with np.errstate(over="ignore"):  # then they are infinite
+    with np.errstate(over="ignore"):  # an overflow gives infinity, handled below
         gaps = np.diff(ticks)
     if (gaps <= 0.0).any():
         row = int(np.argmax(gaps <= 0.0)) + 1
@@ -106,12 +104,12 @@ def positions(
     with np.errstate(over="ignore", invalid="ignore"):
         counts = gaps / step
         total = counts.sum()
-    if not total <= _MOST_STEPS:  # also if that is no number
+    if not total <= _MOST_STEPS:  # True for NaN too
         row = int(np.argmax(gaps)) + 1
         raise InputError(
-            f"{title}: {place(row)} has the time {quoted(texts[row])}, too far behind "
-            f"{quoted(texts[row - 1])} "
-            f"for time steps of {_length(step, clock)}, the smallest; look for a wrong time."
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, too long after "
+            f"{quoted(texts[row - 1])} for the smallest time step, {_length(step, clock)}; look "
+            "for a wrong time."
         )
     whole = np.rint(counts)
     off = np.abs(counts - whole) > np.maximum(_ROUNDING * whole, _ROUNDING)
@@ -119,15 +117,15 @@ def positions(
         row = int(np.argmax(off)) + 1
         raise InputError(
             f"{title}: the time step is not regular: {place(row)} comes "
-            f"{_length(gaps[row - 1], clock)} after {quoted(texts[row - 1])}, which is no "
-            f"multiple of "
-            f"{_length(step, clock)}, the smallest step; resample the series to equal steps."
+            f"{_length(gaps[row - 1], clock)} after {quoted(texts[row - 1])}, which is not a "
+            f"multiple of {_length(step, clock)}, the smallest step; resample the series to equal "
+            "steps."
         )
     return np.concatenate([[0], np.cumsum(whole.astype(np.int64))])
 
 
 def _length(gap: float, clock: Clock) -> str:
-    """Write how far two times are apart, such as "51 minutes"."""
+    """Return the text for a time difference, such as "51 minutes"."""
     if clock.unit != "s":
         return f"{gap:g} {clock.unit}".strip()
     for unit, seconds in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):

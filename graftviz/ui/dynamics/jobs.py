@@ -26,9 +26,9 @@ from graftviz.dynamics import (
     structure_precision,
     structure_recall,
 )
-from graftviz.dynamics.learning import finished_result
+from graftviz.dynamics.all_regressions import AllRegressions, regress_all
+from graftviz.dynamics.learning import build_result
 from graftviz.dynamics.solving import SolverOptions
-from graftviz.dynamics.survey import Survey, surveying
 from graftviz.narrative.dynamics import end_words, start_words
 from graftviz.player.dynamics_records import row_record
 from graftviz.ui.dynamics.material import DynamicsMaterial, generated
@@ -212,7 +212,7 @@ class Asked(NamedTuple):
     seeds: tuple[int, ...]
 
 
-def curving(material: DynamicsMaterial, survey: Survey, asked: Asked) -> Iterator[Curves]:
+def curving(material: DynamicsMaterial, survey: AllRegressions, asked: Asked) -> Iterator[Curves]:
     """Measure the systems that follow from one survey, seeds and parents in turn."""
     curves = Curves()
     for k, seeds in zip_longest(asked.parents, asked.seeds):
@@ -313,9 +313,7 @@ def _learning(material: DynamicsMaterial, plan: Plan) -> Iterator[NodeStep | Dyn
         seconds += time.perf_counter() - began
         steps.append(step)
         yield step
-    yield finished_result(
-        train, learner, steps, outcome, seconds, seed=plan.seed, test=material.test
-    )
+    yield build_result(train, learner, steps, outcome, seconds, seed=plan.seed, test=material.test)
 
 
 def parents_of(system: LinearSystem) -> tuple[tuple[int, ...], ...]:
@@ -331,6 +329,6 @@ def rehearse_dynamics_page() -> None:
         for name in LEARNERS:
             deque(telling(small, plan_of(options, small, name)), maxlen=0)
         learner = scalable_of(options, small)
-        for survey in surveying(small.train, learner):
+        for survey in regress_all(small.train, learner):
             if survey is not None:
                 deque(curving(small, survey, Asked(learner, (1, 2), (1, 2))), maxlen=0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from graftviz.dynamics import ScalableStructure
-from graftviz.dynamics.survey import Survey
+from graftviz.dynamics.all_regressions import AllRegressions
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
 from graftviz.ui.dynamics.jobs import Asked, Curves, Measured, Plan, Told, plan_of, scalable_of
@@ -36,7 +36,7 @@ _ANOTHER_PICTURE = ("data", "size", "density", "rows", "noise", "seed")
 SourceOf = Callable[[DynamicsOptions, BroughtSeries | None], DynamicsMaterial | None]
 RunOf = Callable[[DynamicsMaterial, Plan], Background[Told]]
 MeasureOf = Callable[[DynamicsMaterial, Plan], Background[Measured | None]]
-SurveyOf = Callable[[DynamicsMaterial, ScalableStructure, int], Background[Survey | None]]
+SurveyOf = Callable[[DynamicsMaterial, ScalableStructure, int], Background[AllRegressions | None]]
 CurvesOf = Callable[[DynamicsMaterial, Asked, int], Background[Curves]]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.dynamics import ScalableStructure
-from graftviz.dynamics.survey import Survey, surveying
+from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.ui.background import Background
 from graftviz.ui.dynamics.jobs import (
     Asked,
@@ -100,7 +100,7 @@ def _measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | No
 
 def survey(
     material: DynamicsMaterial, learner: ScalableStructure, seed: int
-) -> Background[Survey | None]:
+) -> Background[AllRegressions | None]:
     """Return the regressions of all series, which neither k nor seeds change."""
     plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
     return own_or_shared(_survey, material, plain, seed)
@@ -110,8 +110,8 @@ def survey(
 @st.cache_resource(show_spinner=False, max_entries=12, hash_funcs=_BY_IDENTITY)
 def _survey(
     material: DynamicsMaterial, learner: ScalableStructure, seed: int
-) -> Background[Survey | None]:
-    return Background(surveying(material.train, learner, seed=seed), scheduler())
+) -> Background[AllRegressions | None]:
+    return Background(regress_all(material.train, learner, seed=seed), scheduler())
 
 
 def curves(material: DynamicsMaterial, asked: Asked, seed: int) -> Background[Curves]:

@@ -18,7 +18,7 @@ from graftviz.table.raw import RawTable, check_names, row_place
 LEAST_BYTES = 5_000_000  # the general reader is fast enough for smaller files
 
 
-def read_quickly(source: object, max_bytes: int) -> RawTable | None:
+def read_plain_csv(source: object, max_bytes: int) -> RawTable | None:
     """Read a large CSV file of names and numbers; return None for any other file.
 
     The first column may hold any text, since it may hold times. Long tables, which have a column
