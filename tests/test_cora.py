@@ -341,7 +341,7 @@ def test_spins_ask_for_a_class_that_is_there() -> None:
         whole.spins("d")
     with pytest.raises(InputError, match="9 nodes need as many classes"):
         LabelledGraph(whole.graph, np.zeros(3), ("a",), "")
-    with pytest.raises(InputError, match="not one of 1"):
+    with pytest.raises(InputError, match="not one of the 1"):
         LabelledGraph(whole.graph, np.ones(9), ("a",), "")
     for bound, seed in ((0, 0), (3, -1)):
         with pytest.raises(InputError, match="at least 1"):
