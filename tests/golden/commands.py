@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-from pathlib import Path
 
 from graftviz.__main__ import main
 
@@ -23,8 +22,3 @@ def run(*arguments: object) -> str:
     if code:
         raise RuntimeError(f"{arguments[0]} ended with exit code {code}: {errors.getvalue()}")
     return output.getvalue()
-
-
-def text_of(path: Path) -> str:
-    """Return the content of a text file."""
-    return path.read_text(encoding="utf-8")

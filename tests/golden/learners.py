@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 
 from graftviz.dynamics import LEARNERS, random_system, simulate
 from graftviz.learners.registry import learner_names
-from tests.golden.commands import run, text_of
-from tests.golden.comparison import parsed_csv
+from tests.golden.commands import run
+from tests.golden.files import folder_values
 
 _USUAL = ("--test-fraction", "0.2", "--seed", "1")
 # Data set → limits that keep its runs short.
@@ -91,10 +90,8 @@ def _learned(learner: str, data: str, *options: str) -> dict[str, Any]:
         out = Path(folder)
         given = [word for option in options for word in ("--set", option)]
         run("learn", data, "--learner", learner, *_USUAL, *_DATA[data], *given, "--out", out)
-        return {
-            "result": json.loads(text_of(out / "result.json")),
-            "trace": parsed_csv(text_of(out / "trace.csv")),
-        }
+        values = folder_values(out)
+        return {"result": values["result.json"], "trace": values["trace.csv"]}
 
 
 @functools.cache
@@ -129,7 +126,5 @@ def _learned_dynamics(learner: str, data: str, *options: str) -> dict[str, Any]:
         if learner in ("inducing", "scalable"):
             given += ["--set", "parents=3"]
         run("dynamics", series, "--learner", learner, "--seed", 2, *given, "--out", folder / "out")
-        return {
-            "result": json.loads(text_of(folder / "out" / "result.json")),
-            "matrix": parsed_csv(text_of(folder / "out" / "matrix.csv")),
-        }
+        values = folder_values(folder / "out")
+        return {"result": values["result.json"], "matrix": values["matrix.csv"]}

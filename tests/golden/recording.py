@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.golden import learners
+from tests.golden import command_line, learners
 from tests.golden.comparison import comparable, differences
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -16,7 +16,7 @@ _LONG = 100  # characters of a line that is divided
 
 def recordings() -> dict[str, Callable[[], Any]]:
     """Return the functions that compute what is recorded, by name."""
-    return {**learners.recordings()}
+    return {**learners.recordings(), **command_line.recordings()}
 
 
 def computed(name: str) -> Any:
