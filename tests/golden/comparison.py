@@ -1,4 +1,4 @@
-"""Comparison of JSON values, without the fields that hold sentences, times or random names."""
+"""Comparison of JSON values, without sentences, labels, times and random names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ DIGITS = 12  # significant digits of recorded floats
 # Fields that are left out, by key or by the keys of the field and its parent. Nothing else
 # decides about it.
 SENTENCES = {
-    *("claim", "claims.measured", "legend", "missing", "note", "notes", "place", "sentence"),
-    *("settings", "split", "stop_reason", "text", "title", "words"),
+    *("alt", "bpNote", "claim", "claims.measured", "closing", "course.measure", "exactNote"),
+    *("facts", "legend", "missing", "note", "notes", "opening", "place", "problem", "sentence"),
+    *("settings", "split", "steps.head", "steps.sub", "stop", "stop_reason", "tauText", "text"),
+    *("tips", "title", "told", "words"),
 }
-TIMES = {"date", "inference_seconds", "learning_seconds", "seconds"}
+LABELS = {
+    *("head.objective", "header.objective", "objective_name", "outcome.yardstick"),
+    *("racers.name", "rule.name", "rules.name", "runs.name"),
+}
+TIMES = {
+    *("bpSeconds", "date", "exactSeconds", "inference_seconds", "learning_seconds", "seconds"),
+}
+RANDOM_NAMES = {"graph.id", "race", "run", "token"}
 OF_THE_MACHINE = {"bytes", "machine", "peak_memory_mb", "sha256", "version", "versions"}
-LEFT_OUT = frozenset(SENTENCES | TIMES | OF_THE_MACHINE)
+LEFT_OUT = frozenset(SENTENCES | LABELS | TIMES | RANDOM_NAMES | OF_THE_MACHINE)
 
 _MOST_SHOWN = 80  # characters of a value in a message
 _MISSING = object()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.golden import command_line, learners
+from tests.golden import command_line, learners, pages
 from tests.golden.comparison import comparable, differences
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -16,7 +16,7 @@ _LONG = 100  # characters of a line that is divided
 
 def recordings() -> dict[str, Callable[[], Any]]:
     """Return the functions that compute what is recorded, by name."""
-    return {**learners.recordings(), **command_line.recordings()}
+    return {**learners.recordings(), **command_line.recordings(), **pages.recordings()}
 
 
 def computed(name: str) -> Any:
@@ -36,7 +36,7 @@ def mismatches(name: str, found: Any) -> list[str]:
     path = path_of(name)
     if not path.exists():
         return [f"{path.name} is missing: run python -m tests.golden --record {name}"]
-    recorded = json.loads(path.read_text(encoding="utf-8"))
+    recorded = comparable(json.loads(path.read_text(encoding="utf-8")))
     return [f"{name}.json: {message}" for message in differences(recorded, found)]
 
 
