@@ -266,7 +266,7 @@ def test_given_series_take_the_place_of_made_up_ones(tmp_path, capsys):
     }
     assert "hourly_counts.npz" in (folder / f"{name}.html").read_text(encoding="utf-8")
     assert run(name, folder) == 0  # the parts that are kept are those of other data
-    assert "made-up city" in measured(folder)["measured"][0]["data"]
+    assert "simulated city" in measured(folder)["measured"][0]["data"]
     assert main(["reproduce", "list"]) == 0
     assert "needs no data, accepts --data: series" in capsys.readouterr().out
 

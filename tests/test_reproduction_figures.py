@@ -8,10 +8,10 @@ from graftviz.experiments.reproduction.curves import look_of
 from graftviz.experiments.reproduction.runs import all_methods, hub_methods
 from graftviz.figures.reproduction import (
     AXES,
+    CurvePanel,
     Grid,
     Growth,
     Line,
-    Picture,
     Ranks,
     grid_figure,
     growth_figure,
@@ -26,7 +26,7 @@ X = {"ratio": [0.0, 1.0], "seconds": [0.0, 0.5], "tests": [0, 9], "tables": [0, 
 def picture(title, *, without=()):
     known = {key: values for key, values in X.items() if key not in without}
     lines = [Line(f"line {k}", known, [3.0, 2.0 - k], scale_look(k)) for k in range(2)]
-    return Picture(title, {"objective": lines, "recall": lines})
+    return CurvePanel(title, {"objective": lines, "recall": lines})
 
 
 def test_no_two_methods_look_alike_and_none_by_colour_alone():

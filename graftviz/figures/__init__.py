@@ -1,4 +1,4 @@
-"""Plotly figures of results. Nothing here knows Streamlit; any notebook or page can show them."""
+"""Plotly figures of results, independent of Streamlit."""
 
 from graftviz.figures.budget import partition_figure, quality_figure
 from graftviz.figures.data import figure_csv

@@ -1,4 +1,4 @@
-"""Quality against the cost of inference, and how far TRBP's log Z is off: one point a model."""
+"""Figures of quality and of the error of TRBP's log Z against the cost of inference."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from graftviz.figures.style import BLUE, GREEN, VERMILION, finish
 from graftviz.narrative.budget import seconds_text, setting_words
+from graftviz.narrative.phrases import plural
 from graftviz.tradeoff import TradeOff
 
 QUALITY_AXES = {
@@ -21,7 +22,7 @@ COST_AXES = {
 }
 _UNITS = {"seconds": 1000.0}
 _HEIGHT = 430
-_STRETCH = 2.2  # of the range of bounded models, that the picture shows
+_STRETCH = 2.2  # shown range relative to that of the bounded models
 _FEW = 2
 _DECADES = 300.0
 _LOOKS = {
@@ -38,7 +39,7 @@ def quality_figure(
     measure: str,
     chosen: float | None = None,
 ) -> go.Figure:
-    """Draw what models are worth over what inference on them costs; further down is better.
+    """Draw the quality of models against their inference cost; lower is better.
 
     Parameters
     ----------
@@ -46,9 +47,9 @@ def quality_figure(
     quality : {"nll", "ncmll", "nlpl"}
     cost : {"seconds", "operations"}
     measure : str
-        What τ bounds.
+        Cost measure that τ bounds.
     chosen : float, optional
-        The τ to mark.
+        Value of τ to mark.
     """
     figure = go.Figure()
     for family, mine in _families(points).items():
@@ -60,14 +61,14 @@ def quality_figure(
     figure.update_yaxes(title=QUALITY_AXES[quality])
     if reach := _reach(points, quality):
         figure.update_yaxes(range=reach)
-        _tell_of_the_rest(figure, points, quality, reach[1], "above")
+        _annotate_hidden(figure, points, quality, reach[1], "above")
     return _finished(figure, "Quality against the cost of inference")
 
 
 def partition_figure(
     points: Sequence[TradeOff], measure: str, chosen: float | None = None
 ) -> go.Figure:
-    """Draw by how many per cent TRBP misses log Z, over the held-out NLL of the same models."""
+    """Draw the error of TRBP's log Z in percent against the held-out NLL."""
     figure = go.Figure()
     for family, mine in _families(points).items():
         mine.sort(key=lambda point: point.setting, reverse=family == "l1")
@@ -75,9 +76,9 @@ def partition_figure(
     figure.update_xaxes(title=QUALITY_AXES["nll"])
     if reach := _reach(points, "nll"):
         figure.update_xaxes(range=reach)
-        _tell_of_the_rest(figure, points, "nll", reach[1], "to the right of")
+        _annotate_hidden(figure, points, "nll", reach[1], "right")
     figure.update_yaxes(title="Error of TRBP's log Z (%)", rangemode="tozero")
-    return _finished(figure, "Can approximate inference follow?")
+    return _finished(figure, "Error of approximate inference")
 
 
 def _families(points: Sequence[TradeOff]) -> dict[str, list[TradeOff]]:
@@ -86,9 +87,9 @@ def _families(points: Sequence[TradeOff]) -> dict[str, list[TradeOff]]:
 
 
 def _reach(points: Sequence[TradeOff], quality: str) -> tuple[float, float] | None:
-    """Return the range of a quality that is worth a look: the poorest ℓ₁ models may lie beyond.
+    """Return a range of a quality that may exclude the worst ℓ₁ models; None to show all.
 
-    A graph of a few edges is so much worse that all others would become one line.
+    Graphs of a few edges are so much worse that the other models would not be distinguishable.
     """
     bounded = [getattr(point, quality) for point in points if point.family == "bounded"]
     values = [getattr(point, quality) for point in points]
@@ -98,13 +99,12 @@ def _reach(points: Sequence[TradeOff], quality: str) -> tuple[float, float] | No
     return min(values) - 0.12 * span, min(values) + span
 
 
-def _tell_of_the_rest(
+def _annotate_hidden(
     figure: go.Figure, points: Sequence[TradeOff], quality: str, limit: float, where: str
 ) -> None:
     beyond = sum(getattr(point, quality) > limit for point in points)
-    models = "model lies" if beyond == 1 else "models lie"
     figure.add_annotation(
-        text=f"{beyond} poorer {models} {where} the picture",
+        text=f"{plural(beyond, 'model')} off scale ({where})",
         xref="paper",
         yref="paper",
         x=1.0,
@@ -117,7 +117,7 @@ def _tell_of_the_rest(
 
 
 def _dtick(points: Sequence[TradeOff], cost: str) -> str | int:
-    """Return where a logarithmic axis is marked: 1, 2, 5 within few decades, else powers of ten."""
+    """Return the ticks of a logarithmic axis: 1, 2, 5 within few decades, else powers of ten."""
     values = [getattr(point, cost) for point in points]
     return "D2" if not values or max(values) < _DECADES * min(values) else 1
 

@@ -1,4 +1,4 @@
-"""What a figure shows, as a table."""
+"""Data of figures as CSV."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MISSING = ""
 
 
 def figure_csv(figure: go.Figure) -> str:
-    """Return the points of a figure: a row for each, with the name of its curve, x, y and z.
+    """Return the points of a figure, one row each, with the name of the curve, x, y and z.
 
     Parameters
     ----------
     figure : go.Figure
-        Of curves, bars, histograms or heat maps; anything else in it has no rows.
+        Figure of curves, bars, histograms or heat maps; other traces are ignored.
 
     Returns
     -------
     str
-        CSV with the columns ``curve``, ``x``, ``y`` and ``z``; z only of heat maps.
+        CSV with the columns ``curve``, ``x``, ``y`` and ``z``; z is set for heat maps only.
     """
     rows: list[tuple[Any, ...]] = [("curve", "x", "y", "z")]
     for place, trace in enumerate(figure.data, start=1):
@@ -44,8 +44,8 @@ def _points(trace: Any) -> Iterator[tuple[Any, Any, Any]]:
         yield _at(x, k), _at(y, k), _MISSING
 
 
-def _values(given: Any) -> list[Any] | None:
-    return None if given is None else np.asarray(given).tolist()
+def _values(data: Any) -> list[Any] | None:
+    return None if data is None else np.asarray(data).tolist()
 
 
 def _at(values: list[Any] | None, k: int) -> Any:

@@ -1,4 +1,4 @@
-"""PredError of learned systems against k, the number of parents, and |S|, the number of seeds."""
+"""Figures of PredError against k, the number of parents, and |S|, the number of seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECALL = ("StructRec", GREEN, "dot", "square")
 
 
 class CurvePoint(NamedTuple):
-    """One learned system of a curve.
+    """Result of one learned system.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class CurvePoint(NamedTuple):
     x : int
         k or |S|.
     pred_error : float
-        On held-out rows, one step ahead.
+        Error on held-out rows, one step ahead.
     recall : float or None
-        StructRec, where the truth is known.
+        StructRec; None if the true system is unknown.
     """
 
     learner: str
@@ -45,16 +45,16 @@ def prediction_figure(
     chosen: int | None = None,
     levels: Sequence[tuple[str, float]] = (),
 ) -> go.Figure:
-    """Draw held-out PredError, and StructRec where it is known, over k or |S|.
+    """Draw held-out PredError, and StructRec if available, against k or |S|.
 
     Parameters
     ----------
     points : sequence of CurvePoint
     title, axis : str
     chosen : int, optional
-        The x to mark.
+        Value of x to mark.
     levels : sequence of (learner, PredError)
-        Of learners to which x means nothing: level lines.
+        Learners that do not depend on x, drawn as horizontal lines.
     """
     figure = go.Figure()
     for learner, (name, colour, dash, symbol) in _LOOKS.items():

@@ -1,4 +1,4 @@
-"""Inside a model: a node's potential and marginal, an edge as heat maps, degrees, two models."""
+"""Figures of a model: nodes, edges, degrees, and differences between two models."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from graftviz.inspection import (
 )
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.model import PairwiseMRF
+from graftviz.narrative.phrases import plural
 
 _LONGEST_LABEL = 16
 _ROW = 26  # pixels of a state
 _MOST_HIGH = 520
-_GAP = 36  # pixels between two heat maps, where the title of the lower stands
-_MOST_WRITTEN = 8  # states up to which a heat map has its numbers written into it
-# From vermilion over a middle that is light in any theme to blue.
+_GAP = 36  # pixels between two heat maps, with room for the title of the lower
+_MOST_WRITTEN = 8  # states up to which numbers are written into figures
+# From vermilion to blue, with a middle that is light in all themes.
 _SIGNED = [[0.0, VERMILION], [0.5, "#f2f2f2"], [1.0, BLUE]]
 _MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"width": 3}}
 
@@ -32,14 +33,14 @@ _MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"widt
 def node_figure(
     model: PairwiseMRF, i: int, before: np.ndarray | None, after: np.ndarray | None = None
 ) -> go.Figure:
-    """Draw a node's log potentials w_i beside its marginal, a bar per state.
+    """Draw the log potentials w_i and the marginal of a node, one bar per state.
 
     Parameters
     ----------
     model : PairwiseMRF
     i : int
     before, after : array, shape (s_i,), optional
-        Its marginal without and with evidence.
+        Marginals without and with evidence.
     """
     labels = _labels(model, i)
     at = np.arange(len(labels))
@@ -103,14 +104,14 @@ def node_figure(
 
 
 def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figure:
-    """Draw an edge as labelled heat maps: its weights, its pair marginal, what goes together.
+    """Draw weights, pair marginal and deviation from independence of an edge as heat maps.
 
     Parameters
     ----------
     model : PairwiseMRF
     e : int
     pair : array, shape (s_i, s_j), optional
-        Its marginal p(x_i, x_j).
+        Marginal p(x_i, x_j).
     """
     i, j = model.edges[e].tolist()
     maps: list[tuple[str, np.ndarray, Any, str]] = [
@@ -136,7 +137,7 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
         subplot_titles=[title for title, *_ in maps],
     )
     is_small = max(len(rows), len(columns)) <= _MOST_WRITTEN
-    for k, (_, table, scale, what) in enumerate(maps, start=1):
+    for k, (_, table, scale, quantity) in enumerate(maps, start=1):
         finite = np.where(np.isfinite(table), table, np.nan)
         largest = float(np.nanmax(np.abs(finite), initial=1e-12))
         is_signed = scale is _SIGNED
@@ -153,7 +154,7 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
             texttemplate="%{text}" if is_small else None,
             textfont={"size": 13},
             customdata=[[(a, b) for b in columns] for a in rows],
-            hovertemplate=f"%{{customdata[0]}}, %{{customdata[1]}}: {what} = %{{text}}"
+            hovertemplate=f"%{{customdata[0]}}, %{{customdata[1]}}: {quantity} = %{{text}}"
             "<extra></extra>",
             showscale=False,
             xgap=2 if is_small else 0,
@@ -189,17 +190,17 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
 
 
 def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
-    """Draw how many nodes have which degree, on logarithmic axes, with node i marked.
+    """Draw the degree distribution on logarithmic axes, with node i marked.
 
-    Nodes without edges have no place on a logarithmic axis; the title of the axis counts them.
+    The number of isolated nodes is given in the title of the axis.
     """
     degrees, counts = degree_counts(model)
     isolated = int(counts[degrees == 0].sum())
-    kept = degrees > 0
+    connected = degrees > 0
     figure = go.Figure()
     figure.add_scatter(
-        x=degrees[kept],
-        y=counts[kept],
+        x=degrees[connected],
+        y=counts[connected],
         mode="markers",
         marker={"color": BLUE, "size": 9},
         hovertemplate="%{y} with degree %{x}<extra></extra>",
@@ -217,15 +218,15 @@ def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
             textposition="top center" if degree < degrees[-1] else "top left",
             textfont={"color": VERMILION, "size": 14},
             cliponaxis=False,
-            hovertemplate=f"degree {degree}, place {rank}<extra></extra>",
+            hovertemplate=f"degree {degree}, rank {rank}<extra></extra>",
             showlegend=False,
         )
-    told = f" ({isolated:,} nodes have none)" if isolated else ""
+    note = f" ({plural(isolated, 'isolated node')})" if isolated else ""
     ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
-    most = float(degrees.max(initial=1)), float(counts[kept].max(initial=1))
+    most = float(degrees.max(initial=1)), float(counts[connected].max(initial=1))
     figure.update_xaxes(
         type="log",
-        title_text=f"degree{told}",
+        title_text=f"degree{note}",
         tickvals=ticks,
         range=[-0.12, np.log10(max(2.0, most[0])) + 0.15],
     )
@@ -241,15 +242,15 @@ def degree_figure(model: PairwiseMRF, i: int | None = None) -> go.Figure:
 def norms_figure(
     difference: ModelDifference, names: Sequence[str], first: str, second: str
 ) -> go.Figure:
-    """Draw the weight norms of two models against each other, a point per edge.
+    """Draw the weight norms of two models against each other, one point per edge.
 
     Parameters
     ----------
     difference : ModelDifference
     names : sequence of str
-        Of the first model's variables.
+        Names of the variables of the first model.
     first, second : str
-        What the models are called.
+        Names of the models.
     """
     finite = np.isfinite(difference.first) & np.isfinite(difference.second)
     looks = (
@@ -272,13 +273,13 @@ def norms_figure(
         showlegend=False,
     )
     statuses = np.array(difference.status, dtype=object)
-    for status, told, color, symbol in looks:
+    for status, label, color, symbol in looks:
         at = np.flatnonzero((statuses == status) & finite)
         figure.add_scatter(
             x=difference.first[at],
             y=difference.second[at],
             mode="markers",
-            name=f"{told} ({difference.count(status):,})",
+            name=f"{label} ({difference.count(status):,})",
             marker={"color": color, "symbol": symbol, "size": 8, "opacity": 0.8},
             text=[escaped(f"{names[i]} – {names[j]}") for i, j in difference.edges[at].tolist()],
             hovertemplate="%{text}<br>%{x:.3g} and %{y:.3g}<extra></extra>",
@@ -305,17 +306,17 @@ def change_figure(
     after: Sequence[float],
     states: Sequence[int],
 ) -> go.Figure:
-    """Draw how the probability of one state each of some nodes has moved, as arrows of dots.
+    """Draw probabilities of one state per node before and after evidence as connected dots.
 
     Parameters
     ----------
     model : PairwiseMRF
     nodes : sequence of int
-        Most changed first.
+        Nodes, most changed first.
     before, after : sequences of float
         Probability of `states` without and with the evidence.
     states : sequence of int
-        Which state of each node.
+        State of each node.
     """
     at = np.arange(len(nodes))
     figure = go.Figure()
@@ -360,7 +361,7 @@ def _short(text: str, most: int = 24) -> str:
 
 
 def _some(at: np.ndarray) -> list[int]:
-    """Return about twenty of many places at most, so that their labels do not run together."""
+    """Return at most about twenty positions, so that labels do not overlap."""
     every = max(1, -(-len(at) // 20))
     return [int(k) for k in at[::every]]
 
@@ -375,7 +376,7 @@ def _number(value: float, decimals: int = 2) -> str:
 
 
 def _compact(figure: go.Figure, height: int) -> go.Figure:
-    """Finish a figure that stands in a panel under a heading of the page: it has no title."""
+    """Apply the style of figures without title, for panels with a heading of their own."""
     figure = finish(figure, "", height)
     figure.update_layout(title=None, margin={"l": 10, "r": 20, "t": 10, "b": 50}, font={"size": 14})
     figure.update_xaxes(automargin=True)

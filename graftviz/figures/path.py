@@ -1,4 +1,4 @@
-"""A path over λ: held-out NLPL, EBIC and number of edges, with both minima marked."""
+"""Figure of a path over λ: held-out NLPL, EBIC and number of edges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from graftviz.selection import LamPath, PathPoint
 
 _HEIGHT = 720
 _ROWS_OF_PLOTS = 3
-_LABELS = 7  # numbers of edges that find room in a figure as wide as a phone
+_LABELS = 7  # edge counts that fit into a figure as wide as a phone
 
 
 class _Best(NamedTuple):
@@ -37,11 +37,11 @@ class _Best(NamedTuple):
 
 
 def path_figure(path: LamPath) -> go.Figure:
-    """Draw `path`, finished or not; λ decreases to the right, so edges grow as one reads on.
+    """Draw a finished or unfinished path with λ decreasing to the right.
 
-    Every point carries its λ as ``customdata[0]``: that is what a click on it selects. Above are
-    the criteria in nats per row (of EBIC: EBIC / 2N, which is the training NLPL and what its edges
-    are charged); below, the edges and, where the truth is known, F1.
+    ``customdata[0]`` of every point is its λ, which a click selects. The upper plots show the
+    criteria in nats per row (EBIC / 2N is the training NLPL plus a penalty on edges), the lower one
+    the number of edges and, if the truth is known, F1.
     """
     points = path.points
     lams = [point.lam for point in points]
@@ -117,7 +117,7 @@ def path_figure(path: LamPath) -> go.Figure:
     figure.update_yaxes(title_text="nats per row", row=1, col=1)
     figure.update_yaxes(title_text="EBIC / 2N", row=2, col=1)
     figure.update_yaxes(title_text="edges", rangemode="tozero", row=3, col=1, secondary_y=False)
-    return finish(figure, f"{path.learner.title}: which λ?", _HEIGHT)
+    return finish(figure, f"{path.learner.title}: choice of λ", _HEIGHT)
 
 
 def _ebic_a_row(path: LamPath, point: PathPoint) -> float:
@@ -149,7 +149,7 @@ def _draw_edges(figure: go.Figure, path: LamPath) -> None:
 
 
 def _labelled(path: LamPath) -> set[int]:
-    """Return which points say their number of edges: the best, then some more."""
+    """Return the points labelled with their number of edges: the best, and some others."""
     points = path.points
     apart = -(-len(path.planned) // _LABELS)
     best = [point for point in (path.best_by_ebic, path.best_by_nlpl) if point is not None]
@@ -178,8 +178,8 @@ def _best_points(path: LamPath) -> list[_Best]:
 
 
 def _mark(figure: go.Figure, best: _Best) -> None:
-    """Name the minimum above its plot, put a star on it, and draw its λ through all plots."""
-    place = f"least {best.name}: λ = {best.point.lam:.3g}"  # short, for narrow screens
+    """Label the minimum above its plot, mark it with a star, and draw its λ in all plots."""
+    place = f"lowest {best.name}: λ = {best.point.lam:.3g}"  # short, for narrow screens
     text = f"{place}, {best.point.edges:,} edges"
     for row in range(1, _ROWS_OF_PLOTS + 1):
         figure.add_vline(
@@ -220,7 +220,7 @@ def _mark(figure: go.Figure, best: _Best) -> None:
 
 
 def _shown(path: LamPath) -> tuple[float, float]:
-    """Return the largest and the smallest λ to make room for: of a finished path, those visited."""
+    """Return the largest and the smallest λ of the axis; for a finished path, those visited."""
     finished = path.stop_reason and path.points
     return path.planned[0], (path.points[-1].lam if finished else path.planned[-1])
 
@@ -233,7 +233,7 @@ def _reading_direction(path: LamPath) -> list[float]:
 
 
 def _ticks(path: LamPath) -> tuple[list[float], list[str]]:
-    """Return places and words of the ticks 1, 2, 5, 10, …: Plotly's own drop all but the digit."""
+    """Return values and labels of the ticks 1, 2, 5, 10, …; Plotly's own omit the power of ten."""
     largest, smallest = _shown(path)
     powers = range(floor(log10(smallest)) - 1, floor(log10(largest)) + 2)
     values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]

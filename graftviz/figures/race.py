@@ -1,4 +1,4 @@
-"""A race as curves over what it cost, with the winners below."""
+"""Figure of a race: curves against cost, and a table of the final results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from plotly.subplots import make_subplots
 from graftviz.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, escaped, finish
 from graftviz.racing import AXES, ColumnResult, Race, column_results
 
-# Pixels: title, buttons and legend; a plot; what is between; the table's head; each of its rows.
+# Pixels: title, buttons and legend; a plot; gap between plots; table header; table row.
 _TOP, _PLOT, _GAP, _HEAD, _ROW = 190, 270, 90, 34, 28
-PURPLE = "#B0588E"  # Okabe and Ito's, darkened to be seen as a thin line
+PURPLE = "#B0588E"  # Okabe and Ito's purple, darkened for thin lines
 _LOOKS = (
     (BLUE, "solid", "circle"),
     (VERMILION, "dash", "square"),
@@ -28,21 +28,21 @@ _PLOTS = (
     ("nlpl_test", "Held-out NLPL (nats per row)"),
     ("objective", "Objective (nats per row)"),
 )
-_WIDE = 20.0  # a cost this many times the smallest one asks for a logarithmic axis
+_WIDE = 20.0  # ratio of costs above which the axis is logarithmic
 
 
 def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
-    """Draw all curves of `race` over `axis`; buttons switch to the other axes.
+    """Draw all curves of `race` against `axis`; buttons switch to the other axes.
 
-    At every cost a racer stands where its last step left it, so curves are stairs. Objectives are
-    drawn only for racers that minimise the same one: the one most of them share.
+    Results change at steps only, so curves are step functions. Objectives are drawn only for racers
+    that minimise the most common one.
 
     Raises
     ------
     InputError
-        When there is no such axis.
+        If `axis` is unknown.
     """
-    plots = [plot for plot in _PLOTS if _is_known(race, plot[0])]
+    plots = [plot for plot in _PLOTS if _is_available(race, plot[0])]
     rows = (len(plots) + 1) // 2
     table = _HEAD + _ROW * (len(race.courses) + 1)
     drawing = rows * (_PLOT + _GAP) + table
@@ -55,7 +55,7 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
         subplot_titles=[text for _, text in plots],
     )
     drawn: list[int] = []
-    # Objectives are compared among those most racers share, the first of several.
+    # Only the most common objective is drawn; ties go to the first.
     shared = Counter(course.yardstick for course in race.courses).most_common(1)[0][0]
     for place, (name, _) in enumerate(plots):
         row, column = place // 2 + 1, place % 2 + 1
@@ -136,33 +136,33 @@ def _axis_buttons(race: Race, drawn: list[int], plots: int, axis: str) -> dict[s
     }
 
 
-def _is_known(race: Race, name: str) -> bool:
+def _is_available(race: Race, name: str) -> bool:
     moments = (moment for course in race.courses for moment in course.moments)
     return any(getattr(moment, name) is not None for moment in moments)
 
 
 def _scale(race: Race, axis: str) -> str:
-    """Return "log" where racers differ so much that some would vanish on a linear axis."""
+    """Return "log" if costs differ so much that short runs would vanish on a linear axis."""
     ends = [course.costs(axis)[-1] for course in race.courses]
     smallest = min((end for end in ends if end > 0), default=1.0)
     return "log" if axis != "edges" and max(ends) > _WIDE * smallest else "linear"
 
 
 def _table(race: Race) -> go.Table:
-    told = column_results(race)
+    results = column_results(race)
     names = [escaped(course.name) for course in race.courses]
-    columns = [names, *([_cell(v, racer) for racer in range(len(names))] for v in told)]
+    columns = [names, *([_cell(v, racer) for racer in range(len(names))] for v in results)]
     return go.Table(
-        columnwidth=[2.6, *[1.0] * len(told)],
+        columnwidth=[2.6, *[1.0] * len(results)],
         header={
-            "values": ["★ best of its column", *(v.column.title for v in told)],
-            "align": ["left", *["right"] * len(told)],
+            "values": ["★ best of column", *(v.column.title for v in results)],
+            "align": ["left", *["right"] * len(results)],
             "font": {"size": 13, "color": BLACK},
             "fill_color": "rgba(127, 127, 127, 0.2)",
         },
         cells={
             "values": columns,
-            "align": ["left", *["right"] * len(told)],
+            "align": ["left", *["right"] * len(results)],
             "font": {"size": 13},
             "height": 26,
             "fill_color": "rgba(127, 127, 127, 0.06)",
@@ -170,9 +170,9 @@ def _table(race: Race) -> go.Table:
     )
 
 
-def _cell(verdict: ColumnResult, racer: int) -> str:
-    value = verdict.values[racer]
+def _cell(result: ColumnResult, racer: int) -> str:
+    value = result.values[racer]
     if value is None:
         return "–"
-    text = f"{value:,.{verdict.column.decimals}f}"
-    return f"★ <b>{text}</b>" if racer in verdict.winners else text
+    text = f"{value:,.{result.column.decimals}f}"
+    return f"★ <b>{text}</b>" if racer in result.winners else text

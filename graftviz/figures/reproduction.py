@@ -1,4 +1,4 @@
-"""Figures of the papers drawn again: curves of learners, ranks, counted work, a grid."""
+"""Reproduced figures of the papers: learning curves, ranks, counted work, and grids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from graftviz.figures.style import BLACK, BLUE, ORANGE, VERMILION, finish
 
 _ROW_HEIGHT = 400
-# What can be laid along the horizontal axis, best first.
+# Horizontal axes in order of preference.
 AXES = {
     "ratio": "time (edge grafting = 1)",
     "seconds": "processor seconds",
@@ -20,14 +20,14 @@ AXES = {
     "tables": "pair tables counted",
     "edges": "active edges",
 }
-# Viridis without its bright end, dark for small values; each with a dash of its own.
+# Viridis without its bright end, dark for small values; each colour has its own dash.
 _SCALE = ("#440154", "#3B528B", "#21918C", "#35B779", "#7AB52B")
 _DASHES = ("solid", "dash", "longdashdot", "dashdot", "longdash")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 
 
 class Look(NamedTuple):
-    """How a line is drawn."""
+    """Colour, dash and symbol of a line."""
 
     color: str
     dash: str
@@ -38,13 +38,13 @@ BASELINE_LOOKS = (Look(BLACK, "solid", "x"), Look(VERMILION, "dot", "star"))
 
 
 class Line(NamedTuple):
-    """One curve.
+    """Values and style of one curve.
 
     Attributes
     ----------
     name : str
     x : dict
-        Values by a key of :data:`AXES`; those missing cannot be chosen.
+        Values by key of :data:`AXES`; axes without values cannot be chosen.
     y : list of float or None
     look : Look
     """
@@ -55,40 +55,40 @@ class Line(NamedTuple):
     look: Look
 
 
-class Picture(NamedTuple):
-    """A panel's title and, for every quantity (by its title), its lines."""
+class CurvePanel(NamedTuple):
+    """Title of a panel, and its lines by title of the quantity."""
 
     title: str
     lines: Mapping[str, Sequence[Line]]
 
 
 def scale_look(k: int, *, faint: bool = False) -> Look:
-    """Return the look of value number `k` of an ordered series; `faint` for its counterpart."""
+    """Return the look of value number `k` of an ordered series; `faint` for a variant of it."""
     look = Look(_SCALE[k % len(_SCALE)], _DASHES[k % len(_DASHES)], _SYMBOLS[k % len(_SYMBOLS)])
     return look._replace(symbol=f"{look.symbol}-open", dash="dot") if faint else look
 
 
-def learning_curves(title: str, pictures: Sequence[Picture], *, axis: str = "ratio") -> go.Figure:
-    """Draw a row of panels for every quantity; a menu changes what lies along the horizontal axis.
+def learning_curves(title: str, panels: Sequence[CurvePanel], *, axis: str = "ratio") -> go.Figure:
+    """Draw a row of panels for every quantity, with a menu of horizontal axes.
 
     Parameters
     ----------
     axis : str
-        The key of :data:`AXES` to begin with, if all lines have it.
+        Initial key of :data:`AXES`, if all lines have it.
     """
-    quantities = list(dict.fromkeys(name for picture in pictures for name in picture.lines))
+    quantities = list(dict.fromkeys(name for panel in panels for name in panel.lines))
     figure = make_subplots(
         rows=max(len(quantities), 1),
-        cols=max(len(pictures), 1),
-        subplot_titles=[picture.title for picture in pictures] if pictures else None,
+        cols=max(len(panels), 1),
+        subplot_titles=[panel.title for panel in panels] if panels else None,
         horizontal_spacing=0.07,
         vertical_spacing=0.1,
     )
     drawn: list[Line] = []
     for row, quantity in enumerate(quantities, start=1):
         figure.update_yaxes(title_text=quantity, row=row, col=1)
-        for column, picture in enumerate(pictures, start=1):
-            for line in picture.lines.get(quantity, ()):
+        for column, panel in enumerate(panels, start=1):
+            for line in panel.lines.get(quantity, ()):
                 named_before = any(line.name == other.name for other in drawn)
                 figure.add_trace(_trace(line, shown=not named_before), row=row, col=column)
                 drawn.append(line)
@@ -100,9 +100,9 @@ def learning_curves(title: str, pictures: Sequence[Picture], *, axis: str = "rat
             trace.x = list(line.x[first])
         figure.update_xaxes(title_text=AXES[first], row=len(quantities))
         if len(order) > 1:
-            _offer_axes(figure, order, drawn, len(quantities), len(pictures))
+            _add_axis_menu(figure, order, drawn, len(quantities), len(panels))
     finished = finish(figure, title, 160 + _ROW_HEIGHT * max(len(quantities), 1))
-    # Under the panels: above them are their titles and the menu.
+    # The legend is below the panels; titles and menu are above.
     return finished.update_layout(
         legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
         margin={"b": 130, "t": 130},
@@ -111,7 +111,7 @@ def learning_curves(title: str, pictures: Sequence[Picture], *, axis: str = "rat
 
 def _trace(line: Line, *, shown: bool) -> go.Scatter:
     count = len(line.y)
-    # A mark now and then, so that lines can be told apart without their colours.
+    # A few symbols distinguish lines without colour.
     marks = [9 if k % max(count // 8, 1) == 0 else 0 for k in range(count)]
     return go.Scatter(
         y=list(line.y),
@@ -125,10 +125,10 @@ def _trace(line: Line, *, shown: bool) -> go.Scatter:
     )
 
 
-def _offer_axes(
+def _add_axis_menu(
     figure: go.Figure, order: Sequence[str], drawn: Sequence[Line], rows: int, columns: int
 ) -> None:
-    """Add the menu that lays something else along the horizontal axis."""
+    """Add a menu that changes the horizontal axis."""
     last_row = range((rows - 1) * columns + 1, rows * columns + 1)
     buttons = []
     for key in order:
@@ -156,7 +156,7 @@ def _offer_axes(
 
 
 class Ranks(NamedTuple):
-    """Simulated ranks of the best of a reservoir, by its size; arrays of one length."""
+    """Simulated ranks of the best edge of a reservoir, by its size; arrays of equal length."""
 
     sizes: np.ndarray
     mean: np.ndarray
@@ -166,9 +166,9 @@ class Ranks(NamedTuple):
 
 
 def rank_figure(title: str, ranks: Ranks, possible: int) -> go.Figure:
-    """Draw mean, expected and extreme ranks against the size of the reservoir, which is in logs.
+    """Draw mean, expected and extreme ranks against the size of the reservoir.
 
-    Ranks are shares of `possible`, in percent.
+    Ranks are in percent of `possible`; the size has a logarithmic axis.
     """
     sizes = ranks.sizes.tolist()
     figure = go.Figure()
@@ -204,7 +204,7 @@ def rank_figure(title: str, ranks: Ranks, possible: int) -> go.Figure:
 
 
 class Growth(NamedTuple):
-    """Counted work against n, with the power law that fits it best."""
+    """Counted work against n, with the fitted power law."""
 
     name: str
     n: Sequence[int]
@@ -214,7 +214,7 @@ class Growth(NamedTuple):
 
 
 def growth_figure(title: str, groups: Mapping[str, Sequence[Growth]]) -> go.Figure:
-    """Draw counted work against n, both in logs, one panel a kind of work."""
+    """Draw counted work against n on logarithmic axes, one panel per kind of work."""
     figure = make_subplots(rows=1, cols=max(len(groups), 1), subplot_titles=list(groups) or None)
     names: set[str] = set()
     for column, growths in enumerate(groups.values(), start=1):
@@ -266,7 +266,7 @@ class Grid(NamedTuple):
 
 
 def grid_figure(title: str, grids: Sequence[Grid], row_name: str, column_name: str) -> go.Figure:
-    """Draw grids side by side; every cell says its value, and darker is better."""
+    """Draw grids side by side, with the value in every cell; darker is better."""
     figure = make_subplots(
         rows=1, cols=max(len(grids), 1), subplot_titles=[grid.title for grid in grids] or None
     )

@@ -1,4 +1,4 @@
-"""Figures of learned dynamical systems: curves with the spread of several runs, and a week."""
+"""Figures of learned dynamical systems: means with spread of several runs, and forecasts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from graftviz.figures.style import BLACK, BLUE, VERMILION, finish
 _HEIGHT = 600
 _PANEL_HEIGHT = 330
 _BAND = "rgba(0, 114, 178, 0.18)"
-_LEAST_SHOWN = 1e-12  # what is smaller has no place on a logarithmic axis
+_LEAST_SHOWN = 1e-12  # smaller values are omitted on logarithmic axes
 
 
 class SpreadLine(NamedTuple):
-    """A line of means with the standard deviation of the runs at every place.
+    """Line of means with the standard deviation of the runs at every point.
 
     Attributes
     ----------
     name : str
     x, y : sequences of float
-        Where `y` is None nothing is drawn.
+        Points with `y` None are not drawn.
     spread : sequence of float
-        Half the height of the bar at each place; empty for none.
+        Half the height of the error bars; empty for none.
     look : Look
     """
 
@@ -38,7 +38,7 @@ class SpreadLine(NamedTuple):
 
 
 class SpreadPanel(NamedTuple):
-    """One panel: its title, the titles of its axes, its lines, and which axes are in logs."""
+    """Panel with its titles, lines and logarithmic axes."""
 
     title: str
     x_title: str
@@ -49,7 +49,7 @@ class SpreadPanel(NamedTuple):
 
 
 def spread_figure(title: str, panels: Sequence[SpreadPanel]) -> go.Figure:
-    """Draw panels side by side, each with a vertical axis of its own and bars for the spread."""
+    """Draw panels side by side, with separate vertical axes and error bars."""
     figure = make_subplots(
         rows=1,
         cols=max(len(panels), 1),
@@ -94,7 +94,7 @@ def _line(line: SpreadLine, *, logarithmic: bool, shown: bool) -> go.Scatter:
 
 
 class Forecasts(NamedTuple):
-    """One series over some time, and what was forecast for it.
+    """Observed values of one series, and its forecasts.
 
     Attributes
     ----------
@@ -102,9 +102,9 @@ class Forecasts(NamedTuple):
     actual : sequence of float
     predicted : sequence of float
     deviation : float
-        Half the width of the band around `predicted` is twice this.
+        Half of the half-width of the band around `predicted`.
     baseline : sequence of float
-        What the method it is compared with has forecast.
+        Forecasts of the method for comparison.
     """
 
     title: str
@@ -117,7 +117,7 @@ class Forecasts(NamedTuple):
 def week_figure(
     title: str, forecasts: Sequence[Forecasts], *, name: str, baseline: str, x_title: str
 ) -> go.Figure:
-    """Draw two panels a row: what happened, the forecast in its band, and the other forecast."""
+    """Draw two panels per row: observation, forecast with its band, and baseline forecast."""
     rows = max((len(forecasts) + 1) // 2, 1)
     figure = make_subplots(
         rows=rows,
@@ -147,7 +147,7 @@ def week_figure(
         for words, values, color, dash in (
             (baseline, one.baseline, VERMILION, "dot"),
             (name, one.predicted, BLUE, "solid"),
-            ("what happened", one.actual, BLACK, "dash"),
+            ("observed", one.actual, BLACK, "dash"),
         ):
             figure.add_trace(
                 go.Scatter(
@@ -168,7 +168,7 @@ def week_figure(
 
 
 def _with_legend_below(figure: go.Figure, room: int) -> go.Figure:
-    """Put the legend under the panels: above them are their titles."""
+    """Move the legend below the panels, as titles are above."""
     return figure.update_layout(
         legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
         margin={"b": room, "t": 110},

@@ -1,4 +1,4 @@
-"""Figures of the paper on localized inference drawn again: a plane of c, and series of shares."""
+"""Reproduced figures of localized inference: a heat map of c, and line charts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftviz.figures.reproduction import Look
 from graftviz.figures.style import BLACK, finish
 
 _HEIGHT = 560
-_LEAST_SHOWN = 1e-6  # what is smaller has no place on a logarithmic axis
+_LEAST_SHOWN = 1e-6  # smaller values are omitted on logarithmic axes
 
 
 class Plane(NamedTuple):
@@ -26,7 +26,7 @@ class Plane(NamedTuple):
 def plane_figure(
     title: str, plane: Plane, *, x_title: str, y_title: str, name: str, border: float
 ) -> go.Figure:
-    """Draw a heat map, with a line where the values pass the border."""
+    """Draw a heat map with the contour at `border`."""
     values = [list(row) for row in plane.values]
     places = {"x": list(plane.x), "y": list(plane.y), "z": values}
     figure = go.Figure(
@@ -61,7 +61,7 @@ def plane_figure(
 
 
 class Series(NamedTuple):
-    """One line: its name, places, values and look."""
+    """Name, values and look of a line."""
 
     name: str
     x: Sequence[float]
@@ -70,7 +70,7 @@ class Series(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """One panel: its title, the titles of its axes, and its lines."""
+    """Panel with its titles and lines."""
 
     title: str
     x_title: str
@@ -79,12 +79,12 @@ class Chart(NamedTuple):
 
 
 def series_figure(title: str, charts: Sequence[Chart], *, logarithmic: bool = False) -> go.Figure:
-    """Draw panels side by side; a name in several of them stands in the legend once.
+    """Draw panels side by side, with one legend entry per name.
 
     Parameters
     ----------
     logarithmic : bool
-        Values on a logarithmic axis, those from 1e-6.
+        Whether values have a logarithmic axis, which omits values below 1e-6.
     """
     figure = make_subplots(
         rows=1,
@@ -108,7 +108,7 @@ def series_figure(title: str, charts: Sequence[Chart], *, logarithmic: bool = Fa
     if logarithmic:
         figure.update_yaxes(type="log", exponentformat="power", dtick=1)
     finished = finish(figure, title, _HEIGHT + 100)
-    # Under the panels: above them are their titles.
+    # The legend is below the panels, as titles are above.
     return finished.update_layout(
         legend={"x": 0.0, "xanchor": "left", "yref": "container", "y": 0.0, "yanchor": "bottom"},
         margin={"b": 190, "t": 110},

@@ -1,4 +1,4 @@
-"""The reservoir: ranks simulated, ranks in a run, and what α makes of it."""
+"""Figures of the reservoir: simulated ranks, ranks in a run, and the choice by α."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def rank_figure(
 ) -> go.Figure:
     """Draw mean and range of the best rank in a reservoir of |R| random draws (BC fig. 1).
 
-    To the left stands first hit, |R| = 1, and to the right edge grafting, which draws all pairs.
+    The left end is first hit, |R| = 1; the right end is edge grafting, which draws all pairs.
 
     Parameters
     ----------
     simulation : RankSimulation
     size : int
-        |R| to be marked.
+        Value of |R| to mark.
     logarithmic : bool
-        Whether ranks have a logarithmic axis; |R| always has.
+        Whether the axis of ranks is logarithmic; that of |R| always is.
     """
     sizes, pairs = simulation.sizes, simulation.pairs
     figure = go.Figure()
@@ -89,14 +89,14 @@ def rank_figure(
 def run_rank_figure(
     first_hit: Sequence[RankedStep], best_choice: Sequence[RankedStep], data: str
 ) -> go.Figure:
-    """Draw the rank, among all inactive pairs, of the best edge in hand at each step of two runs.
+    """Draw the rank among all inactive pairs of the best reservoir edge at each step of two runs.
 
     Parameters
     ----------
     first_hit, best_choice : sequences of RankedStep
-        On the same data.
+        Steps of two runs on the same data.
     data : str
-        What these are called.
+        Name of the data.
     """
     figure = go.Figure()
     figure.add_scatter(
@@ -129,7 +129,7 @@ def run_rank_figure(
         tickvals=[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
         range=[-0.12, log10(max(highest, 2)) + 0.15],
     )
-    return _finish(figure, f"The same in a run on {escaped(data)}")
+    return _finish(figure, f"Ranks in a run on {escaped(data)}")
 
 
 def _edges_before(steps: Sequence[RankedStep]) -> list[int]:
@@ -137,15 +137,15 @@ def _edges_before(steps: Sequence[RankedStep]) -> list[int]:
 
 
 def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[str]) -> go.Figure:
-    """Draw the scores of a reservoir, the interval I_α, and which edges a step takes from it.
+    """Draw the scores of a reservoir, the interval I_α, and the edges chosen from it.
 
     Parameters
     ----------
     view : ReservoirView
     picked : Activation
-        What some α makes of it.
+        Choice of edges for some α.
     names : sequence of str
-        Of the variables.
+        Names of the variables.
     """
     figure = go.Figure()
     eligible = {*picked.chosen, *picked.skipped}
@@ -194,7 +194,7 @@ def activation_figure(view: ReservoirView, picked: Activation, names: Sequence[s
         dtick=1 if len(view.scores) <= _FEW else None,
     )
     figure.update_yaxes(title_text="activation score", tickformat=".3~g", rangemode="tozero")
-    return _finish(figure, "Which edges lie in I<sub>α</sub> = [τ<sub>α</sub>, max]")
+    return _finish(figure, "Edges in I<sub>α</sub> = [τ<sub>α</sub>, max]")
 
 
 def _mark(figure: go.Figure, x: float, y: float, text: str, symbol: str, text_place: str) -> None:
@@ -213,7 +213,7 @@ def _mark(figure: go.Figure, x: float, y: float, text: str, symbol: str, text_pl
 
 
 def _finish(figure: go.Figure, title: str) -> go.Figure:
-    """Finish a figure that must do with half a page: the legend stands below."""
+    """Apply the style of half-page figures, with the legend below."""
     figure = finish(figure, title, _HEIGHT)
     figure.update_layout(
         title={"text": title}, margin={"l": 70, "r": 20, "t": 60, "b": 130}, legend=_LEGEND_BELOW

@@ -1,4 +1,4 @@
-"""Edges in order of how often subsamples found them."""
+"""Figure of edges by their frequency in subsamples."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def stability_figure(
 ) -> go.Figure:
     """Draw the frequency of every edge found at least once, most frequent first.
 
-    A steep fall says that the data decide which edges there are; a long slope, that they do not.
+    A steep drop means that the data determine the edges; a long slope means that they do not.
 
     Parameters
     ----------
     stability : EdgeStability
     names : tuple of str
-        Of the variables.
+        Names of the variables.
     edges : int array-like, shape (m, 2), optional
-        Edges of a model, to be told from those that only subsamples found.
+        Edges of a model, drawn differently from edges found in subsamples only.
     truth : int array-like, shape (k, 2), optional
-        True edges, where these are known: then the groups are true and false.
+        True edges, if known; the groups are then true and false edges.
     threshold : float
-        Frequency of a stable edge, drawn as a line.
+        Least frequency of a stable edge, drawn as a line.
     """
     frequencies = stability.frequencies
     figure = go.Figure()
@@ -60,7 +60,7 @@ def stability_figure(
     figure.add_hline(
         y=threshold,
         line={"color": GREY, "dash": "dash"},
-        annotation={"text": f"stable: {threshold:.0%} and more", "font": {"size": 14}},
+        annotation={"text": f"stable: at least {threshold:.0%}", "font": {"size": 14}},
     )
     figure.update_xaxes(title_text="edges, most frequent first")
     figure.update_yaxes(title_text="share of subsamples", tickformat=".0%", range=[0, 1.05])
@@ -88,7 +88,7 @@ def _groups(
 
 
 def _among(stability: EdgeStability, edges: Iterable[Iterable[int]] | np.ndarray) -> np.ndarray:
-    wanted = {(min(pair), max(pair)) for pair in ((int(i), int(j)) for i, j in edges)}
+    pairs = {(min(pair), max(pair)) for pair in ((int(i), int(j)) for i, j in edges)}
     return np.array(
-        [pair in wanted for pair in map(tuple, stability.edges.tolist())], dtype=np.bool_
+        [pair in pairs for pair in map(tuple, stability.edges.tolist())], dtype=np.bool_
     )

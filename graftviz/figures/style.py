@@ -1,4 +1,4 @@
-"""What all figures share: colours everybody can tell apart, letters to read from a back row."""
+"""Style of all figures: colours for colour-blind readers, and large fonts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import html
 
 import plotly.graph_objects as go
 
-# Okabe and Ito, without their yellow: it is lost in thin lines.
+# Palette of Okabe and Ito without yellow, which is invisible in thin lines.
 BLACK = "#000000"
-ORANGE = "#BD7A00"  # darker than theirs, which is too pale for lines on white
+ORANGE = "#BD7A00"  # darker than the original, which is too pale for lines on white
 GREEN = "#009E73"
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
 GREY = "#7F7F7F"
-_GRID = "rgba(127, 127, 127, 0.25)"  # to be seen on light and on dark ground
+_GRID = "rgba(127, 127, 127, 0.25)"  # visible on light and on dark backgrounds
 
 
 def finish(figure: go.Figure, title: str, height: int) -> go.Figure:
-    """Give `figure` its title, fonts, grid and legend; the ground stays that of the page."""
+    """Set title, fonts, grid and legend of `figure`; the background is transparent."""
     figure.update_layout(
         title={
             "text": escaped(title),
@@ -48,11 +48,11 @@ def finish(figure: go.Figure, title: str, height: int) -> go.Figure:
 
 
 def figure_html(figure: go.Figure) -> str:
-    """Return `figure` as one page of HTML that needs no network: it brings its own Plotly."""
+    """Return `figure` as a self-contained HTML page that includes Plotly."""
     page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False})
     return page
 
 
 def escaped(text: str) -> str:
-    """Return `text` so that Plotly shows it as it is: it takes tags in names for markup."""
+    """Return `text` with HTML escaped, because Plotly interprets tags in names."""
     return html.escape(text, quote=False)

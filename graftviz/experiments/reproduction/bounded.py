@@ -1,4 +1,4 @@
-"""The figures of the paper on bounded inference: likelihood against cost and error.
+"""Declared figures of the paper on bounded inference: likelihood against cost and error.
 
 Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded inference
 complexity" (ICML workshop on inferning, 2013).
@@ -70,8 +70,8 @@ _QUANTITIES = (
 )
 
 
-class Plan(NamedTuple):
-    """What is measured at a scale."""
+class ScalePlan(NamedTuple):
+    """Sizes and bounds at one scale."""
 
     nodes: int
     rows: int
@@ -82,10 +82,10 @@ class Plan(NamedTuple):
     path: int
 
 
-PLANS: Mapping[str, Plan] = {
-    REHEARSAL: Plan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
-    SMALL: Plan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
-    PAPER: Plan(
+PLANS: Mapping[str, ScalePlan] = {
+    REHEARSAL: ScalePlan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
+    SMALL: ScalePlan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
+    PAPER: ScalePlan(
         _NODES, _ROWS, 5, tuple(range(1, 11)), (1, 2, 3, 4), (10, 15, 20, 30, 40, 60, 80, 120), 40
     ),
 }
@@ -93,14 +93,14 @@ PLANS: Mapping[str, Plan] = {
 
 @dataclass(frozen=True)
 class Frontier(Study):
-    """Models of bounded inference and of the path of λ, by a cost and a loss.
+    """Loss against cost for models of bounded inference and of the path of λ.
 
     Attributes
     ----------
     complexity : str
-        R, as the learner calls it.
+        Name of the cost measure R, see :class:`graftviz.BoundedInference`.
     loss, cost : str
-        What lies along the axes: keys of a measured point.
+        Quantities of the axes: keys of a measured point.
     """
 
     complexity: str
@@ -108,7 +108,7 @@ class Frontier(Study):
     cost: str
 
     def parts(self, scale: str, seed: int) -> Sequence[Part]:
-        """Return for every network a part for each bound, and one for the path."""
+        """Return one part for every network and bound, and one for the path of each network."""
         plan = PLANS[scale]
         bounds = plan.widths if self.complexity == "treewidth" else plan.sweeps
         found: list[Part] = []
@@ -128,19 +128,19 @@ class Frontier(Study):
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Return what all parts share."""
+        """Return the settings that all parts share."""
         return {
             "network": f"binary variables, each pair an edge with probability {DENSITY:g}, all "
-            "weights from N(0, 1); as many held-out rows as rows to learn from, drawn exactly",
-            "bounded": f"bounded-inference with complexity={self.complexity}, all else default",
-            "path": "nodewise-l1, λ from the largest score down, evenly in its logarithm, as long "
-            f"as all marginals by junction trees take at most {MOST_OPERATIONS:,} operations",
+            "weights from N(0, 1); as many held-out rows as training rows, sampled exactly",
+            "bounded": f"bounded-inference with complexity={self.complexity}, otherwise defaults",
+            "path": "nodewise-l1, λ logarithmically spaced from the largest score downwards, as "
+            f"long as all marginals by junction trees take at most {MOST_OPERATIONS:,} operations",
             "inference": "all unconditional marginals of one and of two variables",
             "hidden": "5 random halves of the variables",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw loss and cost of every model, a panel for each network."""
+        """Draw loss and cost of every model, one panel per network."""
         charts = []
         for network in networks(results):
             series = []
@@ -168,12 +168,12 @@ class Frontier(Study):
                     )
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return for every part what was measured."""
+        """Return the result of every part."""
         return [{"part": part.title, **result} for part, result in results.items()]
 
 
 def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
-    """Return the statements about one loss and the cost of one method of inference."""
+    """Return the claims about one loss and the cost of one inference method."""
     seconds, operations = f"{method}_seconds", f"{method}_operations"
     penalised = Claim(
         "Not in the paper's experiments: so it does with the ℓ₂ penalty of its section 3.3.",
@@ -200,31 +200,31 @@ def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
 
 _OPPONENT = (
     "ℓ₁ is nodewise group-ℓ₁ pseudo-likelihood with the weights of the path; the paper's optimiser "
-    "couples the two estimates of an edge. Its graphs with the weights of maximum likelihood stand "
-    "beside it, where exact fits are quick enough."
+    "couples the two estimates of an edge. Its graphs with maximum-likelihood weights are shown "
+    "too, where exact fits are fast enough."
 )
 _PENALTY = (
     "Without a penalty the learner adds edges until none keeps the bound, also those that only fit "
-    "the noise of 500 rows. The ℓ₂ penalty beside it is that of the prior N(0, 1), λ₂ = 1 / (2N)."
+    "the noise of 500 rows. The ℓ₂ penalty shown too is that of the prior N(0, 1), λ₂ = 1 / (2N)."
 )
 _COST = (
-    "A pair that is no edge takes inference given each state of one variable: P(X_i, X_j) = "
-    "P(X_i) P(X_j | X_i). Times are processor time, warm, the median of "
-    "five; operations, which no other program disturbs, are judged beside them."
+    "A pair that is not an edge needs inference given each state of one variable: P(X_i, X_j) = "
+    "P(X_i) P(X_j | X_i). Times are processor times after a warm-up, the median of five; "
+    "operations, which do not depend on the load of the machine, are judged too."
 )
 _SWEEPS = (
-    "R is the number of TRBP's sweeps, which the paper names as the estimate of its time: a bound "
-    "on seconds would give other models in every run."
+    "R is the number of TRBP sweeps, which the paper uses as the estimate of its time: a bound "
+    "on seconds would give different models in every run."
 )
 _PERCENT = (
-    "log Z depends on how weights are written; its error is told in percent of log Z less the mean "
+    "log Z depends on the parametrisation; its error is given in percent of log Z minus the mean "
     "score of all joint states, which does not."
 )
 _COSTS = {SMALL: "2 min", PAPER: "1 h"}
 
 
 def _experiment(number: int, complexity: str, loss: str, cost: str) -> Experiment:
-    """Return figure 1 to 4."""
+    """Return one of the figures 1 to 4."""
     word = "likelihood" if loss == "nll" else "conditional marginal likelihood"
     method = cost.removesuffix("_seconds")
     by = "treewidth" if complexity == "treewidth" else "TRBP's sweeps"

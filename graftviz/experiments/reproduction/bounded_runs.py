@@ -1,4 +1,4 @@
-"""What the figures of the paper on bounded inference need measured: models by both learners."""
+"""Measured parts of the paper on bounded inference: models of both learners."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from graftviz.sampling import random_model
 from graftviz.table import DiscreteTable
 
 DENSITY = 0.5  # share of all pairs that are edges
-MOST_OPERATIONS = 1_000_000_000  # of all marginals by junction trees: some seconds
-_MOST_FITTED = 1 << 17  # entries of all cliques, up to which a structure is fitted exactly
+MOST_OPERATIONS = 1_000_000_000  # for all marginals by junction trees: some seconds
+_MOST_FITTED = 1 << 17  # limit on entries of all cliques for exact fits
 _FIT_TOLERANCE = 1e-6
-_PSEUDO_COUNT = 1.0  # that of the bounded learner
+_PSEUDO_COUNT = 1.0  # as in the bounded learner
 _SMALLEST_LAM = 0.002
-_REPEATS = 5  # of times
+_REPEATS = 5  # of time measurements
 
 
 class Network(NamedTuple):
-    """Which network and rows: each edge with probability 0.5, all weights from N(0, 1).
+    """Random network and its rows: each edge with probability 0.5, all weights from N(0, 1).
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class Network(NamedTuple):
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Display name."""
         return f"network {self.seed}"
 
 
 class Sampled(NamedTuple):
-    """A network, and rows that were drawn from it exactly."""
+    """Network and rows sampled from it exactly."""
 
     model: PairwiseMRF
     train: DiscreteTable
@@ -64,7 +64,7 @@ class Sampled(NamedTuple):
 
 @functools.lru_cache(maxsize=4)
 def sampled(network: Network) -> Sampled:
-    """Return the network and its rows, by a junction tree."""
+    """Return the network and rows sampled by a junction tree."""
     rng = np.random.default_rng(network.seed)
     pairs = np.stack(np.triu_indices(network.nodes, 1), axis=1)
     edges = pairs[rng.random(len(pairs)) < DENSITY]
@@ -82,18 +82,18 @@ def sampled(network: Network) -> Sampled:
 
 @dataclass(frozen=True)
 class BoundedPart(Part):
-    """The model that is learned under one bound.
+    """Model learned under one bound.
 
     Attributes
     ----------
     network : Network
     complexity : str
-        R, as the learner calls it.
+        Name of the cost measure R, see :class:`graftviz.BoundedInference`.
     bound : float
         τ.
     is_penalised : bool
-        With the ℓ₂ penalty of the paper's section 3.3; λ₂ = 1 / (2N) is the prior that the weights
-        of the network are drawn from.
+        Whether to use the ℓ₂ penalty of the paper's section 3.3; λ₂ = 1 / (2N) corresponds to the
+        prior of the weights.
     """
 
     network: Network
@@ -109,11 +109,11 @@ class BoundedPart(Part):
 
     @property
     def work(self) -> int:
-        """About how much work it is: edges to be learned."""
+        """Approximate amount of work: edges to be learned."""
         return 3 * self.network.nodes
 
     def learner(self) -> BoundedInference:
-        """Return the learner, whose other options are the defaults."""
+        """Return the learner; its other options have defaults."""
         return BoundedInference(
             complexity=self.complexity,
             bound=self.bound,
@@ -132,10 +132,10 @@ class BoundedPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: what is timed rehearses by itself."""
+        """Do nothing: the timing functions warm up themselves."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn, and say how likely the held-out rows are and what inference costs."""
+        """Learn, and return held-out likelihood and inference cost."""
         rows = sampled(self.network)
         found = learn(rows.train, self.learner(), seed=self.network.seed)
         on_progress(self.work)
@@ -148,13 +148,13 @@ class BoundedPart(Part):
 
 @dataclass(frozen=True)
 class PathPart(Part):
-    """The models along the path of λ of ℓ₁-regularised structure learning.
+    """Models along the path of λ of ℓ₁-regularised structure learning.
 
     Attributes
     ----------
     network : Network
     steps : int
-        Values of λ.
+        Number of λ values.
     """
 
     network: Network
@@ -167,7 +167,7 @@ class PathPart(Part):
 
     @property
     def work(self) -> int:
-        """About how much work it is, in the unit of :class:`BoundedPart`."""
+        """Approximate amount of work, in the unit of :class:`BoundedPart`."""
         return 3 * self.network.nodes * max(self.steps // 4, 1)
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -181,12 +181,12 @@ class PathPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: what is timed rehearses by itself."""
+        """Do nothing: the timing functions warm up themselves."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Go down the path as far as exact inference can follow; measure each graph twice.
+        """Follow the path while exact inference is feasible, and measure each graph twice.
 
-        Once with the weights of the path, once with those that make the rows most likely.
+        Once with the weights of the path, and once with maximum-likelihood weights.
         """
         rows = sampled(self.network)
         learner = NodewiseL1(lam=_SMALLEST_LAM, path=self.steps)
@@ -216,7 +216,7 @@ class PathPart(Part):
 
 
 def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> PairwiseMRF:
-    """Fit a structure to rows by maximum likelihood, as the bounded learner does."""
+    """Fit a structure by maximum likelihood, as the bounded learner does."""
     counts = PairCounts(table)
     fit = LikelihoodFit(Targets(counts, _PSEUDO_COUNT))
     found = eliminated(edges, fit.cardinalities, order)
@@ -233,7 +233,7 @@ def most_likely(table: DiscreteTable, edges: np.ndarray, order: np.ndarray) -> P
 
 
 def _point(model: PairwiseMRF, test: DiscreteTable) -> dict[str, Any]:
-    """Return how likely held-out rows are, and what inference costs and errs."""
+    """Return held-out likelihood, inference cost and approximation error of a model."""
     exact, messages = (
         inference_cost(model, method, repeats=_REPEATS) for method in ("exact", "trbp")
     )
@@ -261,9 +261,9 @@ def _point(model: PairwiseMRF, test: DiscreteTable) -> dict[str, Any]:
 def mean_score(model: PairwiseMRF) -> float:
     """Return the mean of log p(x) + log Z over all joint states.
 
-    Adding a constant to all weights of a group adds it to log Z and changes nothing else, so a
-    share of log Z means nothing. What log Z exceeds the mean score by is at least Σ log s_i, and
-    the same however the weights are written.
+    Adding a constant to all weights of a group adds it to log Z without changing the distribution,
+    so relative errors of log Z are not meaningful. The difference of log Z and the mean score is
+    at least Σ log s_i and does not depend on the parametrisation.
     """
     nodes, edges = model.node_offsets, model.edge_offsets
     means = [

@@ -1,4 +1,4 @@
-"""What the paper on bounded inference says about likelihood at equal cost, judged."""
+"""Judgement of the claims on bounded inference about likelihood at equal cost."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from graftviz.experiments.reproduction.verdicts import verdict
 Points = list[dict[str, Any]]
 BOUNDED, PENALISED, PATH, REFITTED = "bounded", "penalised", "path", "refitted"
 _WORDS = {PATH: "ℓ₁", REFITTED: "ℓ₁ fitted by likelihood"}
-_LEAST_COST = 1e-9  # below, an error is rounding
+_LEAST_COST = 1e-9  # smaller errors are rounding
 _RISES = 0.5  # rank correlation
 
 
 class Comparison(NamedTuple):
-    """Models of bounded inference beside what another learner has at the same cost.
+    """Models of bounded inference against another learner at the same cost.
 
     Attributes
     ----------
     gains : float64 array
-        For each model: the other's value at its cost less its own; positive where it is better.
+        For each model: the other learner's value at its cost minus its own; positive if better.
     beyond : int
-        Models that cost less than anything the other has, which are not compared.
+        Number of models cheaper than all of the other learner, which are not compared.
     """
 
     gains: np.ndarray
@@ -35,13 +35,13 @@ class Comparison(NamedTuple):
 
 
 def networks(results: Results) -> list[Network]:
-    """Return the networks that were measured, in order."""
+    """Return the measured networks in order."""
     parts = (part for part in results if isinstance(part, BoundedPart | PathPart))
     return list(dict.fromkeys(part.network for part in parts))
 
 
 def points(results: Results, network: Network, which: str) -> Points:
-    """Return what was measured of one network's models.
+    """Return the measured models of one network.
 
     Parameters
     ----------
@@ -61,19 +61,19 @@ def _kind(part: BoundedPart) -> str:
 
 
 def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str) -> Comparison:
-    """Compare every model of ours with the best value that others have at no more than its cost.
+    """Compare every model of `ours` with the best value of `others` at no more than its cost.
 
-    Between their models, others' values are interpolated linearly, in the logarithm of the cost
-    where `scale` is "log". Less is better for both.
+    Values of `others` are interpolated linearly between models, in the logarithm of the cost if
+    `scale` is "log". Lower is better for both.
     """
     axis: Callable[[Any], np.ndarray] = (
         (lambda costs: np.log(np.maximum(costs, _LEAST_COST))) if scale == "log" else np.asarray
     )
-    known = sorted((point[cost], point[value]) for point in others)
-    if not known:
+    frontier = sorted((point[cost], point[value]) for point in others)
+    if not frontier:
         return Comparison(np.zeros(0), len(ours))
-    costs = np.array([c for c, _ in known])
-    best = np.minimum.accumulate([v for _, v in known])
+    costs = np.array([c for c, _ in frontier])
+    best = np.minimum.accumulate([v for _, v in frontier])
     reached = [point for point in ours if point[cost] >= costs[0]]
     at = axis(np.array([point[cost] for point in reached]))
     theirs = np.interp(at, axis(costs), best)
@@ -93,13 +93,13 @@ def better_at_equal_cost(
     value : str
         "nll" or "ncmll".
     seconds, operations : str
-        What cost is, and its twin without noise.
+        Keys of the measured cost and of the counted cost, which has no noise.
     ours : {"bounded", "penalised"}
     """
 
     def judge(results: Results) -> Verdict:
         met: list[bool] = []
-        told, numbers = [], {}
+        phrases, numbers = [], {}
         for network in networks(results):
             own, others = (points(results, network, name) for name in (ours, which))
             found = {
@@ -117,11 +117,11 @@ def better_at_equal_cost(
                         f"{gains.min():.3f} to {gains.max():.3f})"
                     )
             if words:
-                told.append(f"on {network.title} {' and '.join(words)}")
+                phrases.append(f"on {network.title} {' and '.join(words)}")
             numbers[network.title] = {name: one.gains.tolist() for name, one in found.items()}
         return verdict(
             met,
-            f"Better than {_WORDS[which]} {'; '.join(told)}.",
+            f"Better than {_WORDS[which]} {'; '.join(phrases)}.",
             networks=numbers,
         )
 
@@ -129,11 +129,11 @@ def better_at_equal_cost(
 
 
 def less_error_at_equal_likelihood(which: str) -> Callable[[Results], Verdict]:
-    """Judge that at the same likelihood the approximate log Z of bounded inference errs less."""
+    """Judge that the error of log Z is smaller with bounded inference at the same likelihood."""
 
     def judge(results: Results) -> Verdict:
         met: list[bool] = []
-        told, numbers = [], {}
+        phrases, numbers = [], {}
         for network in networks(results):
             ours, others = (points(results, network, name) for name in (BOUNDED, which))
             found = compared(ours, others, "nll", "log_partition_error", scale="linear")
@@ -144,7 +144,7 @@ def less_error_at_equal_likelihood(which: str) -> Callable[[Results], Verdict]:
             )
             met += (found.gains > 0.0).tolist()
             if len(found.gains):
-                told.append(
+                phrases.append(
                     f"{network.title}: less with {int((found.gains > 0.0).sum())} of "
                     f"{len(found.gains)} models, by {found.gains.mean():.3f} percentage points on "
                     f"average{unreached}"
@@ -155,7 +155,7 @@ def less_error_at_equal_likelihood(which: str) -> Callable[[Results], Verdict]:
             }
         return verdict(
             met,
-            f"Error against {_WORDS[which]} with the same NLL, {'; '.join(told)}.",
+            f"Error against {_WORDS[which]} with the same NLL, {'; '.join(phrases)}.",
             networks=numbers,
         )
 
@@ -163,10 +163,10 @@ def less_error_at_equal_likelihood(which: str) -> Callable[[Results], Verdict]:
 
 
 def likelihood_rises_with(cost: str, value: str, word: str) -> Callable[[Results], Verdict]:
-    """Judge that with both learners models that cost (or err) more are more likely."""
+    """Judge that with both learners models of higher cost or error are more likely."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for network in networks(results):
             for which, name in ((BOUNDED, "bounded"), (PATH, "ℓ₁")):
                 found = points(results, network, which)
@@ -176,13 +176,13 @@ def likelihood_rises_with(cost: str, value: str, word: str) -> Callable[[Results
                     [point[cost] for point in found], [-point[value] for point in found]
                 )
                 met.append(rank >= _RISES)
-                told.append(f"{rank:.2f} ({name}, {network.title})")
+                phrases.append(f"{rank:.2f} ({name}, {network.title})")
                 numbers[f"{name}, {network.title}"] = rank
         if not met:
-            raise NotMeasured("Two models cannot show how the likelihood goes with the cost.")
+            raise NotMeasured("At least three models are needed to relate likelihood and cost.")
         return verdict(
             met,
-            f"Rank correlation of {word} and likelihood: {', '.join(told)}; {_RISES:g} or more "
+            f"Rank correlation of {word} and likelihood: {', '.join(phrases)}; {_RISES:g} or more "
             "counts.",
             rank_correlation=numbers,
         )
@@ -191,7 +191,7 @@ def likelihood_rises_with(cost: str, value: str, word: str) -> Callable[[Results
 
 
 def _rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the rank correlation, 0 where one side never varies."""
+    """Return the rank correlation, or 0 if one side is constant."""
     if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
         return 0.0
     return float(spearmanr(first, second).statistic)

@@ -1,4 +1,4 @@
-"""Local against global inference on Cora, as the fields of an Ising model grow stronger."""
+"""Local and global inference on Cora for increasing field strength of an Ising model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = "cora"
 POSITIVE = "Neural_Networks"
 LARGEST_DEGREE = 14  # the paper says 15; its 4,325 edges need degrees below 15
 COUPLING = 1.0
-_DECIDED = 1e-9  # a marginal that is nearer to 1/2 gives the label −1, as one below does
+_DECIDED = 1e-9  # marginals at most this much above 1/2 give the label −1
 
 Method = Literal["mean-field", "bp", "local drop", "local mean-field"]
 GLOBAL: Method = "mean-field"
@@ -41,7 +41,7 @@ TITLES: Mapping[Method, str] = {
 
 @dataclass(frozen=True)
 class CoraPart(Part):
-    """The marginals of some papers by one method, at one strength of the fields.
+    """Marginals of some papers by one method at one field strength.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class CoraPart(Part):
     method : str
         One of :data:`METHODS`.
     queries : int
-        How many papers are asked for, the same ones at every strength.
+        Number of queried papers; the same at every strength.
     seed : int
     """
 
@@ -67,16 +67,16 @@ class CoraPart(Part):
 
     @property
     def work(self) -> int:
-        """How many papers are asked for."""
+        """Number of queried papers."""
         return self.queries
 
     @property
     def source(self) -> str:
-        """Where its data come from."""
+        """Source of the data."""
         return SOURCE
 
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return graph, method, strengths and the seed."""
+        """Return graph, method, strengths and seed."""
         return {
             "part": "Cora",
             "graph": data.labelled_graph(SOURCE).fingerprint,
@@ -90,16 +90,16 @@ class CoraPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Ask for all papers, one after the other or all at once."""
+        """Compute the marginals of all queried papers."""
         graph = bounded_degrees(data.labelled_graph(SOURCE), LARGEST_DEGREE, self.seed)
         rng = np.random.default_rng(self.seed)
         count = min(self.queries, graph.graph.n_nodes)
-        asked = np.sort(rng.choice(graph.graph.n_nodes, size=count, replace=False))
+        queried = np.sort(rng.choice(graph.graph.n_nodes, size=count, replace=False))
         model = spin_model(graph, self.field, rng)
-        truth = graph.spins(POSITIVE)[asked].astype(int).tolist()
+        truth = graph.spins(POSITIVE)[queried].astype(int).tolist()
         about = {
             "papers": graph.graph.n_nodes,
             "citations": graph.graph.n_edges,
@@ -107,11 +107,11 @@ class CoraPart(Part):
         }
         if self.method in ("mean-field", "bp"):
             beliefs = infer(model, self.method)
-            positive = [float(beliefs.node[node][1]) for node in asked]
+            positive = [float(beliefs.node[node][1]) for node in queried]
             return {**about, "positive": positive, "converged": beliefs.converged}
         cut: Literal["drop", "mean-field"] = "drop" if self.method == LOCAL else "mean-field"
         positive, bounds, sizes = [], [], []
-        for k, node in enumerate(asked.tolist(), start=1):
+        for k, node in enumerate(queried.tolist(), start=1):
             *_, last = grow_region(model, node, tolerance=0.0, max_size=LARGEST_REGION, cut=cut)
             positive.append(float(region_marginal(model, last.nodes, node, cut)[1]))
             bounds.append(float(last.bound))
@@ -121,7 +121,7 @@ class CoraPart(Part):
 
 
 def spin_model(graph: LabelledGraph, field: float, rng: np.random.Generator) -> PairwiseMRF:
-    """Draw an Ising model on papers: θ_ij from U[−1, 1], θ_i from U[0, T] with the paper's sign."""
+    """Draw an Ising model: θ_ij from U[−1, 1], θ_i from U[0, T] times the spin of the paper."""
     couplings = rng.uniform(-COUPLING, COUPLING, graph.graph.n_edges)
     strengths = field * rng.uniform(0.0, 1.0, graph.graph.n_nodes)
     fields = graph.spins(POSITIVE) * strengths
@@ -129,16 +129,16 @@ def spin_model(graph: LabelledGraph, field: float, rng: np.random.Generator) -> 
 
 
 class Labels(NamedTuple):
-    """What a method says about the papers that were asked for, at one strength.
+    """Labels of the queried papers by one method at one strength.
 
     Attributes
     ----------
     truth, found : bool array, shape (queries,)
-        Whether a paper is about neural networks, and whether its marginal says so.
+        Whether a paper is about neural networks, and whether its marginal labels it so.
     positive : float array, shape (queries,)
-        The marginals.
+        Marginals of +1.
     bound : float array or None
-        Of local answers.
+        Error bounds of local marginals.
     """
 
     truth: np.ndarray
@@ -153,7 +153,7 @@ def labels(results: Results, field: float, method: Method) -> Labels:
     Raises
     ------
     NotMeasured
-        When they were not measured.
+        If they were not measured.
     """
     for part, result in results.items():
         if isinstance(part, CoraPart) and (part.field, part.method) == (field, method):
@@ -165,12 +165,12 @@ def labels(results: Results, field: float, method: Method) -> Labels:
 
 
 def fields(results: Results) -> list[float]:
-    """Return the strengths at which all methods were measured, rising."""
-    known = {method: set[float]() for method in METHODS}
+    """Return the strengths at which all methods were measured, ascending."""
+    strengths = {method: set[float]() for method in METHODS}
     for part in results:
         if isinstance(part, CoraPart):
-            known[part.method].add(part.field)
-    return sorted(set.intersection(*known.values()))
+            strengths[part.method].add(part.field)
+    return sorted(set.intersection(*strengths.values()))
 
 
 def accuracy(one: np.ndarray, other: np.ndarray) -> float:
@@ -179,19 +179,19 @@ def accuracy(one: np.ndarray, other: np.ndarray) -> float:
 
 
 class Quality(NamedTuple):
-    """Precision, recall and their harmonic mean, F; None where nothing is to be divided by."""
+    """Precision, recall and F (their harmonic mean); None where the denominator is 0."""
 
     precision: float | None
     recall: float | None
     f: float | None
 
 
-def quality(found: np.ndarray, wanted: np.ndarray) -> Quality:
-    """Return how well labels find those that are wanted, +1 being what is looked for."""
-    both = int((found & wanted).sum())
+def quality(found: np.ndarray, target: np.ndarray) -> Quality:
+    """Return precision, recall and F of labels, with +1 as the positive class."""
+    both = int((found & target).sum())
     precision = both / int(found.sum()) if found.any() else None
-    recall = both / int(wanted.sum()) if wanted.any() else None
-    total = int(found.sum()) + int(wanted.sum())
+    recall = both / int(target.sum()) if target.any() else None
+    total = int(found.sum()) + int(target.sum())
     return Quality(precision, recall, 2 * both / total if total else None)
 
 
@@ -214,14 +214,14 @@ _LINES: tuple[tuple[str, Method, Method | None, Look], ...] = (
 
 @dataclass(frozen=True)
 class CoraLabels(Study):
-    """All methods at several strengths.
+    """Comparison of all methods at several strengths.
 
     Attributes
     ----------
     sizes : dict
-        By scale: the strengths, and the number of papers asked for.
+        Strengths and number of queried papers, by scale.
     shown : {"accuracy", "quality"}
-        What the figure shows.
+        Quantity in the figure.
     """
 
     sizes: Mapping[str, tuple[tuple[float, ...], int]]
@@ -237,7 +237,7 @@ class CoraLabels(Study):
         return (SOURCE,)
 
     def settings(self) -> dict[str, Any]:
-        """Say what is drawn and asked."""
+        """Return the settings that all parts share."""
         return {
             "graph": f"degrees at most {LARGEST_DEGREE}: random edges deleted, largest component",
             "model": f"θ_ij from U[−{COUPLING:g}, {COUPLING:g}]; θ_i from U[0, T] for papers on "
@@ -252,7 +252,7 @@ class CoraLabels(Study):
         return series_figure(title, charts)
 
     def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield one row for every strength and pair of labels that are compared."""
+        """Yield one row for every strength and compared pair of labels."""
         yield ("T", "labels", "against", "accuracy", "precision", "recall", "F")
         for field in fields(results):
             for method in METHODS:
@@ -264,12 +264,12 @@ class CoraLabels(Study):
                     yield (field, TITLES[local], TITLES[whole], *_scores(one, other))
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return the sizes, and what the local bounds prove, at every strength."""
-        told = []
+        """Return sizes and error bounds of local inference at every strength."""
+        summaries = []
         for part, result in results.items():
             if isinstance(part, CoraPart) and "bound" in result:
                 bound, positive = np.array(result["bound"]), np.array(result["positive"])
-                told.append(
+                summaries.append(
                     {
                         **{"T": part.field, "method": TITLES[part.method]},
                         **{name: result[name] for name in ("papers", "citations")},
@@ -281,31 +281,31 @@ class CoraLabels(Study):
                         **_proven_wrong(results, part.field, positive, bound),
                     }
                 )
-        return told
+        return summaries
 
 
 def _proven_wrong(
     results: Results, field: float, positive: np.ndarray, bound: np.ndarray
 ) -> dict[str, int]:
-    """Return how many answers of global methods lie where the true marginal cannot be."""
+    """Return the number of global marginals outside the certified interval, by method."""
     return {
         f"proven_wrong_of_{TITLES[method]}": int(
             (np.abs(found.positive - positive) > bound + _DECIDED).sum()
         )
         for method in METHODS[:2]
-        if (found := _known(results, field, method)) is not None
+        if (found := _labels_or_none(results, field, method)) is not None
     }
 
 
-def _known(results: Results, field: float, method: Method) -> Labels | None:
+def _labels_or_none(results: Results, field: float, method: Method) -> Labels | None:
     try:
         return labels(results, field, method)
     except NotMeasured:
         return None
 
 
-def _scores(found: np.ndarray, wanted: np.ndarray) -> tuple[float | None, ...]:
-    return accuracy(found, wanted), *quality(found, wanted)
+def _scores(found: np.ndarray, target: np.ndarray) -> tuple[float | None, ...]:
+    return accuracy(found, target), *quality(found, target)
 
 
 def _accuracies(results: Results) -> list[Chart]:

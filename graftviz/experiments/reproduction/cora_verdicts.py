@@ -1,4 +1,4 @@
-"""What the paper on localized inference says about its labels of Cora, judged."""
+"""Judgement of the claims on localized inference about labels of Cora."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _STANDARD_ERRORS = 2.0
 
 
 def accuracies_rise(results: Results) -> Verdict:
-    """Judge that global and local labels agree with the true ones clearly more as T grows."""
+    """Judge that accuracy against the true labels rises clearly with T."""
     shown = _several(results)
-    met, told, numbers = [], [], {}
+    met, phrases, numbers = [], [], {}
     for method in (GLOBAL, LOCAL):
         values = [_against_truth(results, field, method) for field in shown]
         first, last = values[0], values[-1]
         queries = len(labels(results, shown[0], method).truth)
         error = np.sqrt((first * (1 - first) + last * (1 - last)) / queries)
         met += [_rises(values), last - first > _STANDARD_ERRORS * error]
-        told.append(f"{TITLES[method]}: {first:.3f} to {last:.3f}")
+        phrases.append(f"{TITLES[method]}: {first:.3f} to {last:.3f}")
         numbers[method] = values
     more = ", ".join(
         f"{_against_truth(results, shown[-1], method):.3f} with {TITLES[method]}"
@@ -46,14 +46,14 @@ def accuracies_rise(results: Results) -> Verdict:
     return verdict(
         met,
         f"Accuracy against the true labels, T = {shown[0]:g} to {shown[-1]:g}: "
-        f"{'; '.join(told)} ({more}).",
+        f"{'; '.join(phrases)} ({more}).",
         T=shown,
         accuracy=numbers,
     )
 
 
 def local_agrees_with_global(results: Results) -> Verdict:
-    """Judge that local labels are those of global mean field nearly always, at every T."""
+    """Judge that local labels nearly always equal those of global mean field at every T."""
     shown = _several(results)
     values = [_agreement(results, field, GLOBAL) for field in shown]
     low = [f"{field:g}" for field, value in zip(shown, values, strict=True) if value < _HIGH]
@@ -71,7 +71,7 @@ def local_agrees_with_global(results: Results) -> Verdict:
 
 
 def agreement_rises(results: Results) -> Verdict:
-    """Judge that local and global labels agree more and more as T grows."""
+    """Judge that the agreement of local and global labels rises with T."""
     shown = _several(results)
     values = [_agreement(results, field, GLOBAL) for field in shown]
     others = [_agreement(results, field, "bp") for field in shown]
@@ -93,19 +93,21 @@ def quality_rises(results: Results) -> Verdict:
         quality(labels(results, field, LOCAL).found, labels(results, field, GLOBAL).found)
         for field in shown
     ]
-    met, told, numbers = [], [], {}
+    met, phrases, numbers = [], [], {}
     for name in ("precision", "recall", "f"):
         values = [getattr(one, name) for one in found]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
+        present = [value for value in values if value is not None]
+        if len(present) < len(values):
             raise NotMeasured("At some T no paper has the label +1, so there is no precision.")
-        met.append(_rises(known))
-        told.append(f"{name.upper() if name == 'f' else name} {known[0]:.3f} to {known[-1]:.3f}")
-        numbers[name] = known
+        met.append(_rises(present))
+        phrases.append(
+            f"{name.upper() if name == 'f' else name} {present[0]:.3f} to {present[-1]:.3f}"
+        )
+        numbers[name] = present
     return verdict(
         met,
         f"From T = {shown[0]:g} to {shown[-1]:g}, local labels against those of global mean field: "
-        f"{', '.join(told)}.",
+        f"{', '.join(phrases)}.",
         T=shown,
         **numbers,
     )

@@ -1,4 +1,4 @@
-"""Counted work against the complexities that the papers state, as n grows."""
+"""Counted work for growing n, compared with the stated complexities."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from graftviz.figures.reproduction import Growth, growth_figure
 TABLES_AT_START, TABLES_AT_END = "pair tables before the first edge", "pair tables at the last edge"
 SCORES = "edges scored in one step"
 _KINDS = (TABLES_AT_START, TABLES_AT_END, SCORES)
-_POWER = 0.25  # so near must a power of n be
+_POWER = 0.25  # tolerance on powers of n
 
 
 class Counted(NamedTuple):
-    """What one run counted.
+    """Counted work of one run.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Counted(NamedTuple):
     limit : int or None
         t_max.
     counts : dict
-        By kind: pair tables at the first and at the last edge, mean tests of a later step.
+        By kind: pair tables at the first and at the last edge, mean tests of later steps.
     longest : int
-        The most tests of a later step.
+        Largest number of tests of a later step.
     """
 
     n: int
@@ -63,7 +63,7 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True)
 class Counts(Study):
-    """Some methods, one edge a step, on data of growing n with a fixed number of edges.
+    """Methods that add one edge per step, on data of growing n with a fixed number of edges.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Counts(Study):
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Return λ, λ₂ and what is counted."""
+        """Return λ, λ₂ and the counted quantities."""
         return {
             "lam": LAM,
             "lam2": LAM2,
@@ -106,7 +106,7 @@ class Counts(Study):
                 yield (method.name, run.n, run.steps, run.limit, *counts, run.longest)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return where every run ended, and the powers of n."""
+        """Return the ends of all runs, and the powers of n."""
         powers = [
             {"method": growth.name, "counted": kind, "power_of_n": growth.power}
             for kind in _KINDS
@@ -116,7 +116,7 @@ class Counts(Study):
 
 
 def _counted(curve: Curve) -> Counted:
-    """Return what a run counted; runs of so few steps are kept whole."""
+    """Return the counted work of a run, of which every step was recorded."""
     points, n = curve.points, curve.part.panel.size.nodes
     active = [k for k, edges in enumerate(points["edges"]) if edges > 0]
     tests = np.diff([points["tests"][k] for k in active])
@@ -147,7 +147,7 @@ def _growths(results: Results, kind: str) -> list[Growth]:
 
 
 def _power(sizes: Sequence[int], counts: Sequence[float]) -> float | None:
-    """Return the exponent of the power of n that fits best; None for a single size."""
+    """Return the best-fitting power of n, or None for a single size."""
     if len(set(sizes)) < 2:
         return None
     return float(np.polyfit(np.log(sizes), np.log(counts), 1)[0])

@@ -1,4 +1,4 @@
-"""Figures made of learning curves: objective, NLPL and recall against time and counted work."""
+"""Learning curves: objective, NLPL and recall against time and counted work."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from graftviz.experiments.reproduction.runs import (
 )
 from graftviz.figures.reproduction import (
     BASELINE_LOOKS,
+    CurvePanel,
     Line,
     Look,
-    Picture,
     learning_curves,
     scale_look,
 )
@@ -51,7 +51,7 @@ WHY_LAM = (
 
 @dataclass(frozen=True)
 class Curves(Study):
-    """Some methods in some panels.
+    """Learning curves of several methods in several panels.
 
     Attributes
     ----------
@@ -59,14 +59,13 @@ class Curves(Study):
         Panels by scale.
     methods : tuple of Method
     quantities : tuple of str
-        Keys of :data:`QUANTITIES`, one row of pictures each.
+        Keys of :data:`QUANTITIES`, one row of plots each.
     held_out : bool
-        Whether the NLPL of held-out rows is measured after every step.
+        Whether to measure the NLPL of held-out rows after every step.
     repeats : int
-        Samples, each with a seed of its own.
+        Number of samples with different seeds.
     axis : str
-        What lies along the horizontal axis at first: a key of
-        :data:`graftviz.figures.reproduction.AXES`.
+        Initial horizontal axis, a key of :data:`graftviz.figures.reproduction.AXES`.
     """
 
     shown: Mapping[str, tuple[Panel, ...]]
@@ -105,8 +104,8 @@ class Curves(Study):
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw the curves; of several seeds the first."""
-        pictures = []
+        """Draw the curves of the first seed."""
+        charts = []
         for panel in panels(results):
             found = [curve for curve in curves(results) if curve.part.panel == panel]
             first = min(curve.part.seed for curve in found)
@@ -119,8 +118,8 @@ class Curves(Study):
                 ]
                 for key in self.quantities
             }
-            pictures.append(Picture(panel.title, {key: row for key, row in lines.items() if row}))
-        return learning_curves(title, pictures, axis=self.axis)
+            charts.append(CurvePanel(panel.title, {key: row for key, row in lines.items() if row}))
+        return learning_curves(title, charts, axis=self.axis)
 
     def rows(self, results: Results) -> Iterator[Cells]:
         """Yield one row for every point of every curve."""
@@ -133,12 +132,12 @@ class Curves(Study):
                 yield (curve.part.panel.title, method, curve.part.seed, *point, ratio)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return where every run ended."""
+        """Return the ends of all runs."""
         return summaries(results)
 
     @staticmethod
     def _whole(results: Results, panel: Panel) -> float | None:
-        """Return the seconds of edge grafting in a panel, if it was measured."""
+        """Return the seconds of edge grafting in a panel, or None if not measured."""
         try:
             return float(named(results, panel, EDGE_GRAFTING).end["seconds"]) or None
         except NotMeasured:
@@ -154,7 +153,7 @@ def _line(curve: Curve, quantity: str, whole: float | None) -> Line:
 
 
 def look_of(method: Method) -> Look:
-    """Return how a method is drawn, the same in all figures."""
+    """Return the line style of a method, the same in all figures."""
     if method.alpha is None:
         return BASELINE_LOOKS[(EDGE_GRAFTING, FIRST_HIT).index(method.name)]
     return scale_look(ALPHAS.index(method.alpha), faint=method.name.endswith(WITHOUT_HUBS))

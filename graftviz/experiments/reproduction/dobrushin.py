@@ -1,4 +1,4 @@
-"""Where Dobrushin's condition holds: the coefficient c of Ising grids by their strengths."""
+"""Dobrushin coefficient c of Ising grids by field and coupling strength."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from graftviz.figures.reproduction_localized import Plane, plane_figure
 from graftviz.regions import dobrushin_coefficient
 from graftviz.sampling import ising_grid
 
-_MOST = 0.5  # of the cells
-MODELS_PER_SEED = 10_000  # so that no two seeds share a model
+_MOST = 0.5  # share of the cells that counts as most
+MODELS_PER_SEED = 10_000  # seeds of models are disjoint between experiment seeds
 
 
 def model_seed(seed: int, trial: int) -> int:
@@ -36,7 +36,7 @@ def model_seed(seed: int, trial: int) -> int:
 
 @dataclass(frozen=True)
 class PlanePart(Part):
-    """The coefficients of models of one coupling strength and several field strengths.
+    """Coefficients of models of one coupling strength and several field strengths.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class PlanePart(Part):
     fields : tuple of float
         The T₁.
     trials : int
-        Models for each pair of strengths; those of one trial are the same draws, scaled.
+        Models per pair of strengths; those of one trial are the same draws, scaled.
     seed : int
     """
 
@@ -65,18 +65,18 @@ class PlanePart(Part):
 
     @property
     def work(self) -> int:
-        """How many models there are."""
+        """Number of models."""
         return self.trials * len(self.fields)
 
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return sizes, strengths and the seed."""
+        """Return sizes, strengths and seed."""
         return {"part": "Dobrushin coefficient", **dataclasses.asdict(self)}
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Draw the models and take the largest row sum of each one's matrix."""
+        """Draw the models and compute the coefficient of each."""
         found = []
         for k, field in enumerate(self.fields):
             models = (
@@ -96,7 +96,7 @@ class PlanePart(Part):
 
 @dataclass(frozen=True)
 class DobrushinPlane(Study):
-    """The plane at its scales: side of the grid, the T₁, the T₂, and models per point."""
+    """Coefficients by strengths: side of the grid, T₁, T₂ and models per point, by scale."""
 
     sizes: Mapping[str, tuple[int, tuple[float, ...], tuple[float, ...], int]]
 
@@ -106,18 +106,18 @@ class DobrushinPlane(Study):
         return [PlanePart(side, side, coupling, fields, trials, seed) for coupling in couplings]
 
     def needs(self) -> tuple[str, ...]:
-        """Return nothing: the models are drawn."""
+        """Return nothing: the models are generated."""
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Say what is drawn."""
+        """Return the settings that all parts share."""
         return {
             "model": "θ_i from U[−T₁, T₁], θ_ij from U[−T₂, T₂], spins −1 and +1, no wrap-around",
             "coefficient": "largest row sum of the matrix, the mean of all models of a point",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw the mean c over both strengths, and where it is 1."""
+        """Draw the mean c over both strengths, and the contour c = 1."""
         plane = _plane(results)
         return plane_figure(
             title,
@@ -165,7 +165,7 @@ class _Measured:
         return means
 
     def border(self, field: int) -> float | None:
-        """Return the T₂ at which c reaches 1, between two measured ones; None if it never does."""
+        """Return the interpolated T₂ at which c reaches 1, or None if it does not."""
         means = self.means[:, field]
         above = np.flatnonzero(means >= 1.0)
         if not len(above) or above[0] == 0:
@@ -192,14 +192,16 @@ def _mostly_below_one(results: Results) -> Verdict:
     plane = _plane(results)
     share = float((plane.means < 1.0).mean())
     borders = [plane.border(k) for k in range(len(plane.fields))]
-    known = [(field, at) for field, at in zip(plane.fields, borders, strict=True) if at is not None]
-    told = ", ".join(f"{at:.2f} at T₁ = {field:g}" for field, at in (known[:1] + known[-1:]))
-    reached = f" The mean c reaches 1 at T₂ = {told}." if known else ""
+    reached = [
+        (field, at) for field, at in zip(plane.fields, borders, strict=True) if at is not None
+    ]
+    listed = ", ".join(f"{at:.2f} at T₁ = {field:g}" for field, at in (reached[:1] + reached[-1:]))
+    sentence = f" The mean c reaches 1 at T₂ = {listed}." if reached else ""
     return verdict(
         [share > _MOST],
         f"c < 1 at {share:.0%} of the points with T₁ up to {plane.fields[-1]:g} and T₂ up to "
         f"{plane.couplings[-1]:g}; that share depends on these limits, which the text has lost."
-        f"{reached}",
+        f"{sentence}",
         share_below_one=share,
         border=dict(zip(map(str, plane.fields), borders, strict=True)),
     )

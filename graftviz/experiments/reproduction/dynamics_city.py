@@ -1,4 +1,4 @@
-"""Activity of a city, made up or given, and what learners of it predict (thesis, section 2.3.2)."""
+"""Activity of a simulated city or from a file, and its prediction (thesis, section 2.3.2)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from graftviz.experiments.reproduction.experiment import Part, Results, Study
 SOURCE = "series"
 WEEK = 168
 HORIZONS = (1, 6, 24)
-_ACTIVE = 100.0  # fewer pick-ups and drop-offs in all, and a block is left out, as in the thesis
+_ACTIVE = 100.0  # blocks with fewer pick-ups and drop-offs are dropped, as in the thesis
 _TEST_FRACTION = 0.2
-_LEAST_WEEKS = 3  # so many, and the held-out rows are at least a week
+_LEAST_WEEKS = 3  # from which the held-out rows are at least a week
 
 
 class CitySize(NamedTuple):
-    """How much of a city is looked at.
+    """Size of the city data.
 
     Attributes
     ----------
     side, weeks : int
-        Of the made-up city: side² blocks.
+        Side of the simulated city, which has side² blocks, and its duration.
     most_series, most_rows : int
-        Of given series: the most active ones, and the first rows.
+        Limits on series from a file: the most active ones, and the first rows.
     """
 
     side: int
@@ -43,14 +43,14 @@ class CitySize(NamedTuple):
 
 
 class City(NamedTuple):
-    """What is learned from and what is held out, every series divided by its largest size.
+    """Training and held-out series, each divided by its largest absolute value.
 
     Attributes
     ----------
     title : str
     train, test : TimeSeries
     activity : float array, shape (n,)
-        Sum of the sizes of each series before they were divided.
+        Sum of absolute values of each series before the division.
     """
 
     title: str
@@ -60,45 +60,45 @@ class City(NamedTuple):
 
 
 def city_of(data: Data, size: CitySize, seed: int) -> City:
-    """Return the given series, or a made-up city where none are given.
+    """Return the series from a file, or a simulated city if there is none.
 
-    Of counts (whole numbers, none negative), series with a sum below 100 are left out. The last
-    fifth of the rows is held out, and of three weeks or more at least a week.
+    Counts (non-negative whole numbers) with a sum below 100 are dropped. The last fifth of the rows
+    is held out, and at least a week of three weeks or more.
     """
     if data.has(SOURCE):
-        given = data.time_series(SOURCE)
-        series = replace(given, values=given.values[: size.most_rows], times=())
-        title = f"{given.title}: "
+        file_series = data.time_series(SOURCE)
+        series = replace(file_series, values=file_series.values[: size.most_rows], times=())
+        title = f"{file_series.title}: "
     else:
         series = dynamics.simulate_city(size.side, size.weeks * WEEK, seed=seed)
-        title = "a made-up city: "
+        title = "a simulated city: "
     values = series.values
     sizes = np.abs(values).sum(axis=0)
     counts = bool((values >= 0.0).all() and (values == np.rint(values)).all())
     active = np.flatnonzero((np.ptp(values, axis=0) > 0.0) & (sizes >= _ACTIVE * counts))
-    kept = np.sort(active[np.argsort(-sizes[active], kind="stable")[: size.most_series]])
-    if len(kept) < 2 or len(values) < 2 * len(HORIZONS) + max(HORIZONS):
+    chosen = np.sort(active[np.argsort(-sizes[active], kind="stable")[: size.most_series]])
+    if len(chosen) < 2 or len(values) < 2 * len(HORIZONS) + max(HORIZONS):
         raise InputError(
-            f"{given_or_made(data)} has {len(values)} rows and {len(kept)} series that are active; "
+            f"{source_title(data)} has {len(values)} rows and {len(chosen)} active series; "
             f"at least {2 * len(HORIZONS) + max(HORIZONS)} rows and 2 series are needed."
         )
-    shown = values[:, kept] / np.abs(values[:, kept]).max(axis=0)
-    whole = dynamics.series_of(shown, tuple(series.names[i] for i in kept))
+    shown = values[:, chosen] / np.abs(values[:, chosen]).max(axis=0)
+    whole = dynamics.series_of(shown, tuple(series.names[i] for i in chosen))
     held_out = max(round(_TEST_FRACTION * len(shown)), max(HORIZONS) + 1)
     if len(shown) >= _LEAST_WEEKS * WEEK:
         held_out = max(held_out, WEEK)
     train, test = whole.split(held_out / len(shown))
-    words = f"{title}{len(kept):,} series, {train.n_rows:,} + {test.n_rows:,} rows"
-    return City(words, train, test, sizes[kept])
+    words = f"{title}{len(chosen):,} series, {train.n_rows:,} + {test.n_rows:,} rows"
+    return City(words, train, test, sizes[chosen])
 
 
-def given_or_made(data: Data) -> str:
-    """Return what messages call the series."""
-    return data.time_series(SOURCE).title if data.has(SOURCE) else "The made-up city"
+def source_title(data: Data) -> str:
+    """Return the title of the series for messages."""
+    return data.time_series(SOURCE).title if data.has(SOURCE) else "The simulated city"
 
 
 def fitting(learner: DynamicsLearner, n: int, rows: int) -> DynamicsLearner:
-    """Return the learner, with no more parents than there are series, or than rows can tell."""
+    """Return the learner with the number of parents limited by series and rows."""
     if not isinstance(learner, SolverOptions):
         return learner
     return replace(learner, parents=min(learner.parents or n, n, rows - 3))
@@ -106,19 +106,19 @@ def fitting(learner: DynamicsLearner, n: int, rows: int) -> DynamicsLearner:
 
 @dataclass(frozen=True)
 class CityPart(Part):
-    """One learner on a city, drawn with one seed.
+    """One learner on a city with one seed.
 
     Attributes
     ----------
     size : CitySize
     name : str
-        What the learner is called.
+        Display name of the learner.
     learner : DynamicsLearner
     draw : int
         Seed of the learner; the city has the seed of the experiment.
     seed : int
     busiest : int
-        For so many of the busiest series, forecasts are returned as well.
+        Number of the busiest series of which forecasts are returned too.
     """
 
     size: CitySize
@@ -135,14 +135,14 @@ class CityPart(Part):
 
     @property
     def work(self) -> int:
-        """About how many series are regressed."""
+        """Approximate number of regressed series."""
         n = self.size.side**2
         if not isinstance(self.learner, ScalableStructure):
             return n
         return max(round(self.learner.seeds * n), 1)
 
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return learner, seeds, and which series: their digest where they are given."""
+        """Return learner, seeds and size, and the digest of series from a file."""
         size: dict[str, Any] = {"side": self.size.side, "weeks": self.size.weeks}
         if data.has(SOURCE):
             values = data.time_series(SOURCE).values
@@ -161,10 +161,10 @@ class CityPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn, and return errors in training and on held-out rows by horizon."""
+        """Learn, and return training error and held-out errors by horizon."""
         city = city_of(data, self.size, self.seed)
         train, test = city.train, city.test
         learner = fitting(self.learner, train.n_series, train.n_rows)
@@ -189,37 +189,37 @@ class CityPart(Part):
 
 
 class CityStudy(Study):
-    """A study of :class:`CityPart`, perhaps beside others: of a given city or a made-up one."""
+    """Base of studies with parts :class:`CityPart`, on series from a file or a simulated city."""
 
     def needs(self) -> tuple[str, ...]:
-        """Return nothing: without data a city is made up."""
+        """Return nothing: without data a city is simulated."""
         return ()
 
     def accepts(self) -> tuple[str, ...]:
-        """Return the source of the series that may be given in place of the city."""
+        """Return the source of series that replace the simulated city."""
         return (SOURCE,)
 
 
 def city_results(results: Results) -> Iterator[tuple[CityPart, dict[str, Any]]]:
-    """Yield what was measured on the city."""
+    """Yield the results of city parts."""
     for part, found in results.items():
         if isinstance(part, CityPart):
             yield part, found
 
 
 def about(results: Results) -> str:
-    """Return what was learned from, for people; empty if nothing was."""
+    """Return the description of the training data; empty if there are no results."""
     return next((str(found["data"]) for _, found in city_results(results)), "")
 
 
 def persistence_error(test: TimeSeries) -> float:
-    """Return the PredError of expecting the next hour to be like this one."""
+    """Return the PredError of the forecast that the next hour equals this one."""
     gap = np.linalg.norm(np.diff(test.values, axis=0))
     return float(gap / np.linalg.norm(test.values[1:]))
 
 
 def _forecasts(result: DynamicsResult, city: City, count: int) -> list[dict[str, Any]]:
-    """Return what happened to the busiest series in the first held-out week, and its forecasts."""
+    """Return values and forecasts of the busiest series in the first held-out week."""
     train, test = city.train, city.test
     busiest = np.argsort(-city.activity, kind="stable")[:count]
     expected = dynamics.one_step(result.system, test.values)[:WEEK]

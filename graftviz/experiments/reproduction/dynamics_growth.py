@@ -38,24 +38,24 @@ from graftviz.figures.reproduction_dynamics import SpreadPanel, spread_figure
 
 SECONDS, OPERATIONS = "seconds", "operations"
 SHARE = 0.1
-_NOISE = 0.5  # of the signal: only how many passes are made depends on it
+_NOISE = 0.5  # relative to the signal; affects only the number of passes
 
 
 class Sizes(NamedTuple):
-    """Which systems are learned.
+    """Sizes of the learned systems.
 
     Attributes
     ----------
     n : tuple of int
         Numbers of series.
     most_whole : int
-        Up to so many series, methods that look at every series are measured too.
+        Largest n for methods that regress every series.
     rows : int
-        Transitions.
+        Number of transitions.
     seeds : int
         The fixed number of seeds.
     repeats : int
-        Systems of every size.
+        Systems per size.
     """
 
     n: tuple[int, ...]
@@ -66,7 +66,7 @@ class Sizes(NamedTuple):
 
     @property
     def methods(self) -> tuple[DynamicsMethod, ...]:
-        """Dense, inducing, a tenth as seeds, and a fixed number of seeds."""
+        """Methods: dense, inducing, a tenth as seeds, and a fixed number of seeds."""
         k = min(PARENTS, self.n[0])
         fixed = ScalableStructure(parents=k, seeds=self.seeds, unspoken="common")
         named = DynamicsMethod(fixed_name(self.seeds), fixed, scale_look(2))
@@ -74,7 +74,7 @@ class Sizes(NamedTuple):
 
 
 def fixed_name(seeds: int) -> str:
-    """Return what scalable learning with so many seeds is called, whatever n is."""
+    """Return the name of scalable learning with a fixed number of seeds."""
     return f"scalable, {seeds} seeds, common"
 
 
@@ -95,7 +95,7 @@ class GrowthPart(Part):
     n, rows : int
     method : DynamicsMethod
     number : int
-        Of the system among those of its size.
+        Index of the system among those of its size.
     seed : int
     """
 
@@ -112,7 +112,7 @@ class GrowthPart(Part):
 
     @property
     def work(self) -> int:
-        """About how much work it is: the square of n, or n for few seeds."""
+        """Approximate amount of work: proportional to n², or to n for few seeds."""
         looks_at_all = not isinstance(self.method.learner, ScalableStructure)
         return self.n * max(self.n, 10) // 10 if looks_at_all else self.n
 
@@ -129,11 +129,11 @@ class GrowthPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Learn tiny systems, so that nothing is compiled while time counts."""
+        """Learn tiny systems, so that compilation is not timed."""
         rehearse_all()
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn; return seconds, operations by phase, and passes."""
+        """Learn, and return seconds, operations by phase, and passes."""
         seed = model_seed(self.seed, self.number)
         result = learned(transitions_of(self.n, self.rows, seed), self.method.learner, seed)
         passes = [
@@ -151,7 +151,7 @@ class GrowthPart(Part):
 
 
 class Grown(NamedTuple):
-    """What one method cost by n: sizes, and arrays of the shape (repeats, sizes)."""
+    """Cost of one method by n; arrays of shape (repeats, sizes)."""
 
     method: DynamicsMethod
     n: list[int]
@@ -159,7 +159,7 @@ class Grown(NamedTuple):
     operations: np.ndarray
 
     def power(self, quantity: str) -> float:
-        """Return the exponent of n that fits the mean best.
+        """Return the best-fitting power of n for the mean.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Grown(NamedTuple):
 
 
 def grown(results: Results) -> dict[str, Grown]:
-    """Return what every method cost, by its name; sizes with all repeats only."""
+    """Return the cost of every method by name, for sizes with all repeats only."""
     seen: dict[DynamicsMethod, dict[int, list[dict[str, Any]]]] = {}
     for part, result in results.items():
         if isinstance(part, GrowthPart):
@@ -190,7 +190,7 @@ def grown(results: Results) -> dict[str, Grown]:
 
 
 def of_method(results: Results, name: str) -> Grown:
-    """Return what a method cost, or raise :class:`NotMeasured`."""
+    """Return the cost of a method, or raise :class:`NotMeasured`."""
     found = grown(results)
     if name not in found:
         raise NotMeasured(f"{name} was not measured.")
@@ -199,7 +199,7 @@ def of_method(results: Results, name: str) -> Grown:
 
 @dataclass(frozen=True)
 class GrowthStudy(Study):
-    """Methods on systems of growing size."""
+    """Comparison of methods on systems of growing size."""
 
     sizes: Mapping[str, Sizes]
 
@@ -215,22 +215,22 @@ class GrowthStudy(Study):
         ]
 
     def needs(self) -> tuple[str, ...]:
-        """Return nothing: the systems are drawn."""
+        """Return nothing: the systems are generated."""
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Say what is drawn and counted."""
+        """Return the settings that all parts share."""
         return {
             "data": "X′ standard normal, X″ = A X′ with noise half as strong; density of A 0.1",
             "operations": "multiplications: coefficients updated at each row by gradient descent, "
-            "k² a row and series by least squares, and N n min(N, n) by the decomposition",
+            "k² per row and series by least squares, and N n min(N, n) by the decomposition",
             "seconds": "wall time of learning on one core, without drawing the data",
-            "fixed seeds": "series no seed speaks for get what drives the seeds in general "
-            "(unspoken=common): looking at each of them costs O(n) apiece",
+            "fixed seeds": "series not covered by a seed get common parents of the seeds "
+            "(unspoken=common): learning each of them separately costs O(n)",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw seconds and operations against n, with the exponents that fit."""
+        """Draw seconds and operations against n, with fitted powers."""
         quantities: tuple[tuple[str, str], ...] = (
             (SECONDS, "seconds"),
             (OPERATIONS, "multiplications"),
@@ -260,7 +260,7 @@ class GrowthStudy(Study):
                 yield (part.method.name, part.n, part.rows, part.number, *cells)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return the cost of every method at its largest n, and the exponents."""
+        """Return the cost of every method at its largest n, and the powers of n."""
         return [
             {
                 "method": name,

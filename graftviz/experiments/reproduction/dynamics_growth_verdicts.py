@@ -1,4 +1,4 @@
-"""What the thesis says about the cost of learning, judged by what was measured."""
+"""Judgement of the claims of the thesis about the cost of learning."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from graftviz.experiments.reproduction.experiment import Claim, NotMeasured, Res
 from graftviz.experiments.reproduction.verdicts import verdict
 
 _TENTH = scalable(PARENTS, SHARE).name
-_LINEAR, _QUADRATIC = (0.8, 1.25), (1.75, 2.25)  # exponents that go by these names
+_LINEAR, _QUADRATIC = (0.8, 1.25), (1.75, 2.25)  # ranges of exponents
 
 
 def scalable_is_faster(results: Results) -> Verdict:
-    """Judge that with a tenth as seeds learning takes less than with all, at every n."""
+    """Judge that learning with a tenth as seeds costs less than inducing at every n."""
     few, whole = of_method(results, _TENTH), of_method(results, INDUCING)
     places = [few.n.index(n) for n in whole.n]
     seconds = whole.seconds.mean(axis=0) / few.seconds.mean(axis=0)[places]
     counted = whole.operations.mean(axis=0) / few.operations.mean(axis=0)[places]
-    told = ", ".join(
+    listing = ", ".join(
         f"{counted[k]:.1f} ({seconds[k]:.1f}) at n = {n:,}" for k, n in enumerate(whole.n)
     )
     return verdict(
         [*(counted > 1.0).tolist(), *(seconds > 1.0).tolist()],
-        f"Inducing needs so many times the operations (seconds) of a tenth as seeds: {told}.",
+        f"Inducing needs so many times the operations (seconds) of a tenth as seeds: {listing}.",
         operations_ratio=dict(zip(map(str, whole.n), counted.tolist(), strict=True)),
         seconds_ratio=dict(zip(map(str, whole.n), seconds.tolist(), strict=True)),
     )
 
 
 def scalable_grows_slower(results: Results) -> Verdict:
-    """Judge that from size to size a tenth as seeds takes on less than inducing does."""
+    """Judge that the cost with a tenth as seeds increases less from size to size."""
     few, whole = of_method(results, _TENTH), of_method(results, INDUCING)
     met = []
     for quantity in (SECONDS, OPERATIONS):
@@ -57,9 +57,10 @@ def scalable_grows_slower(results: Results) -> Verdict:
     }
     return verdict(
         met,
-        f"From size to size it takes on less in {sum(met)} of {len(met)} comparisons of seconds "
-        f"and operations. As a power of n both are alike, since a share of n is seeds: operations "
-        f"n^{powers['scalable'][OPERATIONS]:.2f} against n^{powers['inducing'][OPERATIONS]:.2f}, "
+        f"From size to size its cost increases less in {sum(met)} of {len(met)} comparisons of "
+        f"seconds and operations. As a power of n both are alike, since a share of n is seeds: "
+        f"operations n^{powers['scalable'][OPERATIONS]:.2f} against "
+        f"n^{powers['inducing'][OPERATIONS]:.2f}, "
         f"seconds n^{powers['scalable'][SECONDS]:.2f} against n^"
         f"{powers['inducing'][SECONDS]:.2f}.",
         powers_of_n=powers,
@@ -67,29 +68,29 @@ def scalable_grows_slower(results: Results) -> Verdict:
 
 
 def dense_scales_poorly(results: Results) -> Verdict:
-    """Judge that the cost of dense learning grows faster, and is larger in the end."""
+    """Judge that the cost of dense learning grows faster and is larger at the largest n."""
     one, few = of_method(results, DENSE), of_method(results, _TENTH)
     at = few.n.index(one.n[-1])
-    met, told, numbers = [], [], {}
+    met, phrases, numbers = [], [], {}
     for quantity in (SECONDS, OPERATIONS):
         mine, its = one.power(quantity), few.power(quantity)
         ratio = float(getattr(one, quantity)[:, -1].mean() / getattr(few, quantity)[:, at].mean())
         met += [mine > its, ratio > 1.0]
-        told.append(
+        phrases.append(
             f"{quantity} n^{mine:.2f} against n^{its:.2f}, {ratio:.2f} times as many at n = "
             f"{one.n[-1]:,}"
         )
         numbers[quantity] = {"dense": mine, "scalable": its, "ratio": ratio}
     return verdict(
         met,
-        f"Dense learning against a tenth as seeds: {'; '.join(told)}. Its decomposition runs in "
+        f"Dense learning against a tenth as seeds: {'; '.join(phrases)}. Its decomposition runs in "
         "LAPACK, where an operation takes a fraction of the time.",
         **numbers,
     )
 
 
 def linear_with_fixed_seeds(results: Results) -> Verdict:
-    """Judge that with a fixed number of seeds operations are linear in n; seconds are told."""
+    """Judge that operations with a fixed number of seeds are linear in n; report seconds."""
     fixed = [one for name, one in grown(results).items() if name.endswith(" seeds, common")]
     if not fixed:
         raise NotMeasured("No fixed number of seeds was measured.")
@@ -105,7 +106,7 @@ def linear_with_fixed_seeds(results: Results) -> Verdict:
 
 
 def quadratic_with_a_share(results: Results) -> Verdict:
-    """Judge that with a tenth as seeds operations are quadratic in n."""
+    """Judge that operations with a tenth as seeds are quadratic in n."""
     one = of_method(results, _TENTH)
     counted, timed = one.power(OPERATIONS), one.power(SECONDS)
     last = [(n, float(c)) for n, c in zip(one.n, one.operations.mean(axis=0), strict=True)][-2:]
@@ -119,17 +120,17 @@ def quadratic_with_a_share(results: Results) -> Verdict:
 
 
 def fewer_steps_than_rows(results: Results) -> Verdict:
-    """Judge that gradient descent stops before it has seen as many rows as there are."""
+    """Judge that gradient descent takes fewer steps than there are rows."""
     passes = {
         str(part.n): float(result["passes"])
         for part, result in results.items()
         if isinstance(part, GrowthPart) and part.method.name == INDUCING
     }
-    told = ", ".join(f"{mean:.1f} at n = {n}" for n, mean in passes.items())
+    listing = ", ".join(f"{mean:.1f} at n = {n}" for n, mean in passes.items())
     return verdict(
         [mean < 1.0 for mean in passes.values()],
-        f"Mean t / N of a regression of inducing learning: {told}. Descent here goes through all "
-        "rows at least once and stops when a pass hardly moves the coefficients.",
+        f"Mean t / N of a regression of inducing learning: {listing}. Descent here goes through "
+        "all rows at least once and stops when a pass hardly moves the coefficients.",
         passes=passes,
     )
 

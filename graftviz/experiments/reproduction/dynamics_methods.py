@@ -1,4 +1,4 @@
-"""Methods of the thesis's chapter 2 as its figures compare them, and what is measured of each."""
+"""Methods of chapter 2 of the thesis, and their measures."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from graftviz.options import option_specs
 
 PARENTS = 15  # of the synthetic experiments
 FRACTIONS = (0.1, 0.2, 0.5)
-_NOT_SPOKEN = ", common"
+_COMMON = ", common"
 
 
 class DynamicsMethod(NamedTuple):
-    """A learner, how it is called in figures, and how it is drawn."""
+    """Learner with its name and line style in figures."""
 
     name: str
     learner: DynamicsLearner
@@ -53,12 +53,12 @@ def dense() -> DynamicsMethod:
 
 
 def inducing(parents: int) -> DynamicsMethod:
-    """Return sparsity inducing learning, what scalable learning is compared with."""
+    """Return sparsity inducing learning, the baseline of scalable learning."""
     return DynamicsMethod(INDUCING, SparsityInducing(parents=parents), INDUCING_LOOK)
 
 
 def enforcing() -> DynamicsMethod:
-    """Return sparsity enforcing learning; it is told the true parents where it is measured."""
+    """Return sparsity enforcing learning; the parts set the true parents."""
     return DynamicsMethod(ENFORCING, SparsityEnforcing(), _ENFORCING_LOOK)
 
 
@@ -66,25 +66,25 @@ def enforcing() -> DynamicsMethod:
 def scalable(parents: int, share: float, *, common: bool = False) -> DynamicsMethod:
     """Return scalable structure learning with a share of the series as seeds.
 
-    With `common`, series that no seed speaks for get what drives the seeds in general: they are
-    not looked at, as in the thesis. Otherwise they are learned from their own data.
+    With `common`, series not covered by a seed get common parents of the seeds, as in the thesis.
+    Otherwise they are learned from their own data.
     """
     learner = ScalableStructure(parents=parents, seeds=share)
     if common:
         learner = replace(learner, unspoken="common")
     k = FRACTIONS.index(share) * 2 if share in FRACTIONS else 1
-    name = f"scalable, {share:.0%} seeds{_NOT_SPOKEN if common else ''}"
+    name = f"scalable, {share:.0%} seeds{_COMMON if common else ''}"
     return DynamicsMethod(name, learner, scale_look(k, faint=common))
 
 
 def options_of(learner: DynamicsLearner) -> dict[str, Any]:
-    """Return name and options of a learner, as JSON has them."""
+    """Return name and options of a learner as JSON values."""
     options = {spec.name: getattr(learner, spec.name) for spec in option_specs(learner)}
     return {"learner": learner.name, **options}
 
 
-def told_truth(learner: DynamicsLearner, truth: LinearSystem) -> DynamicsLearner:
-    """Return the learner; sparsity enforcing with the parents of `truth`."""
+def with_true_parents(learner: DynamicsLearner, truth: LinearSystem) -> DynamicsLearner:
+    """Return the learner, with the parents of `truth` if it is sparsity enforcing."""
     if not isinstance(learner, SparsityEnforcing):
         return learner
     parents = tuple(tuple(truth.parents(i).tolist()) for i in range(truth.n_series))
@@ -94,13 +94,13 @@ def told_truth(learner: DynamicsLearner, truth: LinearSystem) -> DynamicsLearner
 def learned(data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int) -> DynamicsResult:
     """Learn with one thread for linear algebra.
 
-    All methods then have the same core, and least squares on a few parents, of which a system needs
-    thousands, do not wait for threads whose core is taken.
+    All methods then use one core, and the thousands of small least-squares problems of a system do
+    not wait for threads.
 
     Raises
     ------
     KeyboardInterrupt
-        When learning was interrupted: a system of some of its rows must not be measured.
+        If learning was interrupted: an incomplete system must not be measured.
     """
     with threadpool_limits(limits=1):
         result = dynamics.learn(data, learner, seed=seed)
@@ -110,7 +110,7 @@ def learned(data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int)
 
 
 def rehearse_all() -> None:
-    """Learn tiny systems by all learners, so that nothing is compiled while time counts."""
+    """Learn tiny systems by all learners, so that compilation is not timed."""
     tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
     for learner in (Dense(), SparsityInducing(parents=2), ScalableStructure(parents=2)):
         learned(tiny, learner, 0)
@@ -130,7 +130,7 @@ MEASURES: Mapping[str, str] = {
 def measured(
     system: LinearSystem, truth: LinearSystem, test: TimeSeries | Transitions
 ) -> dict[str, float]:
-    """Return all measures of a learned system whose truth is known."""
+    """Return all measures of a learned system against the true one."""
     return {
         STRUCTURE: dynamics.structure_recall(system, truth),
         PRECISION: dynamics.structure_precision(system, truth),
@@ -141,24 +141,24 @@ def measured(
 
 
 def finite(value: float) -> float | None:
-    """Return the value, or None for one that JSON cannot hold: an unstable system's forecast."""
+    """Return the value, or None if it is not finite, as in forecasts of unstable systems."""
     return float(value) if math.isfinite(value) else None
 
 
 def mean_line(name: str, runs: Mapping[float, Sequence[float]], look: Look) -> SpreadLine:
-    """Return the line of means and standard deviations of the runs at each place.
+    """Return a line with means and standard deviations of the runs at each x.
 
-    Where a run has no finite value there is no point.
+    Points with a non-finite value are omitted.
     """
     means, spread = [], []
     for values in runs.values():
-        known = bool(np.isfinite(values).all())
-        means.append(float(np.mean(values)) if known else None)
-        spread.append(float(np.std(values)) if known else 0.0)
+        is_finite = bool(np.isfinite(values).all())
+        means.append(float(np.mean(values)) if is_finite else None)
+        spread.append(float(np.std(values)) if is_finite else 0.0)
     several = any(len(values) > 1 for values in runs.values())
     return SpreadLine(name, list(runs), means, spread if several else (), look)
 
 
 def power(sizes: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the exponent of the power law that fits best, by least squares on logarithms."""
+    """Return the exponent of a power law fitted by least squares on logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(counts), 1)[0])

@@ -1,4 +1,4 @@
-"""Known random systems learned from noisy transitions: figures 2.3 to 2.5 of the thesis."""
+"""Random systems learned from noisy transitions: figures 2.3 to 2.5 of the thesis."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     measured,
     options_of,
     scalable,
-    told_truth,
+    with_true_parents,
 )
 from graftviz.experiments.reproduction.experiment import Cells, NotMeasured, Part, Results, Study
 from graftviz.figures.reproduction_dynamics import SpreadPanel, spread_figure
@@ -38,18 +38,18 @@ _SEEDS_PER_SYSTEM = 2
 
 
 class NoisySystems(NamedTuple):
-    """Systems of one kind, learned at several levels of noise.
+    """Random systems of one size, learned at several noise levels.
 
     Attributes
     ----------
     n, entries, parents : int
         Series, non-zeros of A, and k.
     rows : int
-        Transitions to learn from, and as many held out.
+        Number of training transitions, and of held-out ones.
     levels : tuple of float
-        Standard deviation of the noise on what is learned from, as a share of the signal's.
+        Standard deviation of the noise of training data relative to that of the signal.
     systems : int
-        How many systems.
+        Number of systems.
     """
 
     n: int
@@ -61,7 +61,7 @@ class NoisySystems(NamedTuple):
 
     @property
     def methods(self) -> tuple[DynamicsMethod, ...]:
-        """What is compared."""
+        """Compared methods."""
         return _methods(self.parents)
 
 
@@ -84,13 +84,13 @@ def system_of_number(setup: NoisySystems, seed: int) -> LinearSystem:
 
 @dataclass(frozen=True)
 class NoisePart(Part):
-    """One method on one system at all levels of noise.
+    """One method on one system at all noise levels.
 
     Attributes
     ----------
     setup : NoisySystems
     number : int
-        Of the system, from 0.
+        Index of the system, from 0.
     method : DynamicsMethod
     seed : int
     """
@@ -107,11 +107,11 @@ class NoisePart(Part):
 
     @property
     def work(self) -> int:
-        """How many systems are learned."""
+        """Number of learned systems."""
         return len(self.setup.levels)
 
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return system, learner, levels and seed; how many other systems there are is no part."""
+        """Return system, learner, levels and seed, without the number of systems."""
         setup = self.setup._asdict()
         del setup["systems"]
         return {
@@ -123,14 +123,14 @@ class NoisePart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn at every level; return the measures by name and level."""
+        """Learn at every level, and return the measures by name and level."""
         setup = self.setup
         seed = model_seed(self.seed, self.number)
         truth = system_of_number(setup, seed)
-        learner = told_truth(self.method.learner, truth)
+        learner = with_true_parents(self.method.learner, truth)
         test = dynamics.simulate_transitions(
             truth, setup.rows, seed=_SEEDS_PER_SYSTEM * seed + _HELD_OUT
         )
@@ -143,7 +143,7 @@ class NoisePart(Part):
         return found
 
     def _noisy(self, truth: LinearSystem, level: float, seed: int) -> Transitions:
-        """Return what is learned from: the same states at every level, and the same noise."""
+        """Return training transitions; states and scaled noise are the same at every level."""
         rows, drawn = self.setup.rows, _SEEDS_PER_SYSTEM * seed
         pure = dynamics.simulate_transitions(truth, rows, seed=drawn)
         noise = level * float(pure.after.std())
@@ -151,14 +151,14 @@ class NoisePart(Part):
 
 
 class Noisy(NamedTuple):
-    """What was measured: `of` has arrays of the shape (systems, levels) by method and measure."""
+    """Results by method and measure, as arrays of shape (systems, levels)."""
 
     setup: NoisySystems
     of: Mapping[str, Mapping[str, np.ndarray]]
 
     @property
     def title(self) -> str:
-        """How many systems were learned, and their sizes, for people."""
+        """Number and sizes of the learned systems, for figures."""
         count = len(next(iter(self.of.values()))[STRUCTURE])
         return (
             f"{count} systems of {self.setup.n} series with {self.setup.entries:,} non-zeros, "
@@ -167,7 +167,7 @@ class Noisy(NamedTuple):
 
     @property
     def methods(self) -> list[DynamicsMethod]:
-        """Those that were measured, in the order of the figures."""
+        """Measured methods in the order of the figures."""
         return [method for method in self.setup.methods if method.name in self.of]
 
     def measure(self, method: str, name: str) -> np.ndarray:
@@ -176,7 +176,7 @@ class Noisy(NamedTuple):
         Raises
         ------
         NotMeasured
-            When the method was not measured.
+            If the method was not measured.
         """
         if method not in self.of:
             raise NotMeasured(f"{method} was not measured.")
@@ -184,7 +184,7 @@ class Noisy(NamedTuple):
 
 
 def noisy(results: Results) -> Noisy:
-    """Return the results of all systems that every method measured so far has seen."""
+    """Return the results of the systems that all measured methods have learned."""
     parts = {part: found for part, found in results.items() if isinstance(part, NoisePart)}
     if not parts:
         raise NotMeasured("No system was learned.")
@@ -204,14 +204,14 @@ def noisy(results: Results) -> Noisy:
 
 @dataclass(frozen=True)
 class NoiseStudy(Study):
-    """Methods against noise.
+    """Comparison of methods at several noise levels.
 
     Attributes
     ----------
     setups : dict
         By scale.
     shown : tuple of str
-        Keys of :data:`~graftviz.experiments.reproduction.dynamics_methods.MEASURES`, a panel each.
+        Keys of :data:`~graftviz.experiments.reproduction.dynamics_methods.MEASURES`, one per panel.
     """
 
     setups: Mapping[str, NoisySystems]
@@ -227,22 +227,22 @@ class NoiseStudy(Study):
         ]
 
     def needs(self) -> tuple[str, ...]:
-        """Return nothing: the systems are drawn."""
+        """Return nothing: the systems are generated."""
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Say what is drawn and measured."""
+        """Return the settings that all parts share."""
         return {
             "data": "X′ standard normal, X″ = A X′, X‴ = A X″; noise on X″ and X‴ of training",
             "held out": "as many transitions, without noise",
             "spectral radius": 0.9,
-            "parents": "k of all sparse learners; enforcing is told the true parents",
-            "common": "series no seed speaks for get what drives the seeds in general; without "
-            "this word they get the parents of the largest gradient of their own error",
+            "parents": "k of all sparse learners; enforcing gets the true parents",
+            "common": "series not covered by a seed get common parents of the seeds; otherwise "
+            "they get the parents with the largest gradient of their own error",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw means over the systems, with their standard deviations."""
+        """Draw means and standard deviations over the systems."""
         found = noisy(results)
         panels = []
         for key in self.shown:
@@ -262,18 +262,18 @@ class NoiseStudy(Study):
         return spread_figure(title, panels)
 
     def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield one row for every method and level, with the StructRec of inducing beside it."""
-        spread = tuple(f"{name}_{what}" for name in MEASURES for what in ("mean", "sd"))
+        """Yield one row for every method and level, with the StructRec of inducing."""
+        spread = tuple(f"{name}_{value}" for name in MEASURES for value in ("mean", "sd"))
         yield ("method", "noise", "systems", *spread, "inducing_structure_recall_mean")
         if not results:
             return
         found = noisy(results)
-        known = INDUCING in found.of
-        beside = found.measure(INDUCING, STRUCTURE).mean(axis=0) if known else None
+        has_inducing = INDUCING in found.of
+        beside = found.measure(INDUCING, STRUCTURE).mean(axis=0) if has_inducing else None
         for method in found.methods:
             for k, level in enumerate(found.setup.levels):
                 runs = [found.measure(method.name, name)[:, k] for name in MEASURES]
-                cells = [float(what) for run in runs for what in (run.mean(), run.std())]
+                cells = [float(value) for run in runs for value in (run.mean(), run.std())]
                 yield (
                     method.name,
                     level,
@@ -283,7 +283,7 @@ class NoiseStudy(Study):
                 )
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return all methods without noise and with the most, beside the StructRec of inducing."""
+        """Return the rows without noise and with the strongest noise."""
         header, *rows = self.rows(results)
         levels = [row[1] for row in rows]
         ends = (levels[0], levels[-1]) if levels else ()

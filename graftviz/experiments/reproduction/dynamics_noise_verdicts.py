@@ -1,4 +1,4 @@
-"""What the thesis says about learning from noisy transitions, judged by what was measured."""
+"""Judgement of the claims of the thesis about learning from noisy transitions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from graftviz.experiments.reproduction.verdicts import verdict
 
 Judge = Callable[[Results], Verdict]
 _MONOTONE = 0.9  # rank correlation
-_CLOSE = 1.1  # times as large an error
-_AS_WELL = 0.01  # difference of errors that are taken for equal
+_CLOSE = 1.1  # ratio of errors that counts as close
+_AS_WELL = 0.01  # difference of errors that counts as equal
 
 
 def _families(setup_parents: int) -> dict[str, list[str]]:
-    """Return the names of scalable learning by how unspoken series are learned, few seeds first."""
+    """Return the names of scalable methods by treatment of uncovered series, few seeds first."""
     return {
         words: [scalable(setup_parents, share, common=common).name for share in FRACTIONS]
         for words, common in (("unspoken series grafted", False), ("unspoken in common", True))
@@ -45,7 +45,7 @@ def _ends(found: Noisy, name: str, key: str) -> str:
     return f"{name} {means[0]:.3f} to {means[-1]:.3f}"
 
 
-def _told(found: Noisy, names: Sequence[str], key: str) -> str:
+def _mean_sentence(found: Noisy, names: Sequence[str], key: str) -> str:
     levels = found.setup.levels
     listed = "; ".join(_ends(found, name, key) for name in names)
     return f"Mean {MEASURES[key]} at noise {levels[0]:g} to {levels[-1]:g}: {listed}"
@@ -56,7 +56,7 @@ def _numbers(found: Noisy, names: Sequence[str], key: str) -> dict[str, list[flo
 
 
 def inducing_recovers_best(results: Results) -> Verdict:
-    """Judge that inducing finds more true parents than scalable, at every level."""
+    """Judge that inducing finds more true parents than scalable at every level."""
     found = noisy(results)
     best = found.measure(INDUCING, STRUCTURE).mean(axis=0)
     others = _scalables(found)
@@ -68,7 +68,7 @@ def inducing_recovers_best(results: Results) -> Verdict:
     chance = found.setup.parents / found.setup.n
     return verdict(
         met,
-        f"{_told(found, [INDUCING, *others], STRUCTURE)}; parents at random would give "
+        f"{_mean_sentence(found, [INDUCING, *others], STRUCTURE)}; parents at random would give "
         f"{chance:.2f}.",
         structure_recall=_numbers(found, [INDUCING, *others], STRUCTURE),
         at_random=chance,
@@ -76,11 +76,11 @@ def inducing_recovers_best(results: Results) -> Verdict:
 
 
 def inducing_errs_least(results: Results) -> Verdict:
-    """Judge that inducing has a smaller error of the coefficients than dense and scalable."""
+    """Judge that inducing has a smaller coefficient error than dense and scalable."""
     found = noisy(results)
     best = found.measure(INDUCING, COEFFICIENTS).mean(axis=0)
     others = [DENSE, *_scalables(found)]
-    # Without noise all who have the right parents are exact, but for rounding.
+    # Without noise, methods with the true parents are exact up to rounding.
     met = [
         bool(better)
         for name in others
@@ -88,19 +88,19 @@ def inducing_errs_least(results: Results) -> Verdict:
     ]
     return verdict(
         met,
-        f"{_told(found, [INDUCING, *others], COEFFICIENTS)}. Inducing errs least in {sum(met)} of "
-        f"{len(met)} comparisons.",
+        f"{_mean_sentence(found, [INDUCING, *others], COEFFICIENTS)}. Inducing errs least in "
+        f"{sum(met)} of {len(met)} comparisons.",
         coefficient_error=_numbers(found, [INDUCING, *others], COEFFICIENTS),
     )
 
 
 def more_seeds_are_better(key: str) -> Judge:
-    """Judge that scalable learning gets better with every larger share of seeds, on average."""
+    """Judge that scalable learning improves with the share of seeds on average."""
 
     def judge(results: Results) -> Verdict:
         found = noisy(results)
         sign = 1.0 if key == STRUCTURE else -1.0
-        met, told = [], []
+        met, phrases = [], []
         for words, names in _families(found.setup.parents).items():
             means = np.array([found.measure(name, key).mean() for name in names])
             rising = sign * np.diff(means) > 0.0
@@ -108,11 +108,11 @@ def more_seeds_are_better(key: str) -> Judge:
             shares = ", ".join(
                 f"{mean:.3f} with {share:.0%}" for mean, share in zip(means, FRACTIONS, strict=True)
             )
-            told.append(f"{words}: {shares}")
+            phrases.append(f"{words}: {shares}")
         beside = found.measure(INDUCING, key).mean()
         return verdict(
             met,
-            f"Mean {MEASURES[key]} over all levels of noise, {'; '.join(told)}; {INDUCING}: "
+            f"Mean {MEASURES[key]} over all levels of noise, {'; '.join(phrases)}; {INDUCING}: "
             f"{beside:.3f}.",
             means=_numbers(found, [INDUCING, *_scalables(found)], key),
         )
@@ -121,7 +121,7 @@ def more_seeds_are_better(key: str) -> Judge:
 
 
 def errors_grow_with_noise(results: Results) -> Verdict:
-    """Judge that the error of the coefficients grows with noise, for every method."""
+    """Judge that the coefficient error grows with noise for every method."""
     found = noisy(results)
     names = list(found.of)
     ranks = {
@@ -134,13 +134,13 @@ def errors_grow_with_noise(results: Results) -> Verdict:
     return verdict(
         [rank >= _MONOTONE for rank in ranks.values()],
         f"Rank correlation of noise and mean CoeffRecError is at least {ranks[least]:.2f} "
-        f"({least}). {_told(found, names, COEFFICIENTS)}.",
+        f"({least}). {_mean_sentence(found, names, COEFFICIENTS)}.",
         rank_correlation=ranks,
     )
 
 
 def dense_is_as_good_without_noise(results: Results) -> Verdict:
-    """Judge that without noise dense learning predicts about as well as the best."""
+    """Judge that dense learning predicts about as well as the best without noise."""
     found = noisy(results)
     at = {name: float(found.measure(name, PREDICTION)[:, 0].mean()) for name in found.of}
     best = min(at, key=lambda name: at[name])
@@ -153,7 +153,7 @@ def dense_is_as_good_without_noise(results: Results) -> Verdict:
 
 
 def dense_overfits(key: str = PREDICTION) -> Judge:
-    """Judge that with noise dense learning predicts worse than inducing and scalable learning."""
+    """Judge that dense learning predicts worse than inducing and scalable with noise."""
 
     def judge(results: Results) -> Verdict:
         found = noisy(results)
@@ -163,11 +163,11 @@ def dense_overfits(key: str = PREDICTION) -> Judge:
             name: (dense_mean > found.measure(name, key).mean(axis=0)[1:]).tolist()
             for name in others
         }
-        told = ", ".join(f"{name} at {sum(met)} of {len(met)}" for name, met in worse.items())
+        listing = ", ".join(f"{name} at {sum(met)} of {len(met)}" for name, met in worse.items())
         return verdict(
             [one for met in worse.values() for one in met],
-            f"Levels of noise at which dense learning has the larger {MEASURES[key]}: than {told}. "
-            f"{_told(found, [DENSE, *others], key)}.",
+            f"Levels of noise at which dense learning has the larger {MEASURES[key]}: than "
+            f"{listing}. {_mean_sentence(found, [DENSE, *others], key)}.",
             means=_numbers(found, [DENSE, *others], key),
         )
 
@@ -175,24 +175,24 @@ def dense_overfits(key: str = PREDICTION) -> Judge:
 
 
 def scalable_reaches_inducing(results: Results) -> Verdict:
-    """Judge that with growing noise scalable learning predicts as well as inducing."""
+    """Judge that scalable learning approaches inducing in prediction as noise grows."""
     found = noisy(results)
     best = found.measure(INDUCING, PREDICTION).mean(axis=0)
-    met, told, ratios = [], [], {}
+    met, phrases, ratios = [], [], {}
     for name in _scalables(found):
         gaps = found.measure(name, PREDICTION).mean(axis=0) - best
         ratio = float((gaps[-1] + best[-1]) / best[-1])
         met += [bool(gaps[-1] < gaps[0]), ratio <= _CLOSE]
         ratios[name] = ratio
-        told.append(f"{name} is {gaps[0]:.3f} above without noise, {gaps[-1]:.3f} with the most")
+        phrases.append(f"{name} is {gaps[0]:.3f} above without noise, {gaps[-1]:.3f} with the most")
     return verdict(
         met,
-        f"Mean PredError against inducing ({best[0]:.3f} to {best[-1]:.3f}): {'; '.join(told)}. "
+        f"Mean PredError against inducing ({best[0]:.3f} to {best[-1]:.3f}): {'; '.join(phrases)}. "
         f"At the end within {_CLOSE - 1:.0%} counts as reached.",
         ratio_at_most_noise=ratios,
     )
 
 
 def two_steps_alike(results: Results) -> Verdict:
-    """Judge that dense learning over-fits two steps ahead as it does one step ahead."""
+    """Judge that dense learning over-fits two steps ahead as well as one step ahead."""
     return dense_overfits(TWO_STEPS)(results)

@@ -1,4 +1,4 @@
-"""Which series should be seeds: at random, the most active, or spread out."""
+"""Choice of seed series: at random, the most active, or spread out."""
 
 from __future__ import annotations
 
@@ -53,29 +53,29 @@ _LOOKS = {
 }
 _CITY_PARENTS = 15
 _MOST_DRAWS = 5  # of random seeds on the city
-_STANDARD_ERRORS = 2.0  # beyond which a mean difference is taken for one
+_STANDARD_ERRORS = 2.0  # above which a mean difference counts
 
 
 def seeded(parents: int, share: float, choice: str) -> ScalableStructure:
-    """Return scalable learning in which the seeds alone decide.
+    """Return scalable learning whose result depends on the seeds only.
 
-    Series that no seed speaks for get what drives the seeds in general: if they were learned from
-    their own data, few seeds could do better than many.
+    Series not covered by a seed get common parents of the seeds: if they were learned from their
+    own data, few seeds could do better than many.
     """
     return ScalableStructure(parents=parents, seeds=share, seed_choice=choice, unspoken="common")
 
 
 class SeedSizes(NamedTuple):
-    """What is measured at a scale.
+    """Sizes of the study at one scale.
 
     Attributes
     ----------
     n, entries, parents, rows : int
-        Of the random systems: series, non-zeros of A, k, and rows of a run to learn from.
+        Random systems: series, non-zeros of A, k, and training rows of a run.
     shares : tuple of float
         |S| / n.
     systems : int
-        How many systems, and draws of random seeds on the city, of these at most 5.
+        Number of systems, and of draws of random seeds on the city (at most 5).
     city : CitySize
     """
 
@@ -96,7 +96,7 @@ class SeedsPart(Part):
     ----------
     sizes : SeedSizes
     number : int
-        Of the system, from 0.
+        Index of the system, from 0.
     choice : str
         One of :data:`~graftviz.dynamics.seeds.CHOICES`, or the name of inducing learning.
     seed : int
@@ -114,11 +114,11 @@ class SeedsPart(Part):
 
     @property
     def work(self) -> int:
-        """How many systems are learned."""
+        """Number of learned systems."""
         return 1 if self.choice == INDUCING else len(self.sizes.shares)
 
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return system, choice, shares and seed; how many other systems there are is no part."""
+        """Return system, choice, shares and seed, without the number of systems."""
         sizes = self.sizes._asdict()
         del sizes["systems"], sizes["city"]
         return {
@@ -130,10 +130,10 @@ class SeedsPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn with every share; return the measures by name and share."""
+        """Learn with every share, and return the measures by name and share."""
         sizes = self.sizes
         seed = model_seed(self.seed, self.number)
         truth = dynamics.random_system(sizes.n, entries=sizes.entries, seed=seed)
@@ -154,7 +154,7 @@ class SeedsPart(Part):
 
 @dataclass(frozen=True)
 class SeedsStudy(CityStudy):
-    """Choices of seeds against their number, on random systems and on a city."""
+    """Comparison of seed choices by number of seeds, on random systems and on a city."""
 
     sizes: Mapping[str, SeedSizes]
 
@@ -178,14 +178,14 @@ class SeedsStudy(CityStudy):
         return parts
 
     def settings(self) -> dict[str, Any]:
-        """Say how seeds are chosen."""
+        """Return the settings that all parts share."""
         return {
             RANDOM: "uniformly, as in the thesis",
             ACTIVITY: "the largest variances, in the series' own units",
-            SPREAD: "the most active, then always the least correlated with the seeds there are",
+            SPREAD: "the most active, then repeatedly the least correlated with the seeds so far",
             "random systems": "one run with process noise; the second half is held out",
             "parents on the city": _CITY_PARENTS,
-            "unspoken": "common: series no seed speaks for get what drives the seeds in general",
+            "unspoken": "common: series not covered by a seed get common parents of the seeds",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
@@ -201,8 +201,8 @@ class SeedsStudy(CityStudy):
         return spread_figure(title, [panel for panel in panels if panel.lines])
 
     def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield one row for every choice and share, StructRec beside that of inducing."""
-        spread = tuple(f"{name}_{what}" for name in MEASURES for what in ("mean", "sd"))
+        """Yield one row for every choice and share, with the StructRec of inducing."""
+        spread = tuple(f"{name}_{kind}" for name in MEASURES for kind in ("mean", "sd"))
         yield ("data", "choice", "share_of_seeds", "runs", *spread, "inducing_structure_recall")
         runs = {key: by_share(results, key) for key in MEASURES}
         whole = _mean_of_whole(runs[STRUCTURE]) if INDUCING in runs[STRUCTURE] else None
@@ -221,7 +221,7 @@ class SeedsStudy(CityStudy):
                 yield (about(results), choice, share, len(values), *stated, None)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return what stands in the rows."""
+        """Return the rows as dicts."""
         header, *rows = self.rows(results)
         return [dict(zip(map(str, header), row, strict=True)) for row in rows]
 
@@ -230,7 +230,7 @@ Runs = dict[str, dict[float, list[float]]]
 
 
 def by_share(results: Results, key: str) -> Runs:
-    """Return a measure on random systems by choice and share; inducing at every share."""
+    """Return a measure on random systems by choice and share, with inducing at every share."""
     found: Runs = {}
     for part, result in results.items():
         if isinstance(part, SeedsPart):
@@ -243,7 +243,7 @@ def by_share(results: Results, key: str) -> Runs:
 
 
 def city_errors(results: Results) -> Runs:
-    """Return PredError one hour ahead on the city by choice and share; inducing at every share."""
+    """Return one-hour PredError on the city by choice and share, with inducing at every share."""
     found: Runs = {}
     whole = None
     for part, result in city_results(results):
@@ -271,11 +271,11 @@ def _mean_of_whole(runs: Runs) -> float:
 
 
 def better_than_random(choice: str) -> Callable[[Results], Verdict]:
-    """Judge that a choice finds more true parents and predicts better than random seeds do."""
+    """Judge that a choice finds more true parents and predicts better than random seeds."""
 
     def judge(results: Results) -> Verdict:
         met: list[bool] = []
-        told, numbers = [], {}
+        phrases, numbers = [], {}
         for key, sign in ((STRUCTURE, 1.0), (PREDICTION, -1.0)):
             runs = by_share(results, key)
             if not {choice, RANDOM, INDUCING} <= runs.keys():
@@ -288,11 +288,13 @@ def better_than_random(choice: str) -> Callable[[Results], Verdict]:
                 met.append(bool(gaps.mean() > _STANDARD_ERRORS * error))
                 words.append(f"{np.mean(values):.3f} against {np.mean(others):.3f} at {share:.0%}")
                 numbers[f"{key}, {share:g}"] = {"gain": float(gaps.mean()), "met": met[-1]}
-            told.append(f"{MEASURES[key]} {', '.join(words)} (inducing {_mean_of_whole(runs):.3f})")
+            phrases.append(
+                f"{MEASURES[key]} {', '.join(words)} (inducing {_mean_of_whole(runs):.3f})"
+            )
         return verdict(
             met,
             f"Seeds {TITLES[choice]} against random ones, over {len(gaps)} systems: "
-            f"{'; '.join(told)}. Better by more than two standard errors in {sum(met)} of "
+            f"{'; '.join(phrases)}. Better by more than two standard errors in {sum(met)} of "
             f"{len(met)} comparisons.",
             **numbers,
         )
@@ -301,11 +303,11 @@ def better_than_random(choice: str) -> Callable[[Results], Verdict]:
 
 
 def on_the_city(results: Results) -> Verdict:
-    """Judge that on the city both choices predict better than random seeds do on average."""
+    """Judge that both choices predict better on the city than random seeds on average."""
     runs = city_errors(results)
     if not set(CHOICES) <= runs.keys():
         raise NotMeasured("All choices are needed.")
-    met, told, numbers = [], [], {}
+    met, phrases, numbers = [], [], {}
     for choice in (ACTIVITY, SPREAD):
         words = []
         for share, (error, *_) in runs[choice].items():
@@ -313,11 +315,11 @@ def on_the_city(results: Results) -> Verdict:
             met.append(error < float(np.mean(others)) - float(np.std(others)))
             words.append(f"{error:.4f} against {np.mean(others):.4f} at {share:.0%}")
             numbers[f"{choice}, {share:g}"] = error / float(np.mean(others))
-        told.append(f"{TITLES[choice]} {', '.join(words)}")
+        phrases.append(f"{TITLES[choice]} {', '.join(words)}")
     whole = f" (inducing {_mean_of_whole(runs):.4f})" if INDUCING in runs else ""
     return verdict(
         met,
-        f"PredError on {about(results)}: {'; '.join(told)}{whole}. Better by more than the "
+        f"PredError on {about(results)}: {'; '.join(phrases)}{whole}. Better by more than the "
         f"standard deviation of random draws in {sum(met)} of {len(met)} comparisons.",
         ratio_to_random=numbers,
     )

@@ -1,4 +1,4 @@
-"""Prediction error against the number of parents and of seeds: the thesis's figures 2.6 and 2.7."""
+"""Prediction error by number of parents and of seeds: figures 2.6 and 2.7 of the thesis."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _LOOKS: Mapping[str, Look] = {
     COMMON: scale_look(1, faint=True),
     DENSE: DENSE_LOOK,
 }
-_CLOSE, _SAME = 0.05, 0.02  # how much larger an error may be
+_CLOSE, _SAME = 0.05, 0.02  # relative excess of an error that counts as close, as the same
 _NEAR_BEST = 0.02
 _FAR_APART = 2.0  # times as large
-_ABOUT = 0.8  # share of a number that is about that number
+_ABOUT = 0.8  # ratio of two numbers that counts as about equal
 
 
 class Sweep(NamedTuple):
-    """What is measured at a scale.
+    """Sizes and values of a sweep at one scale.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Sweep(NamedTuple):
     values : tuple of float
         Numbers of parents, or shares of seeds.
     draws : int
-        Seeds of the learners that draw seeds.
+        Number of draws of random seeds.
     """
 
     size: CitySize
@@ -70,7 +70,7 @@ class Sweep(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepStudy(CityStudy):
-    """Methods on a city, one option changed.
+    """Comparison of methods on a city for several values of one option.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class SweepStudy(CityStudy):
         return parts
 
     def settings(self) -> dict[str, Any]:
-        """Say what is learned and held out."""
+        """Return the settings that all parts share."""
         return {
             "series": "each divided by its largest hour; counts with a sum below 100 left out",
             "held out": "the last fifth of the rows, and of three weeks or more at least a week",
@@ -113,7 +113,7 @@ class SweepStudy(CityStudy):
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw PredError at every horizon; methods without the option as level lines."""
+        """Draw PredError at every horizon; methods without the option are horizontal lines."""
         words = "parents k" if self.axis == "parents" else "share of the series that are seeds"
         panels = []
         for steps in HORIZONS:
@@ -154,11 +154,11 @@ class SweepStudy(CityStudy):
             yield (part.name, share, part.draw, *(found[key] for key in keys), *tests)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return the mean error of every method and value, one hour ahead."""
-        told = []
+        """Return the mean one-hour error of every method and value."""
+        phrases = []
         for name in _LOOKS:
             for x, values in errors(results, name, self.axis).items():
-                told.append(
+                phrases.append(
                     {
                         "method": name,
                         self.axis: x,
@@ -168,22 +168,22 @@ class SweepStudy(CityStudy):
                         "data": about(results),
                     }
                 )
-        return told
+        return phrases
 
 
 def _far_apart(lines: Sequence[SpreadLine]) -> bool:
-    """Return whether errors differ so much that only logarithms show all of them."""
-    known = [value for line in lines for value in line.y if value is not None]
-    return bool(known) and max(known) > _FAR_APART * min(known)
+    """Return whether errors differ so much that a logarithmic axis is needed."""
+    finite = [value for line in lines for value in line.y if value is not None]
+    return bool(finite) and max(finite) > _FAR_APART * min(finite)
 
 
 def errors(
     results: Results, name: str, axis: Literal["parents", "seeds"], steps: int = 1
 ) -> dict[float, list[float]]:
-    """Return the PredErrors of a method by what lies along the axis, ascending.
+    """Return the PredErrors of a method by value of the option, ascending.
 
-    Without that option the key is the number of parents, or 0 for the share of seeds. Forecasts of
-    unstable systems that are no numbers are infinite here.
+    Methods without the option have the number of parents as key, or 0 as share of seeds. Non-finite
+    errors of unstable systems are infinite.
     """
     found: dict[float, list[float]] = {}
     for part, result in city_results(results):
@@ -205,8 +205,8 @@ def _means(results: Results, name: str, axis: Literal["parents", "seeds"]) -> di
 
 
 def some_parents_are_best(results: Results) -> Verdict:
-    """Judge that neither the fewest nor the most parents predict best, nor all."""
-    met, told, numbers = [], [], {}
+    """Judge that the best number of parents is neither the smallest, the largest, nor all."""
+    met, phrases, numbers = [], [], {}
     whole = next(iter(_means(results, DENSE, "parents").values()))
     for name in (INDUCING, SCALABLE):
         means = _means(results, name, "parents")
@@ -214,11 +214,11 @@ def some_parents_are_best(results: Results) -> Verdict:
             raise NotMeasured("The best number of parents needs three numbers to choose from.")
         best = min(means, key=lambda k: means[k])
         met += [best not in (min(means), max(means)), means[best] < whole]
-        told.append(f"{name} is best with k = {best:g} ({means[best]:.4f}; {_listed(means)})")
+        phrases.append(f"{name} is best with k = {best:g} ({means[best]:.4f}; {_listed(means)})")
         numbers[name] = {"best": best, "errors": _keyed(means)}
     return verdict(
         met,
-        f"PredError one hour ahead on {about(results)}: {'; '.join(told)}; dense learning, with "
+        f"PredError one hour ahead on {about(results)}: {'; '.join(phrases)}; dense learning, with "
         f"all as parents: {whole:.4f}.",
         **numbers,
         dense=whole,
@@ -227,7 +227,7 @@ def some_parents_are_best(results: Results) -> Verdict:
 
 def fifty_parents_are_best(results: Results) -> Verdict:
     """Judge that fifty parents are as good as the best number."""
-    met, told, numbers = [], [], {}
+    met, phrases, numbers = [], [], {}
     for name in (INDUCING, SCALABLE):
         means = _means(results, name, "parents")
         at = min(means, key=lambda k: abs(k - CITY_PARENTS))
@@ -236,35 +236,35 @@ def fifty_parents_are_best(results: Results) -> Verdict:
         best = min(means, key=lambda k: means[k])
         above = means[at] / means[best] - 1.0
         met.append(above <= _NEAR_BEST)
-        told.append(f"{name} {above:.1%} above its best, k = {best:g}")
+        phrases.append(f"{name} {above:.1%} above its best, k = {best:g}")
         numbers[name] = {"parents": at, "above_best": above, "best": best}
     shown = ", ".join(sorted({f"k = {found['parents']:g}" for found in numbers.values()}))
     return verdict(
         met,
-        f"{shown}: {'; '.join(told)} ({_NEAR_BEST:.0%} counts as as good). On {about(results)}; "
+        f"{shown}: {'; '.join(phrases)} ({_NEAR_BEST:.0%} counts as as good). On {about(results)}; "
         "the thesis has 4,057.",
         **numbers,
     )
 
 
 def dense_overfits(results: Results) -> Verdict:
-    """Judge that dense learning fits training better and predicts worse than all others."""
+    """Judge that dense learning has the smallest training and the largest held-out error."""
     train: dict[str, list[float]] = {}
     for part, found in city_results(results):
         train.setdefault(part.name, []).append(float(found["train"]))
     if DENSE not in train or len(train) < 2:
         raise NotMeasured("Dense learning and another method are needed.")
     whole = next(iter(_means(results, DENSE, "seeds").values()))
-    met, told = [], []
+    met, phrases = [], []
     for name in (INDUCING, SCALABLE, COMMON):
         if name in train:
             worst = max(_means(results, name, "seeds").values())
             met += [worst < whole, min(train[name]) > train[DENSE][0]]
-            told.append(f"{name} at least {min(train[name]):.3f} and at most {worst:.3f}")
+            phrases.append(f"{name} at least {min(train[name]):.3f} and at most {worst:.3f}")
     return verdict(
         met,
         f"PredError in training and on held-out rows of {about(results)}: dense "
-        f"{train[DENSE][0]:.3f} and {whole:.3f}; {'; '.join(told)}.",
+        f"{train[DENSE][0]:.3f} and {whole:.3f}; {'; '.join(phrases)}.",
         dense={"train": train[DENSE][0], "test": whole},
     )
 
@@ -272,19 +272,19 @@ def dense_overfits(results: Results) -> Verdict:
 def _near_inducing(share: float, allowed: float) -> Any:
     def judge(results: Results) -> Verdict:
         whole = next(iter(_means(results, INDUCING, "seeds").values()))
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for name in (SCALABLE, COMMON):
             runs = errors(results, name, "seeds").get(share)
             if runs is None:
                 raise NotMeasured(f"{name} was not measured with {share:.0%} seeds.")
             above = float(np.mean(runs)) / whole - 1.0
             met.append(above <= allowed)
-            told.append(f"{name} {np.mean(runs):.4f} ± {np.std(runs):.4f} ({above:+.1%})")
+            phrases.append(f"{name} {np.mean(runs):.4f} ± {np.std(runs):.4f} ({above:+.1%})")
             numbers[name] = {"error": float(np.mean(runs)), "above": above, "draws": len(runs)}
         return verdict(
             met,
             f"PredError one hour ahead with {share:.0%} seeds on {about(results)}: "
-            f"{'; '.join(told)}, inducing {whole:.4f}. Up to {allowed:.0%} above counts.",
+            f"{'; '.join(phrases)}, inducing {whole:.4f}. Up to {allowed:.0%} above counts.",
             **numbers,
             inducing=whole,
         )

@@ -1,4 +1,4 @@
-"""A week of the four busiest series, forecast hour by hour: figure 2.8 of the thesis."""
+"""One-hour forecasts of the four busiest series over a week: figure 2.8 of the thesis."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from graftviz.figures.reproduction_dynamics import Forecasts, week_figure
 
 BUSIEST = 4
 SHARE = 0.2
-_FOLLOWS = 0.9  # correlation of what was forecast and what happened
-_WRONG = 1.5  # times as large an error
+_FOLLOWS = 0.9  # least correlation of forecast and observation
+_WRONG = 1.5  # ratio of errors that counts as clearly wrong
 
 
 @dataclass(frozen=True)
 class WeekStudy(CityStudy):
-    """Scalable and dense learning on a city.
+    """Forecasts of scalable and dense learning on a city.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class WeekStudy(CityStudy):
         ]
 
     def settings(self) -> dict[str, Any]:
-        """Say what is forecast."""
+        """Return the settings that all parts share."""
         return {
             "learner": f"scalable, k = {CITY_PARENTS}, {SHARE:.0%} seeds",
             "forecasts": "of every hour from the hour before; the first held-out week",
@@ -67,7 +67,7 @@ class WeekStudy(CityStudy):
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw a panel for each of the busiest series."""
+        """Draw one panel for each of the busiest series."""
         both = _both(results)
         found = [
             Forecasts(
@@ -112,10 +112,10 @@ class WeekStudy(CityStudy):
 
 
 def _both(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the forecasts of scalable and of dense learning, series by series.
+    """Return pairs of forecasts by scalable and by dense learning, one per series.
 
-    Where dense learning was not measured, those of scalable learning stand in both places, so that
-    an interrupted figure can be drawn.
+    If dense learning was not measured, its forecasts are replaced by those of scalable learning, so
+    that the figure of an interrupted run can be drawn.
     """
     found = {part.name: one["forecasts"] for part, one in city_results(results)}
     if SCALABLE not in found:
@@ -126,48 +126,48 @@ def _both(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 def _judged(results: Results) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]]:
     if len(results) < 2:
         raise NotMeasured("Both methods are needed.")
-    told = []
+    columns = []
     for one, other in _both(results):
         seen, mine, its = (
             np.array(column, dtype=np.float64)
             for column in (one["actual"], one["predicted"], other["predicted"])
         )
-        told.append((one, seen, mine, its))
-    return told
+        columns.append((one, seen, mine, its))
+    return columns
 
 
 def follows_the_rise_and_fall(results: Results) -> Verdict:
-    """Judge that forecasts go with what happened, and are nearer than the hour before is."""
-    met, told, numbers = [], [], {}
+    """Judge that forecasts correlate with observations and beat persistence."""
+    met, phrases, numbers = [], [], {}
     for one, seen, mine, _ in _judged(results):
         together = float(np.corrcoef(seen, mine)[0, 1])
-        # What the hour before would have said is not there for the first hour.
+        # Persistence has no forecast for the first hour.
         before = _rms(seen[1:] - seen[:-1])
         error = _rms(seen[1:] - mine[1:])
         met += [together >= _FOLLOWS, error < before]
-        told.append(f"{one['name']}: {together:.3f}, error {error:.3f} against {before:.3f}")
+        phrases.append(f"{one['name']}: {together:.3f}, error {error:.3f} against {before:.3f}")
         numbers[one["name"]] = {"correlation": together, "error": error, "hour_before": before}
     return verdict(
         met,
         f"Correlation of forecast and truth over the held-out week on {about(results)} "
-        f"({_FOLLOWS} counts), and root mean square error against that of expecting what the hour "
-        f"before had: {'; '.join(told)}.",
+        f"({_FOLLOWS} counts), and root mean square error against that of the value an hour "
+        f"before: {'; '.join(phrases)}.",
         series=numbers,
     )
 
 
 def dense_is_clearly_wrong(results: Results) -> Verdict:
-    """Judge that dense learning is off by much more in each of the series."""
-    met, told, numbers = [], [], {}
+    """Judge that dense learning has a much larger error in each of the series."""
+    met, phrases, numbers = [], [], {}
     for one, seen, mine, its in _judged(results):
         ratio = _rms(seen - its) / _rms(seen - mine)
         met.append(ratio >= _WRONG)
-        told.append(f"{one['name']} {ratio:.2f}")
+        phrases.append(f"{one['name']} {ratio:.2f}")
         numbers[one["name"]] = ratio
     return verdict(
         met,
         f"Root mean square error of dense learning as a multiple of that of scalable learning on "
-        f"{about(results)}: {', '.join(told)} ({_WRONG} counts as clearly wrong).",
+        f"{about(results)}: {', '.join(phrases)} ({_WRONG} counts as clearly wrong).",
         error_ratio=numbers,
     )
 

@@ -1,4 +1,4 @@
-"""Counted work against the complexities that table 2.1 of the thesis states, factor by factor."""
+"""Counted work by factor, compared with the complexities of table 2.1 of the thesis."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _LOOKS = {
     INDUCING: INDUCING_LOOK,
     SCALABLE: scale_look(1),
 }
-_NEAR = 0.15  # so near must an exponent be
-_NEVER = 1e-9  # a tolerance that no pass meets, so that all passes asked for are made
+_NEAR = 0.15  # tolerance on exponents
+_NEVER = 1e-9  # tolerance that is never met, so that all passes are made
 
 FACTORS = {"n": "series n", "rows": "rows N", "passes": "t / N", "k": "parents k", "seeds": "|S|"}
-# What the table states, as exponents of n, N, t / N, k and |S|; t, the number of steps, is the
-# passes times N here. (t + k) |S| n: k is small beside t.
+# Stated exponents of n, N, t / N, k and |S|. The number of steps t is passes × N here, and k is
+# small compared with t in (t + k) |S| n.
 STATED: Mapping[str, Mapping[Phase, Mapping[str, float]]] = {
     DENSE: {"coefficients": {"n": 2, "rows": 1}},
     WIDE: {"coefficients": {"n": 1, "rows": 2}},
@@ -64,7 +64,7 @@ STATED: Mapping[str, Mapping[Phase, Mapping[str, float]]] = {
 
 
 class Amounts(NamedTuple):
-    """One setting of all that the table's complexities depend on."""
+    """Values of all factors of the complexities."""
 
     n: int
     rows: int
@@ -73,13 +73,13 @@ class Amounts(NamedTuple):
     seeds: int
 
     def times(self, factor: str, multiple: int) -> Amounts:
-        """Return these amounts with one of them multiplied."""
+        """Return the amounts with one factor multiplied."""
         return self._replace(**{factor: getattr(self, factor) * multiple})
 
 
 @dataclass(frozen=True)
 class WorkPart(Part):
-    """One method with one of the amounts multiplied.
+    """One method with one factor multiplied.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class WorkPart(Part):
 
     @property
     def amounts(self) -> Amounts:
-        """What it is measured with."""
+        """Amounts of this part."""
         return self.base.times(self.factor, self.multiple)
 
     @property
@@ -110,7 +110,7 @@ class WorkPart(Part):
 
     @property
     def work(self) -> int:
-        """How many series there are."""
+        """Number of series."""
         return self.amounts.n
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class WorkPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: nothing is timed here."""
+        """Do nothing: nothing is timed."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and return the multiplications of both phases."""
@@ -149,7 +149,7 @@ class WorkPart(Part):
 
 
 def exponents(results: Results) -> dict[str, dict[Phase, dict[str, float]]]:
-    """Return the exponent of every factor by method and phase; phases without work are absent."""
+    """Return the exponents by method, phase and factor; phases without work are omitted."""
     found: dict[str, dict[Phase, dict[str, float]]] = {}
     for method in METHODS:
         for phase in PHASES:
@@ -162,7 +162,7 @@ def exponents(results: Results) -> dict[str, dict[Phase, dict[str, float]]]:
 
 
 def _points(results: Results, method: str, factor: str, phase: Phase) -> list[tuple[int, int]]:
-    """Return amount and count of every run in which only `factor` changes."""
+    """Return amounts and counts of the runs in which only `factor` changes."""
     return sorted(
         (getattr(part.amounts, factor), int(result[phase]))
         for part, result in results.items()
@@ -172,12 +172,12 @@ def _points(results: Results, method: str, factor: str, phase: Phase) -> list[tu
 
 @dataclass(frozen=True)
 class WorkStudy(Study):
-    """All methods, each with one amount multiplied at a time.
+    """Counted work of all methods with one factor multiplied at a time.
 
     Attributes
     ----------
     bases : dict
-        By scale: the amounts to begin with, and those for fewer rows than series.
+        Base amounts by scale, with more and with fewer rows than series.
     multiples : tuple of int
     """
 
@@ -195,22 +195,22 @@ class WorkStudy(Study):
         ]
 
     def needs(self) -> tuple[str, ...]:
-        """Return nothing: the systems are drawn."""
+        """Return nothing: the systems are generated."""
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Say what is counted, and how."""
+        """Return the settings that all parts share."""
         return {
             "counted": "multiplications: coefficients updated at each row by gradient descent and "
-            "scores added up (structure), k² a row and series by least squares, and N n min(N, n) "
-            "by the decomposition (coefficients)",
-            "passes": "as many for every size, through all rows: t = passes × N steps",
+            "scores added up (structure), k² per row and series by least squares, and "
+            "N n min(N, n) by the decomposition (coefficients)",
+            "passes": "the same for every size, through all rows: t = passes × N steps",
             "λ": 0.0,
-            "unspoken": "common: as in the thesis, series no seed speaks for are not looked at",
+            "unspoken": "common: as in the thesis, series not covered by a seed are not learned",
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw both phases, for every method, against each amount as a multiple of its first."""
+        """Draw relative work of both phases and every method against each relative factor."""
         panels = []
         for factor, words in FACTORS.items():
             lines = []
@@ -236,7 +236,7 @@ class WorkStudy(Study):
                 yield (part.method, part.factor, *part.amounts, *counts)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return every exponent beside the one stated."""
+        """Return every measured exponent with the stated one."""
         return [
             {
                 "method": method,
@@ -256,34 +256,34 @@ def _factors(method: str) -> list[str]:
 
 
 def as_stated(*methods: str) -> Callable[[Results], Verdict]:
-    """Judge that every exponent of these methods is the one stated."""
+    """Judge that the exponents of these methods are as stated."""
 
     def judge(results: Results) -> Verdict:
         found = exponents(results)
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for method in methods:
             if method not in found:
                 raise NotMeasured(f"{method} was not measured.")
             for phase, factors in STATED[method].items():
                 here = found[method].get(phase, {})
-                met += [abs(here[key] - wanted) <= _NEAR for key, wanted in factors.items()]
+                met += [abs(here[key] - stated) <= _NEAR for key, stated in factors.items()]
                 words = " ".join(f"{FACTORS[key]}^{_rounded(here[key])}" for key in factors)
-                told.append(f"{method}, {phase}: {words}")
+                phrases.append(f"{method}, {phase}: {words}")
                 numbers[f"{method}, {phase}"] = here
         return verdict(
-            met, f"{'; '.join(told)}. Within {_NEAR} of the stated exponent counts.", **numbers
+            met, f"{'; '.join(phrases)}. Within {_NEAR} of the stated exponent counts.", **numbers
         )
 
     return judge
 
 
 def _rounded(value: float) -> str:
-    """Return two digits, and no sign before zero."""
+    """Return the value with two decimals, and zero without a sign."""
     return f"{round(value, 2) + 0.0:.2f}"
 
 
 def dense_looks_for_no_structure(results: Results) -> Verdict:
-    """Judge that dense learning spends nothing on structure."""
+    """Judge that dense learning does no work on structure."""
     spent = [
         int(result["structure"])
         for part, result in results.items()

@@ -1,4 +1,4 @@
-"""The figures of the paper on localized inference, declared."""
+"""Declared figures of the paper on localized inference."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _FIELDS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)  # T₁ of figure 5
 _STRENGTHS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)  # T of Cora
 
 _LOST = (
-    "The numbers of this figure are lost in the text we have, so these are ours: the size of the "
-    "grid, the query (the node in the middle), T₁ and T₂."
+    "The numbers of this figure are missing in our copy of the text, so these are ours: the size "
+    "of the grid, the query (the node in the middle), T₁ and T₂."
 )
 _BRUTE_FORCE = (
     "The paper computes true errors by brute force, which 10 × 10 nodes do not allow; here they "
     "are exact by a junction tree. 5 × 5 is a size for brute force."
 )
 _TIGHTER = (
-    "Bounds here are never worse than Corollary 2, and better where couplings are strong: what all "
-    "neighbours together can do to a variable limits what is charged to it, so that nothing has to "
+    "Bounds here are never worse than Corollary 2, and better where couplings are strong: the "
+    "total influence of all neighbours on a variable limits its share, so that nothing has to "
     "converge."
 )
 _DETOURS = (
-    "The paper's algorithm stops where no node improves the bound, also where the one that matters "
-    "would first make it larger. Growth here goes on over such places, so that the bound may rise "
-    "for some sizes. T₂ = 0.6 lies where c > 1."
+    "The paper's algorithm stops if no node improves the bound, even if the relevant one would "
+    "first increase it. Here the region continues to grow, so that the bound may rise for some "
+    "sizes. T₂ = 0.6 lies where c > 1."
 )
 _BOUNDS_HOLD = Claim("The bounds are bounds: no true error exceeds its own.", judged.bounds_hold)
 _CORA_MODEL = (
-    "The potentials are lost in the text we have, so these are ours: θ_ij from U[−1, 1], θ_i from "
-    "U[0, T] with the sign of the true label. At T = 0 all marginals are 1/2 and give no label; T "
-    "begins at 0.5."
+    "The potentials are missing in our copy of the text, so these are ours: θ_ij from U[−1, 1], "
+    "θ_i from U[0, T] with the sign of the true label. At T = 0 all marginals are 1/2 and "
+    "give no label; T begins at 0.5."
 )
 _CORA_GRAPH = (
     "Degrees are bounded by 14: the 4,325 edges of the paper fit degrees below 15, not of at most "
@@ -76,8 +76,8 @@ EXPERIMENTS = (
         ),
         claims=dobrushin.CLAIMS,
         notes=(
-            "The size of the grid and the ranges of T₁ and T₂ are lost in the text we have: 10 × "
-            "10, T₁ up to 5, T₂ up to 1.",
+            "The size of the grid and the ranges of T₁ and T₂ are missing in our copy of the text: "
+            "10 × 10, T₁ up to 5, T₂ up to 1.",
         ),
         cost={SMALL: "5 s", PAPER: "30 s"},
     ),
@@ -193,7 +193,7 @@ EXPERIMENTS = (
             _CORA_MODEL,
             _CORA_GRAPH,
             _CORA_MORE,
-            "Figures of the same runs share them: in one folder the second costs nothing.",
+            "Figures of the same runs share cached results if they use the same folder.",
         ),
         cost={SMALL: "20 s", PAPER: "15 min"},
     ),

@@ -1,4 +1,4 @@
-"""The two tables of the report on forced pruning: negative PLL by m, k and deletion heuristic."""
+"""Declared tables of the report on forced pruning: negative PLL by m, k and heuristic."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from graftviz.experiments.reproduction.pruning_verdicts import (
 )
 from graftviz.figures.reproduction import (
     BASELINE_LOOKS,
+    CurvePanel,
     Line,
-    Picture,
     learning_curves,
     scale_look,
 )
@@ -42,8 +42,8 @@ _TITLES = {"nltcs": "NLTCS", "plants": "Plants", "msnbc": "MSNBC"}
 _QUANTITY = "held-out NLPL"
 
 
-class Plan(NamedTuple):
-    """What is measured at a scale: data sets, m, k, and the most exchanges."""
+class ScalePlan(NamedTuple):
+    """Data sets, m, k, and the limit on exchanges at one scale."""
 
     sizes: tuple[Size, ...]
     extras: tuple[int, ...]
@@ -51,17 +51,17 @@ class Plan(NamedTuple):
     exchanges: int
 
 
-PLANS: Mapping[str, Plan] = {
-    REHEARSAL: Plan(
+PLANS: Mapping[str, ScalePlan] = {
+    REHEARSAL: ScalePlan(
         tuple(Size(7, 120, 2, held_out=60, source=name) for name in _TITLES), (0, 3), (0, 2), 3
     ),
-    SMALL: Plan(
+    SMALL: ScalePlan(
         tuple(Size(16, 3_000, 2, held_out=600, source=name) for name in _TITLES),
         (0, 15, 30),
         (0, 5, 10),
         10,
     ),
-    PAPER: Plan(
+    PAPER: ScalePlan(
         (
             Size(16, 16_181, 2, held_out=3_236, source="nltcs"),
             Size(69, 17_412, 2, held_out=3_482, source="plants"),
@@ -76,14 +76,14 @@ PLANS: Mapping[str, Plan] = {
 
 @dataclass(frozen=True)
 class PruningTable(Study):
-    """One of the tables, with what it is compared with.
+    """Table of one heuristic, with those it is compared with.
 
     Attributes
     ----------
     heuristic : str
-        The table's own.
+        Heuristic of the table.
     others : tuple of str
-        Those that its statements compare it with.
+        Heuristics that the claims compare it with.
     """
 
     heuristic: str
@@ -99,7 +99,7 @@ class PruningTable(Study):
             for heuristic in (self.heuristic, *self.others):
                 for extra in plan.extras:
                     for k in plan.exchanged:
-                        # Without exchanges nothing is deleted, by whatever heuristic.
+                        # Without exchanges the heuristic has no effect.
                         named = "greedy" if k == 0 else heuristic
                         found.append(CellPart(size, named, extra, k, plan.exchanges, seed))
         return list(dict.fromkeys(found))
@@ -109,7 +109,7 @@ class PruningTable(Study):
         return tuple(_TITLES)
 
     def settings(self) -> dict[str, Any]:
-        """Return what all cells share."""
+        """Return the settings that all cells share."""
         return {
             "learner": "forced-pruning: K = 16 clusters, β = 0.01, λ₂ = 1 / (2N), at most 50 "
             "exchanges (10 at the small scale), the best model by training PLL",
@@ -118,52 +118,52 @@ class PruningTable(Study):
         }
 
     def figure(self, title: str, results: Results) -> go.Figure:
-        """Draw the NLPL against the number of edges for every k, beside the paper's."""
-        pictures = []
+        """Draw the NLPL against the number of edges for every k, with the paper's values."""
+        charts = []
         for source, name in _TITLES.items():
-            known = cells(results, self.heuristic, source)
-            if not known:
+            table = cells(results, self.heuristic, source)
+            if not table:
                 continue
             reference = references(results).get(source)
             variables = 0 if reference is None else int(reference["variables"])
             lines = []
-            for at, k in enumerate(sorted({k for _, k in known})):
-                extras = sorted(m for m, other in known if other == k)
+            for at, k in enumerate(sorted({k for _, k in table})):
+                extras = sorted(m for m, other in table if other == k)
                 look = scale_look(at)
                 lines.append(
                     Line(
                         f"k = {k}",
-                        {"edges": [known[m, k]["edges"] for m in extras]},
-                        [known[m, k]["nlpl_test"] for m in extras],
+                        {"edges": [table[m, k]["edges"] for m in extras]},
+                        [table[m, k]["nlpl_test"] for m in extras],
                         look,
                     )
                 )
                 papers = PAPERS[self.heuristic][source]
-                told = [m for m in extras if (m, k) in papers]
-                if told:
+                stated = [m for m in extras if (m, k) in papers]
+                if stated:
                     lines.append(
                         Line(
                             f"k = {k}, the paper",
-                            {"edges": [variables - 1 + m for m in told]},
-                            [papers[m, k] for m in told],
+                            {"edges": [variables - 1 + m for m in stated]},
+                            [papers[m, k] for m in stated],
                             scale_look(at, faint=True),
                         )
                     )
             if reference is not None:
                 ends = [
-                    min(row["edges"] for row in known.values()),
-                    max(row["edges"] for row in known.values()),
+                    min(row["edges"] for row in table.values()),
+                    max(row["edges"] for row in table.values()),
                 ]
                 for key, words, look in (
                     ("tree", "Chow–Liu tree", BASELINE_LOOKS[0]),
                     ("floor", "regressions on all others", BASELINE_LOOKS[1]),
                 ):
                     lines.append(Line(words, {"edges": ends}, [reference[key]] * 2, look))
-            pictures.append(Picture(name, {_QUANTITY: lines}))
-        return learning_curves(title, pictures, axis="edges")
+            charts.append(CurvePanel(name, {_QUANTITY: lines}))
+        return learning_curves(title, charts, axis="edges")
 
     def rows(self, results: Results) -> Iterator[Cells]:
-        """Yield one row for every cell: measured, the paper's, and the references."""
+        """Yield one row for every cell: measured value, the paper's value, and references."""
         yield (
             *("data", "heuristic", "m", "k", "edges", "nlpl_test", "paper", "nlpl_train"),
             *("tree", "floor", "steps", "tries", "accepted", "seconds"),
@@ -178,17 +178,17 @@ class PruningTable(Study):
             )
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return every cell, beside the paper's number and the references."""
-        told = []
-        known = references(results)
+        """Return every cell with the paper's number and the references."""
+        rows = []
+        measured = references(results)
         for part, result in results.items():
             if isinstance(part, CellPart):
                 source = part.size.source
-                reference = known.get(source, {})
+                reference = measured.get(source, {})
                 # Without exchanges a cell belongs to both tables.
                 heuristic = self.heuristic if part.exchange == 0 else part.heuristic
                 paper = PAPERS[heuristic][source].get((part.extra, part.exchange))
-                told.append(
+                rows.append(
                     {
                         "data": source,
                         "heuristic": heuristic,
@@ -200,20 +200,20 @@ class PruningTable(Study):
                         **result,
                     }
                 )
-        return told
+        return rows
 
 
 _NOTES = (
     "Parameters are tied in one pool of log-odds of deviations from the mean of the data; the "
-    "paper says neither which parameters it ties nor how many clusters it has.",
-    "The paper's text says k = 1, 5, 10 and its tables 0, 5, 10: all four are measured.",
+    "paper states neither which parameters it ties nor the number of clusters.",
+    "The paper's text states k = 1, 5, 10 and its tables 0, 5, 10: all four are measured.",
     "Logistic regression of each variable on all others has a weight for every pair and "
     "direction; a pairwise model will hardly predict held-out rows better. The paper's table 1 has "
     "cells below it (NLTCS 4.71 to 4.77 with a floor of 4.95, MSNBC 5.5 to 5.7 with one of 6.06), "
     "which no pairwise model is to be expected to reach.",
     "The public file of plants (34,781 rows) is not the one that the benchmark of twenty data sets "
     "drew its 23,215 rows from: with it the numbers of plants cannot be compared with the paper's. "
-    "Give plants.train.data and plants.test.data of that benchmark instead.",
+    "Use plants.train.data and plants.test.data of that benchmark instead.",
     "One seed.",
 )
 

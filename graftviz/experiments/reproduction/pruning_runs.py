@@ -1,4 +1,4 @@
-"""What the tables of forced pruning need measured: its cells, the tree, and the nodewise floor."""
+"""Measured parts of the tables of forced pruning: cells, tree, and nodewise floor."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 
-_FLOOR_TOLERANCE = 1e-4  # violation allowed in a regression
-_SMOOTHING = 0.5  # imaginary rows per state, of the tree and of variables that never vary
+_FLOOR_TOLERANCE = 1e-4  # allowed violation in a regression
+_SMOOTHING = 0.5  # pseudo-count per state, for the tree and for constant variables
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CellPart(Part):
     exchange : int
         k.
     exchanges : int
-        The most there may be.
+        Limit on the number of exchanges.
     seed : int
     """
 
@@ -54,13 +54,13 @@ class CellPart(Part):
 
     @property
     def work(self) -> int:
-        """About how much work it is: edges fitted, over all exchanges."""
+        """Approximate amount of work: fitted edges over all exchanges."""
         fits = 1 + (self.exchanges if self.exchange else 0)
         return (self.size.nodes + self.extra) * fits * (1 + self.size.rows // 1000)
 
     @property
     def source(self) -> str:
-        """Which data set it is about."""
+        """Data set of the part."""
         return self.size.source
 
     def learner(self, variables: int) -> ForcedPruning:
@@ -88,10 +88,10 @@ class CellPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are told, not compared."""
+        """Do nothing: times are reported, not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn, and tell how it went."""
+        """Learn, and return the scores and the counts of exchanges."""
         problem = data.problem(self.size)
         train, test = problem.train, problem.test
         result = learn(train, self.learner(train.n_variables), seed=self.seed, test=test)
@@ -114,8 +114,8 @@ class CellPart(Part):
 class ReferencePart(Part):
     """The Chow–Liu tree, and logistic regression of each variable on all others.
 
-    The regressions share no weights, so a pairwise model has fewer parameters than they; on data of
-    this size it will hardly predict better, though nothing forbids it.
+    The regressions share no weights, so they have more parameters than a pairwise model. On data of
+    this size a pairwise model is not expected to predict better, although it could.
     """
 
     size: Size
@@ -127,12 +127,12 @@ class ReferencePart(Part):
 
     @property
     def work(self) -> int:
-        """About how much work it is, in the unit of :class:`CellPart`."""
+        """Approximate amount of work, in the unit of :class:`CellPart`."""
         return self.size.nodes * (1 + self.size.rows // 1000)
 
     @property
     def source(self) -> str:
-        """Which data set it is about."""
+        """Data set of the part."""
         return self.size.source
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class ReferencePart(Part):
         """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Fit both, and say how well they predict the held-out rows."""
+        """Fit both, and return their NLPL on the held-out rows."""
         problem = data.problem(self.size)
         tree = learn(problem.train, ChowLiu(pseudo_count=_SMOOTHING), test=problem.test)
         floor = nodewise_floor(problem.train, problem.test)

@@ -1,4 +1,4 @@
-"""What the report on forced pruning says, its numbers, and judges of both."""
+"""Judgement of the claims and numbers of the report on forced pruning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graftviz.experiments.reproduction.verdicts import verdict
 Judge = Callable[[Results], Verdict]
 Cell = tuple[int, int]
 
-NOISE = 0.005  # relative differences of the NLPL that mean nothing, from seed to seed
+NOISE = 0.005  # relative differences of the NLPL between seeds, which are ignored
 _NEAR = 0.015
 _SAME_START = 0.02
 _FEW_ACCEPTED = 0.05
@@ -21,7 +21,7 @@ _EXTRAS, _EXCHANGED = (0, 15, 30, 45, 60), (0, 5, 10)
 
 
 def _table(*numbers: float) -> dict[Cell, float]:
-    """Return numbers by m and k, as the paper's rows have them."""
+    """Return numbers by m and k, in the order of the paper."""
     keys = [(m, k) for m in _EXTRAS for k in _EXCHANGED]
     return dict(zip(keys, numbers, strict=True))
 
@@ -59,12 +59,12 @@ PAPERS: Mapping[str, Mapping[str, dict[Cell, float]]] = {
 
 
 def papers_numbers() -> dict[str, dict[str, dict[str, float]]]:
-    """Return the paper's numbers as JSON has them: by heuristic, data set, and m and k."""
+    """Return the paper's numbers by heuristic, data set, and m and k, as JSON values."""
     return {heuristic: _plain(tables) for heuristic, tables in PAPERS.items()}
 
 
 def cells(results: Results, heuristic: str, source: str) -> dict[Cell, dict[str, Any]]:
-    """Return what was measured of a table on one data set, by m and k."""
+    """Return the measured cells of a table on one data set, by m and k."""
     return {
         (part.extra, part.exchange): result
         for part, result in results.items()
@@ -75,7 +75,7 @@ def cells(results: Results, heuristic: str, source: str) -> dict[Cell, dict[str,
 
 
 def references(results: Results) -> dict[str, dict[str, Any]]:
-    """Return tree and floor of every data set that was measured."""
+    """Return tree and floor of every measured data set."""
     return {
         part.size.source: result
         for part, result in results.items()
@@ -89,12 +89,12 @@ def _measured(results: Results, heuristic: str) -> dict[str, dict[Cell, float]]:
     Raises
     ------
     NotMeasured
-        When no data set was.
+        If no data set was measured.
     """
     found = {
-        source: {cell: float(result["nlpl_test"]) for cell, result in known.items()}
+        source: {cell: float(result["nlpl_test"]) for cell, result in measured.items()}
         for source in PAPERS[heuristic]
-        if (known := cells(results, heuristic, source))
+        if (measured := cells(results, heuristic, source))
     }
     if not found:
         raise NotMeasured("None of the data sets was measured.")
@@ -102,7 +102,7 @@ def _measured(results: Results, heuristic: str) -> dict[str, dict[Cell, float]]:
 
 
 def better_with_exchange(heuristic: str) -> Judge:
-    """Judge that a larger k is better, whatever m is, but for noise."""
+    """Judge that a larger k is better for all m, up to noise."""
 
     def judge(results: Results) -> Verdict:
         found = _measured(results, heuristic)
@@ -113,7 +113,7 @@ def better_with_exchange(heuristic: str) -> Judge:
         return verdict(
             met,
             f"In {sum(met)} of {len(met)} comparisons the larger k is no worse (within "
-            f"{NOISE:.1%}){excepted}. {_told(found)}",
+            f"{NOISE:.1%}){excepted}. {_table_sentence(found)}",
             cells=_plain(found),
         )
 
@@ -121,7 +121,7 @@ def better_with_exchange(heuristic: str) -> Judge:
 
 
 def sometimes_worse_with_exchange(heuristic: str) -> Judge:
-    """Judge that a larger k is now and then worse."""
+    """Judge that a larger k is sometimes worse."""
 
     def judge(results: Results) -> Verdict:
         found = _measured(results, heuristic)
@@ -130,7 +130,7 @@ def sometimes_worse_with_exchange(heuristic: str) -> Judge:
         return verdict(
             [bool(worse)],
             f"The larger k is worse in {len(worse)} of {len(pairs)} comparisons of exchanges"
-            f"{': ' + ', '.join(worse) if worse else ''}. {_told(found)}",
+            f"{': ' + ', '.join(worse) if worse else ''}. {_table_sentence(found)}",
             worse=worse,
             cells=_plain(found),
         )
@@ -139,20 +139,20 @@ def sometimes_worse_with_exchange(heuristic: str) -> Judge:
 
 
 def better_with_size(heuristic: str) -> Judge:
-    """Judge that more edges are better, whatever k is, but for noise."""
+    """Judge that more edges are better for all k, up to noise."""
 
     def judge(results: Results) -> Verdict:
-        met, told, found = [], [], _measured(results, heuristic)
+        met, phrases, found = [], [], _measured(results, heuristic)
         for source, table in found.items():
             for k in sorted({k for _, k in table}):
                 row = [table[m, k] for m in sorted(m for m, other in table if other == k)]
                 good = [after <= before * (1.0 + NOISE) for before, after in pairwise(row)]
                 met += good
-                told.append(f"{source}, k = {k}: {', '.join(f'{value:.3f}' for value in row)}")
+                phrases.append(f"{source}, k = {k}: {', '.join(f'{value:.3f}' for value in row)}")
         return verdict(
             met,
             f"{sum(met)} of {len(met)} steps to a larger m make it no worse (within {NOISE:.1%}): "
-            f"{'; '.join(told)}.",
+            f"{'; '.join(phrases)}.",
             cells=_plain(found),
         )
 
@@ -163,22 +163,22 @@ def reaches_the_papers(heuristic: str) -> Judge:
     """Judge that the best cell is as good as the paper's best."""
 
     def judge(results: Results) -> Verdict:
-        met, told = [], []
-        known, numbers = references(results), {}
+        met, phrases = [], []
+        measured, numbers = references(results), {}
         for source, table in _measured(results, heuristic).items():
             papers = PAPERS[heuristic][source]
-            best, wanted = min(table.values()), min(papers.values())
-            met.append(best <= wanted * (1.0 + NOISE))
-            floor = known[source]["floor"] if source in known else None
+            best, stated = min(table.values()), min(papers.values())
+            met.append(best <= stated * (1.0 + NOISE))
+            floor = measured[source]["floor"] if source in measured else None
             below = ""
-            if floor is not None and wanted < floor:
+            if floor is not None and stated < floor:
                 below = (
                     f"; logistic regression of each variable on all others reaches {floor:.3f}, so "
-                    "that the paper's number is not to be had from a pairwise model"
+                    "the paper's number is not attainable by a pairwise model"
                 )
-            told.append(f"{source}: {best:.3f} here, {wanted:.2f} in the paper{below}")
-            numbers[source] = {"best": best, "paper": wanted, "floor": floor}
-        return verdict(met, "; ".join(told) + ".", by_data=numbers)
+            phrases.append(f"{source}: {best:.3f} here, {stated:.2f} in the paper{below}")
+            numbers[source] = {"best": best, "paper": stated, "floor": floor}
+        return verdict(met, "; ".join(phrases) + ".", by_data=numbers)
 
     return judge
 
@@ -187,22 +187,22 @@ def near_the_floor(heuristic: str) -> Judge:
     """Judge that the largest m and k come near regressions of each variable on all others."""
 
     def judge(results: Results) -> Verdict:
-        known = references(results)
-        met, told, numbers = [], [], {}
+        measured = references(results)
+        met, phrases, numbers = [], [], {}
         for source, table in _measured(results, heuristic).items():
-            if source not in known:
+            if source not in measured:
                 continue
             m, k = max(table)
-            value, floor = table[m, k], known[source]["floor"]
+            value, floor = table[m, k], measured[source]["floor"]
             above = value / floor - 1.0
             met.append(above <= _NEAR)
-            told.append(
+            phrases.append(
                 f"{source}: {value:.3f} with m = {m}, k = {k}, {above:.1%} above the {floor:.3f} "
                 "of logistic regressions on all other variables (tree: "
-                f"{known[source]['tree']:.3f})"
+                f"{measured[source]['tree']:.3f})"
             )
-            numbers[source] = {"nlpl": value, "floor": floor, "tree": known[source]["tree"]}
-        return verdict(met, "; ".join(told) + ".", by_data=numbers)
+            numbers[source] = {"nlpl": value, "floor": floor, "tree": measured[source]["tree"]}
+        return verdict(met, "; ".join(phrases) + ".", by_data=numbers)
 
     return judge
 
@@ -229,7 +229,7 @@ def greedy_is_better() -> Judge:
             met,
             f"Greedy is at least as good in {sum(met)} of {len(met)} cells{excepted}. Rejection "
             f"sampling is up to {max(gaps):.1%} worse, {sum(gaps) / len(gaps):.1%} on average. "
-            f"{_told(sampled)}",
+            f"{_table_sentence(sampled)}",
             greedy=_plain(greedy),
             rejection=_plain(sampled),
         )
@@ -241,25 +241,27 @@ def mostly_rejected() -> Judge:
     """Judge that few of the drawn subsets are accepted."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for source in PAPERS["rejection"]:
-            known = [result for (_, k), result in cells(results, "rejection", source).items() if k]
-            tries = sum(result["tries"] for result in known)
+            measured = [
+                result for (_, k), result in cells(results, "rejection", source).items() if k
+            ]
+            tries = sum(result["tries"] for result in measured)
             if not tries:
                 continue
-            accepted = sum(result["accepted"] for result in known)
-            fallbacks = sum(result["fallbacks"] for result in known)
+            accepted = sum(result["accepted"] for result in measured)
+            fallbacks = sum(result["fallbacks"] for result in measured)
             met.append(accepted / tries <= _FEW_ACCEPTED)
-            given_up = f", and {fallbacks:,} exchanges gave up" if fallbacks else ""
-            told.append(
+            fallback_words = f", and {fallbacks:,} exchanges gave up" if fallbacks else ""
+            phrases.append(
                 f"{source}: {accepted:,} of {tries:,} subsets drawn were accepted "
-                f"({accepted / tries:.2%}){given_up}; {sum(r['seconds'] for r in known):.0f} s"
+                f"({accepted / tries:.2%}){fallback_words}; "
+                f"{sum(r['seconds'] for r in measured):.0f} s"
             )
             numbers[source] = {"tries": tries, "accepted": accepted, "fallbacks": fallbacks}
         return verdict(
             met,
-            "; ".join(told)
-            + ". Most are rejected by a bound, without a look at the rows, which takes little.",
+            "; ".join(phrases) + ". Most are rejected quickly by a bound that needs no rows.",
             by_data=numbers,
         )
 
@@ -267,29 +269,29 @@ def mostly_rejected() -> Judge:
 
 
 def starts_at_the_tree() -> Judge:
-    """Judge that the first cell is what the Chow–Liu tree reaches, and the paper's number."""
+    """Judge that the first cell equals the NLPL of the Chow–Liu tree and the paper's number."""
 
     def judge(results: Results) -> Verdict:
-        known = references(results)
-        met, told, numbers = [], [], {}
+        measured = references(results)
+        met, phrases, numbers = [], [], {}
         for source, table in _measured(results, "rejection").items():
-            if source not in known or (0, 0) not in table:
+            if source not in measured or (0, 0) not in table:
                 continue
-            own, tree = table[0, 0], known[source]["tree"]
-            wanted = PAPERS["rejection"][source][0, 0]
-            met.append(abs(wanted / tree - 1.0) <= _SAME_START)
-            told.append(
-                f"{source}: the tree has {tree:.3f}, the paper {wanted:.2f}; the same edges fitted "
+            own, tree = table[0, 0], measured[source]["tree"]
+            stated = PAPERS["rejection"][source][0, 0]
+            met.append(abs(stated / tree - 1.0) <= _SAME_START)
+            phrases.append(
+                f"{source}: the tree has {tree:.3f}, the paper {stated:.2f}; the same edges fitted "
                 f"by pseudo-likelihood with tied parameters {own:.3f}"
             )
-            numbers[source] = {"tree": tree, "paper": wanted, "tied": own}
-        return verdict(met, "; ".join(told) + ".", by_data=numbers)
+            numbers[source] = {"tree": tree, "paper": stated, "tied": own}
+        return verdict(met, "; ".join(phrases) + ".", by_data=numbers)
 
     return judge
 
 
 def _steps_of_k(found: Mapping[str, Mapping[Cell, float]]) -> list[tuple[str, str, float, float]]:
-    """Return every step from one k to the next, with both numbers."""
+    """Return every step from one k to the next, with both values."""
     steps = []
     for source, table in found.items():
         for m in sorted({m for m, _ in table}):
@@ -300,9 +302,9 @@ def _steps_of_k(found: Mapping[str, Mapping[Cell, float]]) -> list[tuple[str, st
     return steps
 
 
-def _told(found: Mapping[str, Mapping[Cell, float]]) -> str:
-    """Write the cells of every data set, m by m."""
-    told = []
+def _table_sentence(found: Mapping[str, Mapping[Cell, float]]) -> str:
+    """Return the cells of every data set as text, ordered by m."""
+    phrases = []
     for source, table in found.items():
         exchanged = sorted({k for _, k in table})
         rows = [
@@ -310,8 +312,8 @@ def _told(found: Mapping[str, Mapping[Cell, float]]) -> str:
             for m in sorted({m for m, _ in table})
         ]
         of_k = ", ".join(str(k) for k in exchanged)
-        told.append(f"{source} (k = {of_k}) " + "; ".join(rows))
-    return ". ".join(told) + "."
+        phrases.append(f"{source} (k = {of_k}) " + "; ".join(rows))
+    return ". ".join(phrases) + "."
 
 
 def _plain(found: Mapping[str, Mapping[Cell, float]]) -> dict[str, dict[str, float]]:

@@ -1,6 +1,6 @@
-"""What the papers say about the quality of what is learned, judged by what was measured.
+"""Judgement of the papers' claims about the quality of learned models.
 
-Judges like those of :mod:`graftviz.experiments.reproduction.verdicts`.
+See :mod:`graftviz.experiments.reproduction.verdicts` for the form of judges.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from graftviz.experiments.reproduction.runs import (
 from graftviz.experiments.reproduction.verdicts import Judge, listed, shown_panels, verdict
 
 _NAMES = {"objective": "objective", "nlpl": "held-out NLPL", "recall": "recall"}
-_SLACK = {"objective": 0.002, "nlpl": 0.005, "recall": 0.01}  # differences that are none
+_SLACK = {"objective": 0.002, "nlpl": 0.005, "recall": 0.01}  # differences that are ignored
 _STRONG = 0.9  # rank correlation
 _OVERFITTED = 0.01
 _HUB_GAIN = 0.01
 
 
 def better_with_alpha(quantity: str) -> Judge:
-    """Judge that a larger α ends with a better value of `quantity`, and takes longer."""
+    """Judge that a larger α gives a better final `quantity` and takes longer."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             found = by_alpha(results, panel)
             values = [float(curve.end[quantity]) for curve in found]
@@ -44,7 +44,7 @@ def better_with_alpha(quantity: str) -> Judge:
             better = _rises(values, quantity)
             longer = seconds[-1] > seconds[0]
             met += [better, longer]
-            told.append(
+            phrases.append(
                 f"{panel.title}: {_NAMES[quantity]} {listed(values)} for α = "
                 f"{listed([curve.alpha or 0.0 for curve in found])}, "
                 f"{'' if better else 'not '}better with every α, and the largest α takes "
@@ -55,16 +55,16 @@ def better_with_alpha(quantity: str) -> Judge:
                 "seconds_to_those_of_the_smallest_alpha": [s / seconds[0] for s in seconds],
                 "tests": [curve.end["tests"] for curve in found],
             }
-        return verdict(met, "; ".join(told) + ".", panels=numbers)
+        return verdict(met, "; ".join(phrases) + ".", panels=numbers)
 
     return judge
 
 
 def quick_but_poor(quantity: str) -> Judge:
-    """Judge that first hit reaches its edges soonest, with the poorest value of `quantity`."""
+    """Judge that first hit finishes first, with the worst value of `quantity`."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             first, whole = named(results, panel, FIRST_HIT), named(results, panel, EDGE_GRAFTING)
             others = [whole, *by_alpha(results, panel)]
@@ -74,7 +74,7 @@ def quick_but_poor(quantity: str) -> Judge:
             quick = sum(other.end["seconds"] < first.end["seconds"] for other in others)
             met += [rank == 0, quick == 0]
             poorer = "the poorest" if rank == 0 else f"better than {rank} of {len(others)} others"
-            told.append(
+            phrases.append(
                 f"{panel.title}: its {_NAMES[quantity]} of {value:.4g} is {poorer}; "
                 f"{quick} of {len(others)} others are sooner there"
             )
@@ -84,7 +84,7 @@ def quick_but_poor(quantity: str) -> Judge:
                 "seconds_to_edge_grafting": first.end["seconds"] / whole.end["seconds"],
                 "tests": first.end["tests"],
             }
-        sentence = "First hit with " + "; ".join(told) + "."
+        sentence = "First hit with " + "; ".join(phrases) + "."
         return verdict(
             met, f"{sentence} It fits the weights after every single edge.", panels=numbers
         )
@@ -96,7 +96,7 @@ def small_loss_by_alpha() -> Judge:
     """Judge that α matters less for the objective than for recall."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             whole, found = named(results, panel, EDGE_GRAFTING), by_alpha(results, panel)
             descent = float(whole.points["objective"][0] - whole.end["objective"])
@@ -105,29 +105,29 @@ def small_loss_by_alpha() -> Judge:
             recalls = [float(curve.end["recall"]) for curve in found]
             missed = (max(recalls) - min(recalls)) / max(*recalls, 1e-12)
             met.append(loss < missed)
-            told.append(
+            phrases.append(
                 f"{panel.title}: between the best and the worst α lie {loss:.0%} of the descent of "
                 f"the objective, and {missed:.0%} of the recall"
             )
             numbers[panel.title] = {"share_of_descent": loss, "share_of_recall": missed}
-        return verdict(met, "; ".join(told) + ".", panels=numbers)
+        return verdict(met, "; ".join(phrases) + ".", panels=numbers)
 
     return judge
 
 
 def alpha_matters(least: float = 0.05) -> Judge:
-    """Judge that with these data a small α costs a visible part of the descent of the objective."""
+    """Judge that a small α loses a visible part of the descent of the objective."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             found = by_alpha(results, panel)
             ends = [float(curve.end["objective"]) for curve in found]
             share = (ends[0] - ends[-1]) / float(found[-1].points["objective"][0] - ends[-1])
             met.append(share >= least)
-            told.append(f"{panel.title}: α = 0 ends {share:.1%} of the descent above α = 1")
+            phrases.append(f"{panel.title}: α = 0 ends {share:.1%} of the descent above α = 1")
             numbers[panel.title] = {"share_of_descent": share}
-        return verdict(met, "; ".join(told) + ".", panels=numbers)
+        return verdict(met, "; ".join(phrases) + ".", panels=numbers)
 
     return judge
 
@@ -155,7 +155,7 @@ def objective_and_nlpl_fall_together() -> Judge:
 
 
 def no_overfitting() -> Judge:
-    """Judge that the held-out NLPL ends where it is lowest, also with small α."""
+    """Judge that the held-out NLPL ends at its minimum, also with small α."""
 
     def judge(results: Results) -> Verdict:
         rises = {
@@ -174,10 +174,10 @@ def no_overfitting() -> Judge:
 
 
 def hubs_help() -> Judge:
-    """Judge that with the hub rule recall is higher at the same number of edges, at every α."""
+    """Judge that the hub rule raises recall at the same number of edges for every α."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             gains = {}
             for alpha in ALPHAS:
@@ -186,7 +186,7 @@ def hubs_help() -> Judge:
                 if rule is not None and without is not None:
                     gains[alpha] = (without, rule)
             met += [rule - without > _HUB_GAIN for without, rule in gains.values()]
-            told.append(
+            phrases.append(
                 f"{panel.title}: "
                 + ", ".join(
                     f"{rule - without:+.3f} at α = {alpha:g} ({without:.3f} to {rule:.3f})"
@@ -195,24 +195,24 @@ def hubs_help() -> Judge:
             )
             idle = [f"{alpha:g}" for alpha, (a, b) in gains.items() if b - a <= _HUB_GAIN]
             if idle:
-                told[-1] += f"; no gain at α = {', '.join(idle)}"
+                phrases[-1] += f"; no gain at α = {', '.join(idle)}"
             numbers[panel.title] = {
                 f"{alpha:g}": {"without": without, "with": rule}
                 for alpha, (without, rule) in gains.items()
             }
         sentence = "Mean recall over all numbers of edges changes by the hub rule: "
-        return verdict(met, sentence + "; ".join(told) + ".", panels=numbers)
+        return verdict(met, sentence + "; ".join(phrases) + ".", panels=numbers)
 
     return judge
 
 
 def _with_nlpl(results: Results) -> list[Curve]:
-    """Return the runs of more than one step that were measured on held-out rows.
+    """Return the runs of more than one step with held-out NLPL.
 
     Raises
     ------
     NotMeasured
-        When there is none.
+        If there is none.
     """
     found = [
         curve
@@ -225,7 +225,7 @@ def _with_nlpl(results: Results) -> list[Curve]:
 
 
 def _area_under_recall(results: Results, panel: Panel, name: str) -> float | None:
-    """Return the mean over seeds of the mean recall over 0 … the most edges all runs reached."""
+    """Return the mean over seeds of the mean recall, up to the edges that all runs reach."""
     found = [curve for curve in curves(results) if curve.part.panel == panel]
     here = [curve for curve in found if curve.part.method.name == name]
     if not here:
@@ -240,7 +240,7 @@ def _area_under_recall(results: Results, panel: Panel, name: str) -> float | Non
 
 
 def _rises(values: Sequence[float], quantity: str) -> bool:
-    """Return whether values get better along a sequence, but for differences that are none."""
+    """Return whether values improve along a sequence, up to ignored differences."""
     sign = 1.0 if quantity == "recall" else -1.0
     slack = _SLACK[quantity] * (1.0 if quantity == "recall" else abs(values[0]))
     steps = [sign * (after - before) for before, after in pairwise(values)]

@@ -1,4 +1,4 @@
-"""How good the best edge of a reservoir is: the ranks simulated in the best-choice paper."""
+"""Rank of the best edge of a reservoir, as simulated in the best-choice paper."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _MOST_OF_THE_GAIN = 0.9
 
 @dataclass(frozen=True)
 class RanksPart(Part):
-    """The least of |R| ranks drawn without replacement from 1 … n (n − 1) / 2, for every |R|.
+    """Smallest of |R| ranks drawn without replacement from 1 … n (n − 1) / 2, for every |R|.
 
     Attributes
     ----------
     n : int
     largest : int
-        |R| goes from 1 to this.
+        Largest |R|; the smallest is 1.
     trials : int
     seed : int
     """
@@ -53,7 +53,7 @@ class RanksPart(Part):
 
     @property
     def work(self) -> int:
-        """How many sizes of a reservoir there are."""
+        """Number of reservoir sizes."""
         return self.largest
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -64,10 +64,10 @@ class RanksPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: nothing is compiled here."""
+        """Do nothing: nothing is compiled."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Draw."""
+        """Simulate the ranks."""
         rng = np.random.default_rng(self.seed)
         possible = math.comb(self.n, 2)
         found: dict[str, list[float]] = {"mean": [], "least": [], "largest": []}
@@ -87,12 +87,12 @@ class RanksPart(Part):
 
 @dataclass(frozen=True)
 class ReservoirRanks(Study):
-    """The simulation at its scales: n, largest |R| and trials."""
+    """Simulation of ranks: n, largest |R| and trials by scale."""
 
     sizes: Mapping[str, tuple[int, int, int]]
 
     def parts(self, scale: str, seed: int) -> Sequence[RanksPart]:
-        """Return the one part."""
+        """Return a single part."""
         return [RanksPart(*self.sizes[scale], seed)]
 
     def needs(self) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ class ReservoirRanks(Study):
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Say how ranks are drawn."""
-        return {"draws": "without replacement, anew for every size and trial"}
+        """Return the settings of the simulation."""
+        return {"draws": "without replacement, independently for every size and trial"}
 
     def figure(self, title: str, results: Results) -> go.Figure:
         """Draw mean, expected and extreme ranks."""
@@ -116,7 +116,7 @@ class ReservoirRanks(Study):
             yield from zip(*(column.tolist() for column in ranks), strict=True)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return a few sizes."""
+        """Return the ranks of a few sizes."""
         if not results:
             return []
         part, ranks = _only(results)
@@ -138,7 +138,7 @@ def _only(results: Results) -> tuple[RanksPart, Ranks]:
     for part, result in results.items():
         if isinstance(part, RanksPart):
             sizes = np.arange(1, part.largest + 1)
-            # The least of k draws without replacement from 1 … M is (M + 1) / (k + 1) on average.
+            # The expected minimum of k draws without replacement from 1 … M is (M + 1) / (k + 1).
             expected = (math.comb(part.n, 2) + 1) / (sizes + 1)
             columns = (np.array(result[name]) for name in ("mean", "least", "largest"))
             mean, least, largest = columns

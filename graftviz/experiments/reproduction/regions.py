@@ -1,4 +1,4 @@
-"""Local regions on Ising grids: true errors and bounds by how a region grows and is cut out."""
+"""Local regions on Ising grids: true errors and bounds by expansion rule and cut."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_REGION = 16
 
 
 class Rule(NamedTuple):
-    """How regions grow, how they are cut out, and how that is drawn.
+    """Expansion rule and cut of regions, and their colour and symbol in figures.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ BASELINES = (RANDOM, NORM)
 
 
 class GridPanel(NamedTuple):
-    """Models on a square grid, and how many of them.
+    """Models on a square grid, and their number.
 
     Attributes
     ----------
@@ -67,19 +67,19 @@ class GridPanel(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Size and strengths, for people."""
+        """Size and strengths, for figures."""
         return f"{self.side} × {self.side}, T₁ = {self.field:g}, T₂ = {self.coupling:g}"
 
     @property
     def query(self) -> int:
-        """The node in the middle; of four in the middle, the first."""
+        """Node in the middle, or the first of four."""
         middle = (self.side - 1) // 2
         return middle * self.side + middle
 
 
 @dataclass(frozen=True)
 class RegionsPart(Part):
-    """Regions of one node in many models, grown and cut by one rule.
+    """Regions of one node in many models by one rule.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class RegionsPart(Part):
 
     @property
     def work(self) -> int:
-        """How many regions there are."""
+        """Number of regions."""
         return self.panel.trials * LARGEST_REGION
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -114,10 +114,10 @@ class RegionsPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Grow a region in every model; return errors and bounds by model and size."""
+        """Grow a region in every model, and return errors and bounds by model and size."""
         errors, bounds = [], []
         for trial in range(self.panel.trials):
             model = ising_grid(
@@ -127,14 +127,14 @@ class RegionsPart(Part):
                 coupling=self.panel.coupling,
                 seed=model_seed(self.seed, trial),
             )
-            error, bound = self._grown(model, trial)
+            error, bound = self._errors_and_bounds(model, trial)
             errors.append(error)
             bounds.append(bound)
             on_progress((trial + 1) * LARGEST_REGION)
         return {"errors": errors, "bounds": bounds}
 
-    def _grown(self, model: PairwiseMRF, trial: int) -> tuple[list[float], list[float]]:
-        """Return the true errors and the bounds of the regions of one node, by size."""
+    def _errors_and_bounds(self, model: PairwiseMRF, trial: int) -> tuple[list[float], list[float]]:
+        """Return true errors and bounds of the regions of one model, by size."""
         query = self.panel.query
         truth = infer(model, "exact").node[query]
         errors, bounds = [], []
@@ -155,7 +155,7 @@ class RegionsPart(Part):
 
 
 class Grown(NamedTuple):
-    """What was measured of one rule in one panel, by model (rows) and size of the region."""
+    """Errors and bounds of one rule in one panel, by model (rows) and size of the region."""
 
     errors: np.ndarray
     bounds: np.ndarray
@@ -167,17 +167,17 @@ class Grown(NamedTuple):
 
 
 def panels(results: Results) -> list[GridPanel]:
-    """Return the panels that were measured, in order."""
+    """Return the measured panels in order."""
     return list(dict.fromkeys(part.panel for part in results if isinstance(part, RegionsPart)))
 
 
 def grown(results: Results, panel: GridPanel, rule: Rule) -> Grown:
-    """Return what a rule did in a panel.
+    """Return the errors and bounds of a rule in a panel.
 
     Raises
     ------
     NotMeasured
-        When it was not measured there.
+        If the rule was not measured there.
     """
     for part, result in results.items():
         if isinstance(part, RegionsPart) and (part.panel, part.rule) == (panel, rule):
@@ -186,7 +186,7 @@ def grown(results: Results, panel: GridPanel, rule: Rule) -> Grown:
 
 
 def rules(results: Results, panel: GridPanel) -> list[Rule]:
-    """Return the rules that were measured in a panel."""
+    """Return the measured rules of a panel."""
     return [part.rule for part in results if isinstance(part, RegionsPart) and part.panel == panel]
 
 
@@ -198,7 +198,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Regions(Study):
-    """Rules in panels at every scale.
+    """Comparison of rules in several panels.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Regions(Study):
         By scale.
     rules : tuple of Rule
     axis : {"size", "field"}
-        What lies along the axis: the size of the region, or T₁ at the largest size.
+        Horizontal axis: the size of the region, or T₁ at the largest size.
     """
 
     panels: Mapping[str, tuple[GridPanel, ...]]
@@ -220,16 +220,16 @@ class Regions(Study):
         ]
 
     def needs(self) -> tuple[str, ...]:
-        """Return nothing: the models are drawn."""
+        """Return nothing: the models are generated."""
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Say what is drawn and measured."""
+        """Return the settings that all parts share."""
         return {
             "model": "θ_i from U[−T₁, T₁], θ_ij from U[−T₂, T₂], spins −1 and +1, no wrap-around",
             "query": "the node in the middle of the grid",
             "error": "largest difference of the query's marginal from exact inference on the grid",
-            "bound": "Corollary 2; 1 where it says nothing",
+            "bound": "Corollary 2; 1 where it is vacuous",
             "largest region": LARGEST_REGION,
         }
 
@@ -248,14 +248,14 @@ class Regions(Study):
                     yield tuple(_cells(panel, rule, found, k, size).values())
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
-        """Return every panel and rule at the largest size."""
-        told = []
+        """Return the results of every panel and rule at the largest size."""
+        rows = []
         for panel in panels(results):
             for rule in rules(results, panel):
                 found = grown(results, panel, rule)
                 last = len(found.sizes) - 1
-                told.append(_cells(panel, rule, found, last, int(found.sizes[last])))
-        return told
+                rows.append(_cells(panel, rule, found, last, int(found.sizes[last])))
+        return rows
 
 
 def _cells(panel: GridPanel, rule: Rule, found: Grown, k: int, size: int) -> dict[str, Any]:
@@ -269,9 +269,9 @@ def _cells(panel: GridPanel, rule: Rule, found: Grown, k: int, size: int) -> dic
 
 
 def largest_ratio(errors: np.ndarray, bounds: np.ndarray) -> float:
-    """Return the largest error as a multiple of its bound; without either, 0."""
-    known = bounds > 0.0
-    return float((errors[known] / bounds[known]).max(initial=0.0))
+    """Return the largest ratio of error to bound, ignoring bounds of 0."""
+    nonzero = bounds > 0.0
+    return float((errors[nonzero] / bounds[nonzero]).max(initial=0.0))
 
 
 def _by_size(results: Results) -> list[Chart]:
@@ -296,8 +296,8 @@ def _by_field(results: Results) -> list[Chart]:
         for rule in rules(results, row[0]):
             found = [grown(results, panel, rule) for panel in row]
             errors, bounds = (
-                np.array([getattr(one, what)[:, -1].mean() for one in found])
-                for what in ("errors", "bounds")
+                np.array([getattr(one, quantity)[:, -1].mean() for one in found])
+                for quantity in ("errors", "bounds")
             )
             series += _pair(rule, fields, errors, bounds)
         title = f"{side} × {side}, T₂ = {coupling:g}, {LARGEST_REGION} nodes"
@@ -306,7 +306,7 @@ def _by_field(results: Results) -> list[Chart]:
 
 
 def _pair(rule: Rule, x: list[Any], errors: np.ndarray, bounds: np.ndarray) -> list[Series]:
-    """Return the lines of a rule: bounds dashed with open marks, errors solid with full ones."""
+    """Return two lines: dashed bounds with open symbols, solid errors with filled symbols."""
     look = Look(rule.color, "dash", f"{rule.symbol}-open")
     error_look = look._replace(dash="solid", symbol=rule.symbol)
     return [

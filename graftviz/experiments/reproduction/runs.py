@@ -1,4 +1,4 @@
-"""One learner run on one data set: what a curve of the papers is made of."""
+"""Learner runs on data sets, and the learning curves of the papers."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from graftviz.table import DiscreteTable
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 EDGE_GRAFTING, FIRST_HIT = "edge grafting", "first hit"
 WITHOUT_HUBS = ", no hub rule"
-POINTS = 240  # of a curve that are kept
+POINTS = 240  # largest number of points of a curve
 MEASURES = ("seconds", "tests", "tables", "edges", "objective", "recall", "nlpl")
-# Other programs on the machine disturb a short run: the fastest of some repetitions counts.
+# Other programs on the machine disturb short runs, so the fastest of some repetitions counts.
 _SHORT_SECONDS, _REPETITIONS = 5.0, 3
-_WORK_OF_ALL_EDGES = 12  # n times: about where λ ends a run without a budget
+_WORK_OF_ALL_EDGES = 12  # edges per variable at which λ typically ends a run without a budget
 
 
 class Method(NamedTuple):
-    """A learner with everything set but the edge budget.
+    """Learner with all options except the edge budget.
 
     Attributes
     ----------
     name : str
-        What the legend calls it.
+        Name in the legend.
     learner : Learner
     alpha : float or None
-        Of best-choice; None for the baselines.
+        α of best-choice; None for the baselines.
     """
 
     name: str
@@ -55,7 +55,7 @@ def best_choice(alpha: float, *, preset: str = "paper", hubs: bool | None = None
 
 
 def baselines() -> tuple[Method, Method]:
-    """Return edge grafting and first hit as the paper has them."""
+    """Return edge grafting and first hit with the settings of the paper."""
     return (
         Method(EDGE_GRAFTING, EdgeGrafting(preset="paper", lam=LAM, lam2=LAM2)),
         Method(FIRST_HIT, FirstHit(preset="paper", lam=LAM, lam2=LAM2)),
@@ -63,24 +63,24 @@ def baselines() -> tuple[Method, Method]:
 
 
 def all_methods(preset: str = "paper") -> tuple[Method, ...]:
-    """Return what most figures compare: the baselines, and best-choice at five α."""
+    """Return the methods of most figures: the baselines, and best-choice at five α."""
     return (*baselines(), *(best_choice(alpha, preset=preset) for alpha in ALPHAS))
 
 
 def hub_methods(preset: str = "paper") -> tuple[Method, ...]:
-    """Return best-choice at five α, with the hub rule and without."""
+    """Return best-choice at five α with and without the hub rule."""
     return tuple(
         best_choice(alpha, preset=preset, hubs=hubs) for alpha in ALPHAS for hubs in (True, False)
     )
 
 
 class Panel(NamedTuple):
-    """One picture of a figure.
+    """Data size and edge budget of one panel of a figure.
 
     Attributes
     ----------
     size : Size
-        Of its data.
+        Size of the data.
     edges : int or None
         Edge budget; None: until no inactive edge violates.
     """
@@ -90,7 +90,7 @@ class Panel(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Its title, in the papers' words."""
+        """Title in the terms of the papers."""
         nodes = f"{self.size.nodes:,} nodes"
         if self.size.source != GENERATED:
             nodes = f"{self.size.source.capitalize()}, {self.size.nodes:,} variables"
@@ -101,7 +101,7 @@ class Panel(NamedTuple):
         n = self.size.nodes
         edges = self.edges
         if edges is None and isinstance(method.learner, BestChoice):
-            edges = math.comb(n, 2)  # the presets of the papers have a budget of their own
+            edges = math.comb(n, 2)  # the presets of the papers set a budget otherwise
         most = None if edges is None else min(edges, math.comb(n, 2))
         budget: dict[str, Any] = {"max_edges": most}
         return dataclasses.replace(method.learner, **budget)
@@ -116,9 +116,9 @@ class LearnerPart(Part):
     panel : Panel
     method : Method
     seed : int
-        Of the data, if they are generated or cut, and of the learner.
+        Seed of the learner, and of data that are generated or reduced.
     held_out : bool
-        Whether held-out rows are looked at after every step.
+        Whether to evaluate held-out rows after every step.
     """
 
     panel: Panel
@@ -133,17 +133,17 @@ class LearnerPart(Part):
 
     @property
     def work(self) -> int:
-        """About how many edges will be learned."""
+        """Approximate number of edges to be learned."""
         return self.panel.edges or _WORK_OF_ALL_EDGES * self.panel.size.nodes
 
     @property
     def source(self) -> str:
-        """Where its data come from."""
+        """Source of the data."""
         return self.panel.size.source
 
     @property
     def size(self) -> Size:
-        """The data, with their seed."""
+        """Size of the data with the seed of this part."""
         return dataclasses.replace(self.panel.size, seed=self.seed)
 
     def settings(self, data: Data) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class LearnerPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Learn from a few of the rows of a few of the variables."""
+        """Learn from some rows of some variables, so that compilation is not timed."""
         problem = data.problem(self.size)
         train, test = (_corner(table) for table in (problem.train, problem.test))
         learner = dataclasses.replace(self.panel.learner(self.method), **{"max_edges": 3})
@@ -169,7 +169,7 @@ class LearnerPart(Part):
             pass
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Learn, and return the curves; their times are those of the fastest repetition."""
+        """Learn, and return the curves with the times of the fastest repetition."""
         problem = data.problem(self.size)
         run = Run(
             problem.train,
@@ -183,11 +183,11 @@ class LearnerPart(Part):
         times = [self._timed(problem.train)]
         while times[0] and times[0][-1] < _SHORT_SECONDS and len(times) < _REPETITIONS:
             times.append(self._timed(problem.train))
-        # A run without a step has no times at all.
+        # A run without steps has no times.
         return _recorded(run, min(times, key=lambda seconds: seconds[-1] if seconds else 0.0))
 
     def _timed(self, train: DiscreteTable) -> list[float]:
-        """Return processor time after every step of the same run, with nobody looking on."""
+        """Return processor times after every step of the same run without evaluation."""
         run = Run(train, self.panel.learner(self.method), seed=self.seed)
         started, times = time.process_time(), []
         while run.advance():
@@ -202,7 +202,7 @@ def _corner(table: DiscreteTable) -> DiscreteTable:
 
 
 def _recorded(run: Run, times: Sequence[float]) -> dict[str, Any]:
-    """Return the curves of a finished run, thinned out, and where it ended.
+    """Return the thinned-out curves of a finished run and its end.
 
     Parameters
     ----------
@@ -214,17 +214,19 @@ def _recorded(run: Run, times: Sequence[float]) -> dict[str, Any]:
     assert outcome is not None
     assert start is not None
     count = len(steps)
-    kept = sorted({round(k * (count - 1) / (POINTS - 1)) for k in range(POINTS)}) if count else []
+    indices = (
+        sorted({round(k * (count - 1) / (POINTS - 1)) for k in range(POINTS)}) if count else []
+    )
     first = steps[0].previous_objective if steps else outcome.objective
     points: list[tuple[Any, ...]] = [(0.0, 0, 0, 0, first, start.recall, start.nlpl_test)]
     if steps and steps[0].tables_counted == steps[0].tables_possible:
-        # Whoever counts all pairs first stands still for so long.
+        # A learner that counts all pairs first has no edge until then.
         seconds = steps[0].seconds
         counting = times[0] * seconds.statistics / max(seconds.total, 1e-9)
         points.append(
             (counting, 0, steps[0].tables_possible, 0, first, start.recall, start.nlpl_test)
         )
-    for k in kept:
+    for k in indices:
         step, metrics = steps[k], run.metrics[k]
         points.append(
             (
@@ -262,20 +264,20 @@ def _recorded(run: Run, times: Sequence[float]) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    """Return a value as JSON can hold it: None for what is infinite or no number."""
+    """Return the value, or None if it is not finite."""
     return value if value is None or math.isfinite(value) else None
 
 
 class Curve(NamedTuple):
-    """What one run gave.
+    """Learning curve of one run.
 
     Attributes
     ----------
     part : LearnerPart
     points : dict
-        By measure: one value a step that was kept; the first is that of the model without edges.
+        Values by measure, one per recorded step; the first is that of the model without edges.
     end : dict
-        Where it ended. Its seconds, tests and tables are those up to the last activation.
+        Final values; seconds, tests and tables are those up to the last activation.
     """
 
     part: LearnerPart
@@ -298,17 +300,17 @@ def curves(results: Results) -> list[Curve]:
 
 
 def panels(results: Results) -> list[Panel]:
-    """Return the panels that anything was measured for, in order."""
+    """Return the measured panels in order."""
     return list(dict.fromkeys(curve.part.panel for curve in curves(results)))
 
 
 def named(results: Results, panel: Panel, name: str) -> Curve:
-    """Return the curve of a method in a panel, of several seeds the first.
+    """Return the curve of a method in a panel for the first seed.
 
     Raises
     ------
     NotMeasured
-        When there is none.
+        If there is none.
     """
     for curve in curves(results):
         if curve.part.panel == panel and curve.part.method.name == name:
@@ -317,12 +319,12 @@ def named(results: Results, panel: Panel, name: str) -> Curve:
 
 
 def by_alpha(results: Results, panel: Panel) -> list[Curve]:
-    """Return the curves of best-choice with the papers' rules in a panel, by rising α.
+    """Return the curves of best-choice with the hub rule in a panel, by increasing α.
 
     Raises
     ------
     NotMeasured
-        When there are fewer than two.
+        If there are fewer than two.
     """
     found = [
         curve
@@ -337,7 +339,7 @@ def by_alpha(results: Results, panel: Panel) -> list[Curve]:
 
 
 def ratio_to_edge_grafting(results: Results, curve: Curve, quantity: str) -> float | None:
-    """Return a run's end as a multiple of edge grafting's in the same panel, if that is there."""
+    """Return the final quantity relative to edge grafting in the same panel, if measured."""
     try:
         whole = named(results, curve.part.panel, EDGE_GRAFTING).end[quantity]
     except NotMeasured:
@@ -348,7 +350,7 @@ def ratio_to_edge_grafting(results: Results, curve: Curve, quantity: str) -> flo
 def parts_of(
     shown: Sequence[Panel], methods: Sequence[Method], seed: int, *, repeats: int, held_out: bool
 ) -> Iterator[LearnerPart]:
-    """Yield the runs of all methods in all panels, with as many seeds as `repeats`."""
+    """Yield the runs of all methods in all panels with `repeats` seeds."""
     for panel in shown:
         for k in range(repeats):
             for method in methods:
@@ -356,14 +358,14 @@ def parts_of(
 
 
 def summaries(results: Results) -> list[dict[str, Any]]:
-    """Return what came of every run, with its times as multiples of edge grafting's."""
-    told = []
+    """Return the final values of every run, also relative to edge grafting."""
+    rows = []
     for curve in curves(results):
         ratios: Mapping[str, float | None] = {
             f"{name}_to_edge_grafting": ratio_to_edge_grafting(results, curve, name)
             for name in ("seconds", "tests", "tables")
         }
-        told.append(
+        rows.append(
             {
                 "panel": curve.part.panel.title,
                 "method": curve.part.method.name,
@@ -372,4 +374,4 @@ def summaries(results: Results) -> list[dict[str, Any]]:
                 **ratios,
             }
         )
-    return told
+    return rows

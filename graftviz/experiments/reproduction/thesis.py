@@ -1,4 +1,4 @@
-"""The figures of chapter 3 of the thesis, where best-choice is called online edge grafting."""
+"""Declared figures of chapter 3 of the thesis, where best-choice is online edge grafting."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _on_data(
     *more: Claim,
     notes: tuple[str, ...] = (),
 ) -> Experiment:
-    """Return objective and NLPL on one real data set with a fixed number of edges."""
+    """Return a study of objective and NLPL on one real data set with a fixed number of edges."""
     few = min(size.nodes, 50)
     small = Size(few, 4_000, size.states, held_out=500, source=source)
     tiny = Size(8, 200, size.states, held_out=40, source=source)
@@ -93,8 +93,8 @@ EXPERIMENTS = (
         notes=(
             T_MAX,
             COUNTED,
-            "The runs are those of best-choice-table1: what that paper calls best-choice the "
-            "thesis calls online edge grafting. Feature grafting, for which the table states the "
+            "The runs are those of best-choice-table1: best-choice is called online edge grafting "
+            "in the thesis. Feature grafting, for which the table states the "
             "same as for edge grafting, is not counted.",
         ),
         cost={SMALL: "5 s", PAPER: "45 s"},

@@ -1,4 +1,4 @@
-"""The figures and the table of chapter 2 of the thesis, on linear dynamical systems, declared."""
+"""Declared figures and table of chapter 2 of the thesis, on linear dynamical systems."""
 
 from __future__ import annotations
 
@@ -47,29 +47,27 @@ _SMALLER = (
 )
 _ROWS_LOST = (
     "How many rows the thesis learns from here is not stated: 1,000, and as many held out. Noise "
-    "is added to what is predicted in training, X″ and X‴; X′ stays as it is."
+    "is added to the targets in training, X″ and X‴, but not to X′."
 )
-_SHARES_LOST = (
-    "Which shares of seeds the figures show is lost in the text we have: 10 %, 20 % and 50 %."
-)
+_SHARES_LOST = "The shares of seeds are missing in our copy of the text: 10 %, 20 % and 50 % here."
 _SILENT = (
-    "The thesis does not say what becomes of series no seed has among its parents. Here they are "
-    "grafted, the parents of the largest gradient of their own error, or, where the name says "
-    "common, get what drives the seeds in general, which looks at them as little as the thesis "
-    "does."
+    "The thesis does not state the treatment of series that are not a parent of any seed. Here "
+    "they get the parents with the largest gradient of their own error (grafted) or common parents "
+    "of the seeds (common), which uses their data as little as the thesis does."
 )
 _NO_GRID = (
     "The thesis's data, pick-ups plus drop-offs of New York's yellow taxis from January to May "
-    "2015 on 4,057 blocks, are not public in this form. Without --data the city is made up: daily "
-    "and weekly rhythms, weather, and cars that move on to other blocks. --data takes any series: "
-    "a table, or a .npz with an array hourly (and lon, lat), such as counts on a coarser grid."
+    "2015 on 4,057 blocks, are not public in this form. Without --data the city is simulated: "
+    "daily and weekly rhythms, weather, and cars that move on to other blocks. --data takes "
+    "any series: a table, or a .npz with an array hourly (and lon, lat), such as counts on a "
+    "coarser grid."
 )
 _CITY_SIZES = (
     "The small scale has 196 blocks for three weeks, or the 200 most active series and the first "
-    "1,000 rows of what is given; the paper's scale 576 blocks for four weeks, more blocks than "
-    "hours to learn from as in the thesis, or all that is given."
+    "1,000 rows of the file; the paper's scale 576 blocks for four weeks, more blocks than "
+    "hours to learn from as in the thesis, or the whole file."
 )
-_CACHED = "Figures of the same runs share them: in one folder the second costs nothing."
+_CACHED = "Figures of the same runs share cached results if they use the same folder."
 
 
 def _noise_figure(
@@ -100,9 +98,9 @@ EXPERIMENTS = (
         ),
         claims=work.CLAIMS,
         notes=(
-            "One of n, N, t / N, k and |S| is doubled and doubled again, the others stay. Steps t "
-            "come in whole passes through the rows here, so t / N is what is changed, and the "
-            "structure phase grows with N as well.",
+            "One of n, N, t / N, k and |S| is doubled twice while the others are fixed. Steps t "
+            "are whole passes through the rows here, so t / N is changed, and the structure "
+            "phase grows with N as well.",
             _SILENT,
         ),
         cost={SMALL: "5 s", PAPER: "15 s"},
@@ -120,8 +118,8 @@ EXPERIMENTS = (
         ),
         claims=growth_judged.CLAIMS,
         notes=(
-            "Density 0.1 and 12,500 rows as in the thesis; its numbers of series are lost in the "
-            "text we have. Methods that look at every series are measured up to 1,000 (paper).",
+            "Density 0.1 and 12,500 rows as in the thesis; its numbers of series are missing in "
+            "our copy of the text. Methods that learn every series are measured up to 1,000.",
             "The fixed number of seeds is not in the thesis's figure, but in its analysis: with a "
             "share of the series as seeds the cost is quadratic, with a fixed number linear.",
             _SILENT,
@@ -197,7 +195,7 @@ EXPERIMENTS = (
         notes=(
             _NO_GRID,
             _CITY_SIZES,
-            "The text speaks of sparsity inducing learning, the caption of 15 % seeds: both.",
+            "The text refers to sparsity inducing learning, the caption to 15 % seeds: both.",
         ),
         cost={SMALL: "10 s", PAPER: "2 min"},
     ),
@@ -227,8 +225,8 @@ EXPERIMENTS = (
         notes=(
             _NO_GRID,
             _CITY_SIZES,
-            "The thesis does not say how far ahead it predicts: one hour here, from what was "
-            "observed. Errors 6 and 24 hours ahead are in measured.json.",
+            "The thesis does not state the horizon of its predictions: one hour here, from "
+            "observed values. Errors 6 and 24 hours ahead are in measured.json.",
         ),
         cost={SMALL: "5 s", PAPER: "15 s"},
     ),

@@ -1,4 +1,4 @@
-"""The grid of λ and λ₂ on which the paper tunes edge grafting, and one that is of more use."""
+"""The paper's tuning grid of λ and λ₂ for edge grafting, and a more useful one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from graftviz.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
 GRIDS = {"the paper's grid": PAPER_GRID, "a more useful grid": USEFUL_GRID}
 PAPERS, USEFUL = GRIDS
 COLUMNS = ("lam", "lam2", "edges", "recall", "precision", "f1", "nlpl_test", "objective", "tests")
-_INSENSITIVE = 0.1  # of the fall of the NLPL
+_INSENSITIVE = 0.1  # share of the decrease of the NLPL
 _AS_GOOD = 0.9
 _QUANTITIES = {"recall": False, "nlpl_test": True}
 
@@ -60,11 +60,11 @@ class TuningPart(Part):
 
     @property
     def work(self) -> int:
-        """About how many edges will be learned."""
+        """Approximate number of edges to be learned."""
         return 3 * self.size.nodes * len(GRIDS[self.grid]["lam2"])
 
     def settings(self, data: Data) -> dict[str, Any]:
-        """Return data, learner, and point of the grid."""
+        """Return data, learner and grid values."""
         return {
             "part": "tuning",
             "data": dataclasses.asdict(self.size),
@@ -75,10 +75,10 @@ class TuningPart(Part):
         }
 
     def rehearse(self, data: Data) -> None:
-        """Do nothing: times are not compared here."""
+        """Do nothing: times are not compared."""
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
-        """Go through the grid."""
+        """Learn at every λ₂ of the grid."""
         problem = data.problem(self.size)
         most = min(3 * self.size.nodes, math.comb(self.size.nodes, 2))
         share = self.work // len(GRIDS[self.grid]["lam2"])
@@ -97,7 +97,7 @@ class TuningPart(Part):
 
 @dataclass(frozen=True)
 class TuningGrid(Study):
-    """Both grids on data of one size a scale."""
+    """Comparison of both grids on data of one size per scale."""
 
     sizes: Mapping[str, Size]
 
@@ -140,13 +140,13 @@ class TuningGrid(Study):
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
         """Return the best points of both grids."""
-        told = []
+        rows = []
         for name in GRIDS:
             points = _points(results, name)
             if points:
-                told.append({"grid": name, "best_by": "nlpl_test", **_best(points, "nlpl_test")})
-                told.append({"grid": name, "best_by": "recall", **_best(points, "recall")})
-        return told
+                rows.append({"grid": name, "best_by": "nlpl_test", **_best(points, "nlpl_test")})
+                rows.append({"grid": name, "best_by": "recall", **_best(points, "recall")})
+        return rows
 
 
 def _points(results: Results, grid: str) -> list[dict[str, Any]]:
@@ -168,8 +168,8 @@ def _grid(
 ) -> Grid:
     rows = sorted({point["lam"] for point in points})
     columns = sorted({point["lam2"] for point in points})
-    known = {(point["lam"], point["lam2"]): point[quantity] for point in points}
-    values = [[known.get((lam, lam2)) for lam2 in columns] for lam in rows]
+    by_pair = {(point["lam"], point["lam2"]): point[quantity] for point in points}
+    values = [[by_pair.get((lam, lam2)) for lam2 in columns] for lam in rows]
     return Grid(title, rows, columns, values, lower_is_better)
 
 
@@ -179,7 +179,7 @@ def _both(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]],
     Raises
     ------
     NotMeasured
-        When a grid was not measured.
+        If a grid was not measured.
     """
     papers, useful = (_points(results, name) for name in GRIDS)
     empty = [point["nlpl_test"] for point in papers if point["edges"] == 0]
@@ -190,20 +190,20 @@ def _both(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]],
 
 def _has_a_good_pair(results: Results) -> Verdict:
     papers, useful, alone = _both(results)
-    best, wanted = _best(papers, "nlpl_test"), _best(useful, "nlpl_test")
-    share = (alone - best["nlpl_test"]) / (alone - wanted["nlpl_test"])
+    best, reference = _best(papers, "nlpl_test"), _best(useful, "nlpl_test")
+    share = (alone - best["nlpl_test"]) / (alone - reference["nlpl_test"])
     idle = sum(point["edges"] == 0 for point in papers)
     return verdict(
         [share >= _AS_GOOD],
         f"{idle} of its {len(papers)} points activate nothing. The best by NLPL (λ = "
         f"{best['lam']:g}, λ₂ = {best['lam2']:g}) takes it from {alone:.1f} without edges to "
-        f"{best['nlpl_test']:.1f}; λ = {wanted['lam']:g}, λ₂ = {wanted['lam2']:g} to "
-        f"{wanted['nlpl_test']:.1f}. Best recall: {_best(papers, 'recall')['recall']:.3f} against "
-        f"{_best(useful, 'recall')['recall']:.3f}.",
+        f"{best['nlpl_test']:.1f}; λ = {reference['lam']:g}, λ₂ = {reference['lam2']:g} to "
+        f"{reference['nlpl_test']:.1f}. Best recall: {_best(papers, 'recall')['recall']:.3f} "
+        f"against {_best(useful, 'recall')['recall']:.3f}.",
         idle_points=idle,
         share_of_the_fall_of_nlpl=share,
         best_of_the_papers=best,
-        best_of_the_useful=wanted,
+        best_of_the_useful=reference,
     )
 
 
@@ -236,10 +236,12 @@ def _small_lam_is_spurious(results: Results) -> Verdict:
     means = {lam: float(np.mean(found[lam])) for lam in sorted(found)}
     least, largest = min(means), max(means)
     edges = {lam: max(p["edges"] for p in (*papers, *useful) if p["lam"] == lam) for lam in means}
-    told = ", ".join(f"{mean:.3f} at λ = {lam:g} ({edges[lam]:,})" for lam, mean in means.items())
+    listing = ", ".join(
+        f"{mean:.3f} at λ = {lam:g} ({edges[lam]:,})" for lam, mean in means.items()
+    )
     return verdict(
         [means[least] < means[largest]],
-        f"Mean precision (and most edges) is {told}; 3n edges are the budget.",
+        f"Mean precision (and most edges) is {listing}; 3n edges are the budget.",
         mean_precision={f"{lam:g}": value for lam, value in means.items()},
     )
 

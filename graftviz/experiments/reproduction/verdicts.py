@@ -1,7 +1,7 @@
-"""What the papers say about speed and convergence, judged by what was measured.
+"""Judgement of the papers' claims about speed and convergence.
 
 Each function returns a judge for a :class:`~graftviz.experiments.reproduction.experiment.Claim`. A
-statement held when it was met in every case, and held in part when it was met in some.
+claim held if it was met in all cases, and held in part if it was met in some.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ _SAME_OBJECTIVE = 1e-3
 
 
 def verdict(met: Iterable[bool], sentence: str, **numbers: Any) -> Verdict:
-    """Return a verdict from whether the statement was met in each case.
+    """Return the verdict on a claim from its outcome in each case.
 
     Raises
     ------
     NotMeasured
-        When there is no case.
+        If there is no case.
     """
     cases = list(met)
     if not cases:
-        raise NotMeasured("Nothing that this is about was measured.")
+        raise NotMeasured("No required measurement is available.")
     return Verdict(all(cases) or ("partly" if any(cases) else False), sentence, numbers)
 
 
 def faster_than_edge_grafting() -> Judge:
-    """Judge that best-choice is done sooner than edge grafting, at every α."""
+    """Judge that best-choice is faster than edge grafting at every α."""
 
     def judge(results: Results) -> Verdict:
         times = {panel: _speedups(results, panel, "seconds") for panel in shown_panels(results)}
-        told = []
+        phrases = []
         for panel, ratios in times.items():
             slow = [f"{alpha:g}" for alpha, ratio in ratios.items() if ratio <= 1.0]
             excepted = f", best-choice not being faster at α = {', '.join(slow)}" if slow else ""
             took = f"edge grafting takes {span(ratios.values())} times as long"
-            told.append(f"{panel.title}: {took}{excepted}")
+            phrases.append(f"{panel.title}: {took}{excepted}")
         return verdict(
             [ratio > 1.0 for ratios in times.values() for ratio in ratios.values()],
-            "; ".join(told) + ".",
+            "; ".join(phrases) + ".",
             time_ratios=_by_panel(times),
         )
 
@@ -64,21 +64,21 @@ def faster_than_edge_grafting() -> Judge:
 
 
 def fewer_operations() -> Judge:
-    """Judge that best-choice tests fewer edges and counts fewer pair tables, at every α."""
+    """Judge that best-choice tests fewer edges and counts fewer pair tables at every α."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             tests, tables = (
                 _speedups(results, panel, quantity) for quantity in ("tests", "tables")
             )
             met += [ratio > 1.0 for ratio in (*tests.values(), *tables.values())]
-            told.append(
+            phrases.append(
                 f"{panel.title}: edge grafting scores {span(tests.values())} times as many edges "
                 f"and counts {span(tables.values())} times as many tables"
             )
             numbers[panel.title] = {"tests": keyed(tests), "tables": keyed(tables)}
-        return verdict(met, "; ".join(told) + ".", panels=numbers)
+        return verdict(met, "; ".join(phrases) + ".", panels=numbers)
 
     return judge
 
@@ -95,13 +95,13 @@ def gap_grows() -> Judge:
             for quantity in ("seconds", "tests")
         }
         grows = [after > before for before, after in pairwise(found["seconds"])]
-        told = ", ".join(
+        listing = ", ".join(
             f"{time:.2f} ({tests:,.0f}) at {panel.title}"
             for panel, time, tests in zip(shown, *found.values(), strict=True)
         )
         return verdict(
             grows,
-            f"Mean ratio of edge grafting's time (and tests) to best-choice's: {told}.",
+            f"Mean ratio of edge grafting's time (and tests) to best-choice's: {listing}.",
             mean_time_ratio=found["seconds"],
             mean_test_ratio=found["tests"],
         )
@@ -110,7 +110,7 @@ def gap_grows() -> Judge:
 
 
 def many_times_as_long(times: float, nodes: int) -> Judge:
-    """Judge that edge grafting takes about so many times as long with so many variables."""
+    """Judge that edge grafting takes about `times` as long with `nodes` variables."""
 
     def judge(results: Results) -> Verdict:
         panel = next((panel for panel in shown_panels(results) if panel.size.nodes == nodes), None)
@@ -129,10 +129,10 @@ def many_times_as_long(times: float, nodes: int) -> Judge:
 
 
 def same_objective() -> Judge:
-    """Judge that at full convergence all methods reach the same objective."""
+    """Judge that all methods reach the same objective at full convergence."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             ends = {
                 curve.part.method.name: float(curve.end["objective"])
@@ -148,21 +148,21 @@ def same_objective() -> Judge:
                 if curve.part.panel == panel and not curve.end["converged"]
             ]
             met.append(gap <= _SAME_OBJECTIVE)
-            told.append(
+            phrases.append(
                 f"{panel.title}: the objectives differ by {gap:.2g} of their value"
                 + (f"; not proved to have converged: {', '.join(open_ends)}" if open_ends else "")
             )
             numbers[panel.title] = {"objectives": ends, "relative_gap": gap}
-        return verdict(met, "; ".join(told) + ".", panels=numbers)
+        return verdict(met, "; ".join(phrases) + ".", panels=numbers)
 
     return judge
 
 
 def first_hit_converges_last() -> Judge:
-    """Judge that to full convergence first hit takes longer than edge grafting and best-choice."""
+    """Judge that first hit takes longest to full convergence."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             first = named(results, panel, FIRST_HIT)
             others = [named(results, panel, EDGE_GRAFTING), *by_alpha(results, panel)]
@@ -171,20 +171,20 @@ def first_hit_converges_last() -> Judge:
                 for other in others
             }
             met += [ratio > 1.0 for ratio in ratios.values()]
-            told.append(
+            phrases.append(
                 f"{panel.title}: first hit takes {span(ratios.values())} times as long as others"
             )
             numbers[panel.title] = ratios
-        return verdict(met, "; ".join(told) + ".", time_ratios=numbers)
+        return verdict(met, "; ".join(phrases) + ".", time_ratios=numbers)
 
     return judge
 
 
 def edge_grafting_starts_late(share: float = 0.9) -> Judge:
-    """Judge that best-choice has nearly converged before edge grafting has its first edge."""
+    """Judge that best-choice has nearly converged before the first edge of edge grafting."""
 
     def judge(results: Results) -> Verdict:
-        met, told, numbers = [], [], {}
+        met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
             points = named(results, panel, EDGE_GRAFTING).points
             start = next(
@@ -197,12 +197,12 @@ def edge_grafting_starts_late(share: float = 0.9) -> Judge:
             }
             met.append(max(done.values()) >= share)
             counted = named(results, panel, EDGE_GRAFTING).end["tables_possible"]
-            told.append(
+            phrases.append(
                 f"{panel.title}: when edge grafting has counted its {counted:,} tables and takes "
                 f"its first edge, best-choice has done {span(done.values(), '.0%')} of its descent"
             )
             numbers[panel.title] = keyed(done)
-        sentence = "; ".join(told) + "."
+        sentence = "; ".join(phrases) + "."
         if not all(met):
             sentence += " Counting is no longer what makes edge grafting slow."
         return verdict(met, sentence, share_of_descent=numbers)
@@ -211,12 +211,12 @@ def edge_grafting_starts_late(share: float = 0.9) -> Judge:
 
 
 def shown_panels(results: Results) -> list[Panel]:
-    """Return the panels that were measured.
+    """Return the measured panels.
 
     Raises
     ------
     NotMeasured
-        When there is none.
+        If there is none.
     """
     found = panels(results)
     if not found:
@@ -225,7 +225,7 @@ def shown_panels(results: Results) -> list[Panel]:
 
 
 def _speedups(results: Results, panel: Panel, quantity: str) -> dict[float, float]:
-    """Return edge grafting's seconds (or counts) as a multiple of best-choice's, by α."""
+    """Return the ratio of edge grafting to best-choice in a quantity, by α."""
     whole = float(named(results, panel, EDGE_GRAFTING).end[quantity])
     return {
         curve.alpha or 0.0: whole / max(float(curve.end[quantity]), 1e-9)
@@ -234,7 +234,7 @@ def _speedups(results: Results, panel: Panel, quantity: str) -> dict[float, floa
 
 
 def _descended(curve: Curve, seconds: float) -> float:
-    """Return what share of its descent a run has done after so many seconds."""
+    """Return the share of its descent that a run has done after some seconds."""
     objective = curve.points["objective"]
     reached = [
         value for at, value in zip(curve.points["seconds"], objective, strict=True) if at <= seconds
@@ -248,19 +248,19 @@ def _mean_ratio(ratios: dict[float, float]) -> float:
 
 
 def span(values: Iterable[float], form: str = "") -> str:
-    """Return the least and the largest value, large ones without digits behind the point."""
+    """Return the range of values as text, with large values rounded to integers."""
     found = list(values)
     ends = (f"{end:{form or (',.0f' if end >= 10 else '.2g')}}" for end in (min(found), max(found)))
     return " to ".join(ends)
 
 
 def listed(values: Sequence[float]) -> str:
-    """Return values as text, with commas."""
+    """Return values as comma-separated text."""
     return ", ".join(f"{value:.4g}" for value in values)
 
 
 def keyed(values: dict[float, float]) -> dict[str, float]:
-    """Return values by α as JSON has them, by text."""
+    """Return values with α formatted as text, for JSON."""
     return {f"{alpha:g}": value for alpha, value in values.items()}
 
 
