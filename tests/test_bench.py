@@ -103,7 +103,7 @@ def test_the_plain_fit_finds_the_packages_minimum(table, codes, model):
     lam, lam2 = 1e-3, 0.03
     margins = np.stack([np.bincount(column, minlength=S) for column in codes]) / ROWS
     targets = plain.bincount_tables(codes, S, model.edges) / ROWS
-    twin = plain.LikelihoodFit(model.edges, margins, targets, lam=lam, lam2=lam2)
+    twin = plain.PlainLikelihoodFit(model.edges, margins, targets, lam=lam, lam2=lam2)
     fitted = twin.minimise(tolerance=1e-8)
     found, learned = fitted_by_the_package(table, model.edges, lam, lam2)
     assert fitted.objective == pytest.approx(found.objective, abs=1e-7)
@@ -114,7 +114,7 @@ def test_the_plain_fit_finds_the_packages_minimum(table, codes, model):
 def test_the_slope_of_the_plain_fit_is_that_of_its_value(codes, model):
     margins = np.stack([np.bincount(column, minlength=S) for column in codes]) / ROWS
     targets = plain.bincount_tables(codes, S, model.edges) / ROWS
-    twin = plain.LikelihoodFit(
+    twin = plain.PlainLikelihoodFit(
         model.edges, margins, targets, lam=1e-3, lam2=0.03, bp_tolerance=1e-14
     )
     point = np.random.default_rng(0).normal(0, 0.3, margins.size + targets.size)

@@ -12,20 +12,20 @@ from graftviz.experiments.reproduction import bounded_verdicts as judged
 from graftviz.experiments.reproduction.bounded import Frontier
 from graftviz.experiments.reproduction.bounded_runs import (
     BoundedPart,
-    Network,
     PathPart,
+    RandomNetwork,
     mean_score,
     most_likely,
-    sampled,
+    sample_network,
 )
-from graftviz.experiments.reproduction.bounded_verdicts import compared
+from graftviz.experiments.reproduction.bounded_verdicts import compare_at_cost
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.experiment import NotMeasured
 from graftviz.inference import infer
 from graftviz.inference.exact import plan_elimination
 from graftviz.metrics import nll
 
-HERE = Network(7, 150, 100, 2)
+HERE = RandomNetwork(7, 150, 100, 2)
 
 
 def point(cost, loss, error=1.0):
@@ -47,10 +47,10 @@ PATH = [point(1.0, 9.0, 1.0), point(10.0, 8.0, 2.0), point(100.0, 7.0, 4.0)]
 
 def test_others_are_interpolated_at_equal_cost_and_never_get_worse():
     ours = [point(0.5, 1.0), point(10.0**0.5, 8.0), point(10.0, 8.2), point(1000.0, 7.5)]
-    found = compared(ours, [*PATH, point(200.0, 9.5)], "exact_seconds", "nll", scale="log")
+    found = compare_at_cost(ours, [*PATH, point(200.0, 9.5)], "exact_seconds", "nll", scale="log")
     assert found.beyond == 1  # half a second buys nothing of the path
     assert found.gains == pytest.approx([0.5, -0.2, -0.5])
-    assert len(compared(ours, [], "exact_seconds", "nll", scale="log").gains) == 0
+    assert len(compare_at_cost(ours, [], "exact_seconds", "nll", scale="log").gains) == 0
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_likelihood_and_cost_rise_together():
 
 
 def test_fitted_structures_have_the_marginals_of_the_rows():
-    rows = sampled(HERE)
+    rows = sample_network(HERE)
     edges = np.array([(0, 1), (0, 3), (1, 2), (2, 3), (3, 5), (4, 5)])
     order = plan_elimination(dataclasses.replace(rows.model, edges=edges, weights=_zeros(edges)))
     model = most_likely(rows.train, edges, order.order)
@@ -105,7 +105,7 @@ def _zeros(edges):
 
 
 def test_rows_are_the_networks_and_halves_do_not_overlap():
-    rows = sampled(HERE)
+    rows = sample_network(HERE)
     assert (rows.train.n_rows, rows.test.n_rows) == (150, 100)
     shares = infer(rows.model, "exact").node
     seen = (rows.train.codes.mean(axis=1) * 150 + rows.test.codes.mean(axis=1) * 100) / 250
@@ -114,7 +114,7 @@ def test_rows_are_the_networks_and_halves_do_not_overlap():
 
 
 def test_the_scale_of_log_z_does_not_depend_on_how_weights_are_written():
-    model = sampled(HERE).model
+    model = sample_network(HERE).model
     shifted = dataclasses.replace(model, weights=model.weights + 3.0)
     scale, same = (infer(one, "exact").log_partition - mean_score(one) for one in (model, shifted))
     assert same == pytest.approx(scale)

@@ -16,7 +16,7 @@ from graftviz.experiments.reproduction.data import (
     SOURCES,
     Data,
     assigned,
-    missing_words,
+    missing_data_sentence,
     most_frequent_columns,
     read_data,
     read_source,
@@ -95,10 +95,10 @@ def test_a_path_is_known_by_its_word_its_name_or_its_place(tmp_path: Path) -> No
 
 
 def test_what_is_missing_is_said_with_its_source() -> None:
-    told = missing_words(["plants"])
+    told = missing_data_sentence(["plants"])
     assert SOURCES["plants"].where in told
     assert "--data plants=FILE" in told
-    assert missing_words([]) == ""
+    assert missing_data_sentence([]) == ""
 
 
 def test_the_commonest_columns_are_kept_in_their_order() -> None:

@@ -21,16 +21,16 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     MEASURES,
     PREDICTION,
     STRUCTURE,
-    learned,
+    all_measures,
+    learn_single_threaded,
     mean_line,
-    measured,
     scalable,
 )
 from graftviz.experiments.reproduction.dynamics_noise import (
     NoisePart,
     NoiseStudy,
     NoisySystems,
-    noisy,
+    collect_noise_results,
 )
 from graftviz.experiments.reproduction.experiment import REHEARSAL, NotMeasured
 from graftviz.experiments.reproduction.thesis_dynamics import EXPERIMENTS
@@ -160,9 +160,9 @@ def test_an_interrupted_figure_is_drawn_of_what_there_is():
     parts = study.parts(REHEARSAL, 0)
     for count in (1, len(SETUP.methods) + 1):
         some = {part: AS_THE_THESIS_SAYS[part] for part in parts[:count]}
-        assert len(noisy(some).of) == min(count, len(SETUP.methods))
+        assert len(collect_noise_results(some).of) == min(count, len(SETUP.methods))
         drawn = study.figure("title", some)
-        assert len(drawn.data) == 2 * len(noisy(some).of)
+        assert len(drawn.data) == 2 * len(collect_noise_results(some).of)
         assert study.summary(some)
     assert study.summary({}) == []
     with pytest.raises(NotMeasured):
@@ -248,13 +248,13 @@ def test_an_interrupted_system_is_not_measured(monkeypatch):
     monkeypatch.setattr(Dense, "steps", interrupted)
     assert not dynamics.learn(train, Dense()).complete
     with pytest.raises(KeyboardInterrupt):
-        learned(train, Dense(), 0)
+        learn_single_threaded(train, Dense(), 0)
 
 
 def test_all_measures_of_the_truth_are_perfect():
     truth = dynamics.random_system(8, density=0.3, seed=1)
     test = dynamics.simulate_transitions(truth, 30, seed=2)
-    found = measured(truth, truth, test)
+    found = all_measures(truth, truth, test)
     assert set(found) == set(MEASURES)
     assert [found[key] for key in MEASURES] == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.0], abs=1e-12)
 

@@ -27,8 +27,8 @@ from graftviz.experiments.reproduction.regions import (
     GridPanel,
     Regions,
     RegionsPart,
-    grown,
     largest_ratio,
+    region_errors,
 )
 from graftviz.figures.reproduction_localized import Plane, plane_figure, series_figure
 
@@ -165,7 +165,7 @@ def test_regions_on_a_grid_are_measured_within_their_bounds() -> None:
     for rule in RULES:
         part = RegionsPart(where, rule, 1)
         results[part] = part.measure(Data(), lambda done: None)
-        found = grown(results, where, rule)
+        found = region_errors(results, where, rule)
         assert found.errors.shape == found.bounds.shape == (3, 16)
         # The whole grid: nothing is cut, nothing is wrong.
         assert np.allclose(found.errors[:, -1], 0.0, atol=1e-12)

@@ -49,7 +49,7 @@ NAME = "learn"
 INTERRUPTED = 130
 
 
-class Data(NamedTuple):
+class LearningData(NamedTuple):
     """Training table, test table and true structure of a run."""
 
     title: str
@@ -210,7 +210,7 @@ def _learner(arguments: argparse.Namespace) -> Learner:
     return cls(**parse_options(cls, texts))
 
 
-def _read(arguments: argparse.Namespace) -> Data:
+def _read(arguments: argparse.Namespace) -> LearningData:
     reading = {
         "missing": arguments.missing,
         "continuous": arguments.continuous,
@@ -240,7 +240,7 @@ def _read(arguments: argparse.Namespace) -> Data:
     elif arguments.test_fraction is not None:
         table, test = table.split(arguments.test_fraction, seed=arguments.seed)
         test = resources.load_held_out(arguments, test)
-    return Data(title, table, test, truth, positions)
+    return LearningData(title, table, test, truth, positions)
 
 
 def _check_name(text: str) -> None:
@@ -295,7 +295,9 @@ def _no_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _write(learning: Run, result: Result, data: Data, folder: Path, chosen: Selection) -> list[str]:
+def _write(
+    learning: Run, result: Result, data: LearningData, folder: Path, chosen: Selection
+) -> list[str]:
     """Write all files of a run, and return their names."""
     note = " ".join(learning.table.warnings)
     recording = recorded_run(learning, title=data.title, positions=data.positions, note=note)

@@ -12,7 +12,7 @@ from graftviz.commands.folder import create_folder
 from graftviz.commands.progress import progress
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.catalogue import EXPERIMENTS, experiment
-from graftviz.experiments.reproduction.data import Data, assigned, missing_words
+from graftviz.experiments.reproduction.data import Data, assigned, missing_data_sentence
 from graftviz.experiments.reproduction.experiment import (
     PAPER,
     REHEARSAL,
@@ -74,14 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, write and print the findings; return the exit code."""
     if arguments.name == LIST:
-        print(listed())
+        print(list_experiments())
         return 0
     chosen = experiment(arguments.name)
     needs = chosen.study.needs()
     paths = assigned(arguments.data, (*needs, *chosen.study.accepts()))
     data = Data(paths)
     reproduction = Reproduction(chosen, arguments.scale, checked_seed(arguments.seed))
-    missing = missing_words([name for name in needs if name not in paths])
+    missing = missing_data_sentence([name for name in needs if name not in paths])
     folder, cache_folder = _folders(arguments)
     interrupted = False
     if not needs or paths:
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def listed() -> str:
+def list_experiments() -> str:
     """Return a list of all experiments with their titles, data and durations."""
     lines = []
     for item in EXPERIMENTS:

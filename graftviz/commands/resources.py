@@ -32,7 +32,7 @@ _HELD_OUT_SHARE = 0.25  # of the remaining memory that held-out rows may take
 _ENGINE = 200_000_000  # bytes added by loading the engine
 
 
-class Limits(NamedTuple):
+class RunLimits(NamedTuple):
     """Memory and time limits of a run.
 
     Attributes
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def limits(arguments: argparse.Namespace) -> Limits:
+def limits(arguments: argparse.Namespace) -> RunLimits:
     """Return the memory and time limits of the run.
 
     Raises
@@ -98,9 +98,9 @@ def limits(arguments: argparse.Namespace) -> Limits:
     total = None if free is None else held + free
     if arguments.max_memory is not None:
         limit = parse_size(arguments.max_memory, "--max-memory")
-        return Limits(limit, True, total, arguments.max_seconds)
+        return RunLimits(limit, True, total, arguments.max_seconds)
     usual = None if free is None else held + int(_SHARE * free)
-    return Limits(usual, False, total, arguments.max_seconds)
+    return RunLimits(usual, False, total, arguments.max_seconds)
 
 
 def read(arguments: argparse.Namespace, path: str, reading: dict[str, Any]) -> DiscreteTable:

@@ -128,7 +128,7 @@ def plain_fit(lab: Lab, size: Size) -> Sample:
     edges, rows = problem.model.edges, size.rows
     margins = np.stack([np.bincount(c, minlength=size.states) for c in problem.codes]) / rows
     tables = plain.bincount_tables(problem.codes, size.states, edges) / rows
-    work = plain.LikelihoodFit(edges, margins, tables, lam=LAM, lam2=LAM2)
+    work = plain.PlainLikelihoodFit(edges, margins, tables, lam=LAM, lam2=LAM2)
     fitted, sample = timed(lambda: work.minimise(most_evaluations=FIT_EVALUATIONS))
     facts = {"objective": fitted.objective, "evaluations": float(fitted.evaluations)}
     return sample._replace(facts=facts)

@@ -189,7 +189,7 @@ def _log_sum(values: np.ndarray, axis: int) -> np.ndarray:
     return result
 
 
-class Fitted(NamedTuple):
+class PlainFit(NamedTuple):
     """Fitted weights, beliefs and objective.
 
     Attributes
@@ -208,7 +208,7 @@ class Fitted(NamedTuple):
     evaluations: int
 
 
-class LikelihoodFit:
+class PlainLikelihoodFit:
     """Penalised Bethe likelihood of a fixed set of edges, minimised by L-BFGS with BP.
 
     Nodes are not penalised, d_g is the number of joint states. Every evaluation runs BP to
@@ -241,11 +241,11 @@ class LikelihoodFit:
 
     def minimise(
         self,
-        start: Fitted | None = None,
+        start: PlainFit | None = None,
         *,
         tolerance: float = 1e-6,
         most_evaluations: int = 4000,
-    ) -> Fitted:
+    ) -> PlainFit:
         """Minimise from `start`, which may have fewer edges, or from independence.
 
         Parameters
@@ -276,7 +276,7 @@ class LikelihoodFit:
         objective, _ = self.value_and_slope(found.x)  # leaves the beliefs at the minimum
         nodes, weights = self._split(found.x)
         beliefs = self.propagation.beliefs().T
-        return Fitted(nodes, weights, beliefs, objective, int(found.nfev) + 1)
+        return PlainFit(nodes, weights, beliefs, objective, int(found.nfev) + 1)
 
     def value_and_slope(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient at all weights in one flat array."""
@@ -300,7 +300,7 @@ class LikelihoodFit:
 
 def edge_grafting(
     codes: np.ndarray, states: int, *, lam: float, lam2: float
-) -> Iterator[tuple[tuple[int, int], Fitted]]:
+) -> Iterator[tuple[tuple[int, int], PlainFit]]:
     """Yield the steps of edge grafting: score all inactive pairs, activate the best, refit.
 
     Yields
@@ -326,7 +326,7 @@ def edge_grafting(
             return
         active[best] = True
         chosen.append(best)
-        fit = LikelihoodFit(pairs[chosen], margins, tables[chosen], lam=lam, lam2=lam2)
+        fit = PlainLikelihoodFit(pairs[chosen], margins, tables[chosen], lam=lam, lam2=lam2)
         fitted = fit.minimise(fitted, tolerance=1e-5)
         beliefs = fitted.beliefs
         i, j = pairs[best]

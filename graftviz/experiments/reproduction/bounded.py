@@ -17,8 +17,8 @@ from graftviz.experiments.reproduction.bounded_runs import (
     DENSITY,
     MOST_OPERATIONS,
     BoundedPart,
-    Network,
     PathPart,
+    RandomNetwork,
 )
 from graftviz.experiments.reproduction.bounded_verdicts import (
     BOUNDED,
@@ -70,7 +70,7 @@ _QUANTITIES = (
 )
 
 
-class ScalePlan(NamedTuple):
+class BoundedPlan(NamedTuple):
     """Sizes and bounds at one scale."""
 
     nodes: int
@@ -82,10 +82,10 @@ class ScalePlan(NamedTuple):
     path: int
 
 
-PLANS: Mapping[str, ScalePlan] = {
-    REHEARSAL: ScalePlan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
-    SMALL: ScalePlan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
-    PAPER: ScalePlan(
+PLANS: Mapping[str, BoundedPlan] = {
+    REHEARSAL: BoundedPlan(7, 80, 1, (1, 2, 3), (2,), (10, 30), 4),
+    SMALL: BoundedPlan(_NODES, _ROWS, 3, (1, 2, 3, 4, 6), (1, 2, 3), (10, 20, 40, 80), 12),
+    PAPER: BoundedPlan(
         _NODES, _ROWS, 5, tuple(range(1, 11)), (1, 2, 3, 4), (10, 15, 20, 30, 40, 60, 80, 120), 40
     ),
 }
@@ -113,7 +113,7 @@ class Frontier(Study):
         bounds = plan.widths if self.complexity == "treewidth" else plan.sweeps
         found: list[Part] = []
         for k in range(plan.networks):
-            network = Network(plan.nodes, plan.rows, plan.rows, seed * plan.networks + k)
+            network = RandomNetwork(plan.nodes, plan.rows, plan.rows, seed * plan.networks + k)
             found += [BoundedPart(network, self.complexity, float(bound)) for bound in bounds]
             if self.complexity == "treewidth":
                 found += [

@@ -34,7 +34,7 @@ _SMALLEST_LAM = 0.002
 _REPEATS = 5  # of time measurements
 
 
-class Network(NamedTuple):
+class RandomNetwork(NamedTuple):
     """Random network and its rows: each edge with probability 0.5, all weights from N(0, 1).
 
     Attributes
@@ -54,7 +54,7 @@ class Network(NamedTuple):
         return f"network {self.seed}"
 
 
-class Sampled(NamedTuple):
+class NetworkSample(NamedTuple):
     """Network and rows sampled from it exactly."""
 
     model: PairwiseMRF
@@ -63,7 +63,7 @@ class Sampled(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4)
-def sampled(network: Network) -> Sampled:
+def sample_network(network: RandomNetwork) -> NetworkSample:
     """Return the network and rows sampled by a junction tree."""
     rng = np.random.default_rng(network.seed)
     pairs = np.stack(np.triu_indices(network.nodes, 1), axis=1)
@@ -73,7 +73,7 @@ def sampled(network: Network) -> Sampled:
     )
     codes = JunctionTree(model).sample(network.rows + network.held_out, network.seed)
     rows = DiscreteTable.from_codes(codes.T, cardinalities=model.cardinalities)
-    return Sampled(
+    return NetworkSample(
         model,
         rows.rows(np.arange(network.rows)),
         rows.rows(np.arange(network.rows, rows.n_rows)),
@@ -96,7 +96,7 @@ class BoundedPart(Part):
         prior of the weights.
     """
 
-    network: Network
+    network: RandomNetwork
     complexity: str
     bound: float
     is_penalised: bool = False
@@ -136,7 +136,7 @@ class BoundedPart(Part):
 
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and return held-out likelihood and inference cost."""
-        rows = sampled(self.network)
+        rows = sample_network(self.network)
         found = learn(rows.train, self.learner(), seed=self.network.seed)
         on_progress(self.work)
         return {
@@ -157,7 +157,7 @@ class PathPart(Part):
         Number of λ values.
     """
 
-    network: Network
+    network: RandomNetwork
     steps: int
 
     @property
@@ -188,7 +188,7 @@ class PathPart(Part):
 
         Once with the weights of the path, and once with maximum-likelihood weights.
         """
-        rows = sampled(self.network)
+        rows = sample_network(self.network)
         learner = NodewiseL1(lam=_SMALLEST_LAM, path=self.steps)
         run = Run(rows.train, learner, seed=self.network.seed)
         plain, refitted = [], []

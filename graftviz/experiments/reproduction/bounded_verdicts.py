@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from graftviz.experiments.reproduction.bounded_runs import BoundedPart, Network, PathPart
+from graftviz.experiments.reproduction.bounded_runs import BoundedPart, PathPart, RandomNetwork
 from graftviz.experiments.reproduction.experiment import NotMeasured, Results, Verdict
 from graftviz.experiments.reproduction.verdicts import verdict
 
@@ -19,7 +19,7 @@ _LEAST_COST = 1e-9  # smaller errors are rounding
 _RISES = 0.5  # rank correlation
 
 
-class Comparison(NamedTuple):
+class CostComparison(NamedTuple):
     """Models of bounded inference against another learner at the same cost.
 
     Attributes
@@ -34,13 +34,13 @@ class Comparison(NamedTuple):
     beyond: int
 
 
-def networks(results: Results) -> list[Network]:
+def networks(results: Results) -> list[RandomNetwork]:
     """Return the measured networks in order."""
     parts = (part for part in results if isinstance(part, BoundedPart | PathPart))
     return list(dict.fromkeys(part.network for part in parts))
 
 
-def points(results: Results, network: Network, which: str) -> Points:
+def points(results: Results, network: RandomNetwork, which: str) -> Points:
     """Return the measured models of one network.
 
     Parameters
@@ -60,7 +60,9 @@ def _kind(part: BoundedPart) -> str:
     return PENALISED if part.is_penalised else BOUNDED
 
 
-def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str) -> Comparison:
+def compare_at_cost(
+    ours: Points, others: Points, cost: str, value: str, *, scale: str
+) -> CostComparison:
     """Compare every model of `ours` with the best value of `others` at no more than its cost.
 
     Values of `others` are interpolated linearly between models, in the logarithm of the cost if
@@ -71,13 +73,13 @@ def compared(ours: Points, others: Points, cost: str, value: str, *, scale: str)
     )
     frontier = sorted((point[cost], point[value]) for point in others)
     if not frontier:
-        return Comparison(np.zeros(0), len(ours))
+        return CostComparison(np.zeros(0), len(ours))
     costs = np.array([c for c, _ in frontier])
     best = np.minimum.accumulate([v for _, v in frontier])
     reached = [point for point in ours if point[cost] >= costs[0]]
     at = axis(np.array([point[cost] for point in reached]))
     theirs = np.interp(at, axis(costs), best)
-    return Comparison(
+    return CostComparison(
         theirs - np.array([point[value] for point in reached]), len(ours) - len(reached)
     )
 
@@ -103,8 +105,8 @@ def better_at_equal_cost(
         for network in networks(results):
             own, others = (points(results, network, name) for name in (ours, which))
             found = {
-                "operations": compared(own, others, operations, value, scale="log"),
-                "seconds": compared(own, others, seconds, value, scale="log"),
+                "operations": compare_at_cost(own, others, operations, value, scale="log"),
+                "seconds": compare_at_cost(own, others, seconds, value, scale="log"),
             }
             words = []
             for name, comparison in found.items():
@@ -136,7 +138,7 @@ def less_error_at_equal_likelihood(which: str) -> Callable[[Results], Verdict]:
         phrases, numbers = [], {}
         for network in networks(results):
             ours, others = (points(results, network, name) for name in (BOUNDED, which))
-            found = compared(ours, others, "nll", "log_partition_error", scale="linear")
+            found = compare_at_cost(ours, others, "nll", "log_partition_error", scale="linear")
             unreached = (
                 f", and {found.beyond} are more likely than any of the others"
                 if found.beyond

@@ -22,8 +22,8 @@ from graftviz.experiments.reproduction.runs import (
     LearnerPart,
     Method,
     Panel,
+    curve_of,
     curves,
-    named,
     panels,
     parts_of,
     summaries,
@@ -139,7 +139,7 @@ class Curves(Study):
     def _whole(results: Results, panel: Panel) -> float | None:
         """Return the seconds of edge grafting in a panel, or None if not measured."""
         try:
-            return float(named(results, panel, EDGE_GRAFTING).end["seconds"]) or None
+            return float(curve_of(results, panel, EDGE_GRAFTING).end["seconds"]) or None
         except NotMeasured:
             return None
 

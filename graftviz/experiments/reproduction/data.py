@@ -197,7 +197,7 @@ def assigned(paths: Sequence[str], needs: Sequence[str]) -> dict[str, Path]:
     return found | dict(zip(left, unnamed, strict=False))
 
 
-def missing_words(needs: Sequence[str]) -> str:
+def missing_data_sentence(needs: Sequence[str]) -> str:
     """Return a sentence on the missing data sets and where to download them."""
     if not needs:
         return ""

@@ -14,7 +14,11 @@ from graftviz.dynamics import DynamicsLearner, DynamicsResult, ScalableStructure
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.errors import InputError
 from graftviz.experiments.reproduction.data import Data
-from graftviz.experiments.reproduction.dynamics_methods import finite, learned, options_of
+from graftviz.experiments.reproduction.dynamics_methods import (
+    finite,
+    learn_single_threaded,
+    options_of,
+)
 from graftviz.experiments.reproduction.experiment import Part, Results, Study
 
 SOURCE = "series"
@@ -168,7 +172,7 @@ class CityPart(Part):
         city = city_of(data, self.size, self.seed)
         train, test = city.train, city.test
         learner = fitting(self.learner, train.n_series, train.n_rows)
-        result = learned(train, learner, self.draw)
+        result = learn_single_threaded(train, learner, self.draw)
         found = {
             "data": city.title,
             "n": train.n_series,
@@ -207,7 +211,7 @@ def city_results(results: Results) -> Iterator[tuple[CityPart, dict[str, Any]]]:
             yield part, found
 
 
-def about(results: Results) -> str:
+def data_title(results: Results) -> str:
     """Return the description of the training data; empty if there are no results."""
     return next((str(found["data"]) for _, found in city_results(results)), "")
 

@@ -19,7 +19,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     DynamicsMethod,
     dense,
     inducing,
-    learned,
+    learn_single_threaded,
     mean_line,
     options_of,
     power,
@@ -135,7 +135,9 @@ class GrowthPart(Part):
     def measure(self, data: Data, on_progress: Callable[[int], None]) -> dict[str, Any]:
         """Learn, and return seconds, operations by phase, and passes."""
         seed = model_seed(self.seed, self.number)
-        result = learned(transitions_of(self.n, self.rows, seed), self.method.learner, seed)
+        result = learn_single_threaded(
+            transitions_of(self.n, self.rows, seed), self.method.learner, seed
+        )
         passes = [
             step.passes / (1 if step.two_hop is None else 2) for step in result.steps if step.passes
         ]
@@ -150,7 +152,7 @@ class GrowthPart(Part):
         }
 
 
-class Grown(NamedTuple):
+class MethodCosts(NamedTuple):
     """Cost of one method by n; arrays of shape (repeats, sizes)."""
 
     method: DynamicsMethod
@@ -171,7 +173,7 @@ class Grown(NamedTuple):
         return power(self.n, getattr(self, quantity).mean(axis=0))
 
 
-def grown(results: Results) -> dict[str, Grown]:
+def method_costs(results: Results) -> dict[str, MethodCosts]:
     """Return the cost of every method by name, for sizes with all repeats only."""
     seen: dict[DynamicsMethod, dict[int, list[dict[str, Any]]]] = {}
     for part, result in results.items():
@@ -185,13 +187,13 @@ def grown(results: Results) -> dict[str, Grown]:
             np.array([[run[key] for run in by_size[n]] for n in sizes]).T
             for key in (SECONDS, OPERATIONS)
         ]
-        found[method.name] = Grown(method, sizes, *costs)
+        found[method.name] = MethodCosts(method, sizes, *costs)
     return found
 
 
-def of_method(results: Results, name: str) -> Grown:
+def of_method(results: Results, name: str) -> MethodCosts:
     """Return the cost of a method, or raise :class:`NotMeasured`."""
-    found = grown(results)
+    found = method_costs(results)
     if name not in found:
         raise NotMeasured(f"{name} was not measured.")
     return found[name]
@@ -238,7 +240,7 @@ class GrowthStudy(Study):
         panels = []
         for quantity, words in quantities:
             lines = []
-            for one in grown(results).values():
+            for one in method_costs(results).values():
                 name = one.method.name
                 if len(one.n) > 1:
                     name += f" (∝ n^{one.power(OPERATIONS):.2f} counted, n^{one.power(SECONDS):.2f}"
@@ -273,5 +275,5 @@ class GrowthStudy(Study):
                     else {}
                 ),
             }
-            for name, one in grown(results).items()
+            for name, one in method_costs(results).items()
         ]

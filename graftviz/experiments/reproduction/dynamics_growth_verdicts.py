@@ -9,7 +9,7 @@ from graftviz.experiments.reproduction.dynamics_growth import (
     SECONDS,
     SHARE,
     GrowthPart,
-    grown,
+    method_costs,
     of_method,
 )
 from graftviz.experiments.reproduction.dynamics_methods import (
@@ -91,7 +91,7 @@ def dense_scales_poorly(results: Results) -> Verdict:
 
 def linear_with_fixed_seeds(results: Results) -> Verdict:
     """Judge that operations with a fixed number of seeds are linear in n; report seconds."""
-    fixed = [one for name, one in grown(results).items() if name.endswith(" seeds, common")]
+    fixed = [one for name, one in method_costs(results).items() if name.endswith(" seeds, common")]
     if not fixed:
         raise NotMeasured("No fixed number of seeds was measured.")
     one = fixed[0]

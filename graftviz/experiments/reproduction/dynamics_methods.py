@@ -91,7 +91,9 @@ def with_true_parents(learner: DynamicsLearner, truth: LinearSystem) -> Dynamics
     return replace(learner, adjacency=parents)
 
 
-def learned(data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int) -> DynamicsResult:
+def learn_single_threaded(
+    data: TimeSeries | Transitions, learner: DynamicsLearner, seed: int
+) -> DynamicsResult:
     """Learn with one thread for linear algebra.
 
     All methods then use one core, and the thousands of small least-squares problems of a system do
@@ -113,7 +115,7 @@ def rehearse_all() -> None:
     """Learn tiny systems by all learners, so that compilation is not timed."""
     tiny = dynamics.simulate(dynamics.random_system(6, density=0.5), 60)
     for learner in (Dense(), SparsityInducing(parents=2), ScalableStructure(parents=2)):
-        learned(tiny, learner, 0)
+        learn_single_threaded(tiny, learner, 0)
 
 
 STRUCTURE, PRECISION, COEFFICIENTS = "structure_recall", "structure_precision", "coefficient_error"
@@ -127,7 +129,7 @@ MEASURES: Mapping[str, str] = {
 }
 
 
-def measured(
+def all_measures(
     system: LinearSystem, truth: LinearSystem, test: TimeSeries | Transitions
 ) -> dict[str, float]:
     """Return all measures of a learned system against the true one."""

@@ -20,12 +20,12 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     MEASURES,
     STRUCTURE,
     DynamicsMethod,
+    all_measures,
     dense,
     enforcing,
     inducing,
-    learned,
+    learn_single_threaded,
     mean_line,
-    measured,
     options_of,
     scalable,
     with_true_parents,
@@ -136,8 +136,8 @@ class NoisePart(Part):
         )
         found: dict[str, list[float]] = {name: [] for name in MEASURES}
         for k, level in enumerate(setup.levels, start=1):
-            result = learned(self._noisy(truth, level, seed), learner, seed)
-            for name, value in measured(result.system, truth, test).items():
+            result = learn_single_threaded(self._noisy(truth, level, seed), learner, seed)
+            for name, value in all_measures(result.system, truth, test).items():
                 found[name].append(value)
             on_progress(k)
         return found
@@ -150,7 +150,7 @@ class NoisePart(Part):
         return dynamics.simulate_transitions(truth, rows, noise=noise, seed=drawn)
 
 
-class Noisy(NamedTuple):
+class NoiseResults(NamedTuple):
     """Results by method and measure, as arrays of shape (systems, levels)."""
 
     setup: NoisySystems
@@ -183,7 +183,7 @@ class Noisy(NamedTuple):
         return self.of[method][name]
 
 
-def noisy(results: Results) -> Noisy:
+def collect_noise_results(results: Results) -> NoiseResults:
     """Return the results of the systems that all measured methods have learned."""
     parts = {part: found for part, found in results.items() if isinstance(part, NoisePart)}
     if not parts:
@@ -199,7 +199,7 @@ def noisy(results: Results) -> Noisy:
         name: {key: np.array([found[name][key] for found in whole]) for key in MEASURES}
         for name in names
     }
-    return Noisy(setup, of)
+    return NoiseResults(setup, of)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class NoiseStudy(Study):
 
     def figure(self, title: str, results: Results) -> go.Figure:
         """Draw means and standard deviations over the systems."""
-        found = noisy(results)
+        found = collect_noise_results(results)
         panels = []
         for key in self.shown:
             lines = []
@@ -267,7 +267,7 @@ class NoiseStudy(Study):
         yield ("method", "noise", "systems", *spread, "inducing_structure_recall_mean")
         if not results:
             return
-        found = noisy(results)
+        found = collect_noise_results(results)
         has_inducing = INDUCING in found.of
         beside = found.measure(INDUCING, STRUCTURE).mean(axis=0) if has_inducing else None
         for method in found.methods:

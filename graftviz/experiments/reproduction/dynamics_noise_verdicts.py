@@ -18,7 +18,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     TWO_STEPS,
     scalable,
 )
-from graftviz.experiments.reproduction.dynamics_noise import Noisy, noisy
+from graftviz.experiments.reproduction.dynamics_noise import NoiseResults, collect_noise_results
 from graftviz.experiments.reproduction.experiment import Results, Verdict
 from graftviz.experiments.reproduction.verdicts import verdict
 
@@ -36,28 +36,28 @@ def _families(setup_parents: int) -> dict[str, list[str]]:
     }
 
 
-def _scalables(found: Noisy) -> list[str]:
+def _scalables(found: NoiseResults) -> list[str]:
     return [name for names in _families(found.setup.parents).values() for name in names]
 
 
-def _ends(found: Noisy, name: str, key: str) -> str:
+def _ends(found: NoiseResults, name: str, key: str) -> str:
     means = found.measure(name, key).mean(axis=0)
     return f"{name} {means[0]:.3f} to {means[-1]:.3f}"
 
 
-def _mean_sentence(found: Noisy, names: Sequence[str], key: str) -> str:
+def _mean_sentence(found: NoiseResults, names: Sequence[str], key: str) -> str:
     levels = found.setup.levels
     listed = "; ".join(_ends(found, name, key) for name in names)
     return f"Mean {MEASURES[key]} at noise {levels[0]:g} to {levels[-1]:g}: {listed}"
 
 
-def _numbers(found: Noisy, names: Sequence[str], key: str) -> dict[str, list[float]]:
+def _numbers(found: NoiseResults, names: Sequence[str], key: str) -> dict[str, list[float]]:
     return {name: found.measure(name, key).mean(axis=0).tolist() for name in names}
 
 
 def inducing_recovers_best(results: Results) -> Verdict:
     """Judge that inducing finds more true parents than scalable at every level."""
-    found = noisy(results)
+    found = collect_noise_results(results)
     best = found.measure(INDUCING, STRUCTURE).mean(axis=0)
     others = _scalables(found)
     met = [
@@ -77,7 +77,7 @@ def inducing_recovers_best(results: Results) -> Verdict:
 
 def inducing_errs_least(results: Results) -> Verdict:
     """Judge that inducing has a smaller coefficient error than dense and scalable."""
-    found = noisy(results)
+    found = collect_noise_results(results)
     best = found.measure(INDUCING, COEFFICIENTS).mean(axis=0)
     others = [DENSE, *_scalables(found)]
     # Without noise, methods with the true parents are exact up to rounding.
@@ -98,7 +98,7 @@ def more_seeds_are_better(key: str) -> Judge:
     """Judge that scalable learning improves with the share of seeds on average."""
 
     def judge(results: Results) -> Verdict:
-        found = noisy(results)
+        found = collect_noise_results(results)
         sign = 1.0 if key == STRUCTURE else -1.0
         met, phrases = [], []
         for words, names in _families(found.setup.parents).items():
@@ -122,7 +122,7 @@ def more_seeds_are_better(key: str) -> Judge:
 
 def errors_grow_with_noise(results: Results) -> Verdict:
     """Judge that the coefficient error grows with noise for every method."""
-    found = noisy(results)
+    found = collect_noise_results(results)
     names = list(found.of)
     ranks = {
         name: float(
@@ -141,7 +141,7 @@ def errors_grow_with_noise(results: Results) -> Verdict:
 
 def dense_is_as_good_without_noise(results: Results) -> Verdict:
     """Judge that dense learning predicts about as well as the best without noise."""
-    found = noisy(results)
+    found = collect_noise_results(results)
     at = {name: float(found.measure(name, PREDICTION)[:, 0].mean()) for name in found.of}
     best = min(at, key=lambda name: at[name])
     return verdict(
@@ -156,7 +156,7 @@ def dense_overfits(key: str = PREDICTION) -> Judge:
     """Judge that dense learning predicts worse than inducing and scalable with noise."""
 
     def judge(results: Results) -> Verdict:
-        found = noisy(results)
+        found = collect_noise_results(results)
         dense_mean = found.measure(DENSE, key).mean(axis=0)[1:]
         others = [INDUCING, *_scalables(found)]
         worse = {
@@ -176,7 +176,7 @@ def dense_overfits(key: str = PREDICTION) -> Judge:
 
 def scalable_reaches_inducing(results: Results) -> Verdict:
     """Judge that scalable learning approaches inducing in prediction as noise grows."""
-    found = noisy(results)
+    found = collect_noise_results(results)
     best = found.measure(INDUCING, PREDICTION).mean(axis=0)
     met, phrases, ratios = [], [], {}
     for name in _scalables(found):

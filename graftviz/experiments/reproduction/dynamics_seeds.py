@@ -18,8 +18,8 @@ from graftviz.experiments.reproduction.dynamics_city import (
     CityPart,
     CitySize,
     CityStudy,
-    about,
     city_results,
+    data_title,
 )
 from graftviz.experiments.reproduction.dynamics_methods import (
     INDUCING,
@@ -27,9 +27,9 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     MEASURES,
     PREDICTION,
     STRUCTURE,
-    learned,
+    all_measures,
+    learn_single_threaded,
     mean_line,
-    measured,
 )
 from graftviz.experiments.reproduction.experiment import (
     Cells,
@@ -56,7 +56,7 @@ _MOST_DRAWS = 5  # of random seeds on the city
 _STANDARD_ERRORS = 2.0  # above which a mean difference counts
 
 
-def seeded(parents: int, share: float, choice: str) -> ScalableStructure:
+def seeds_learner(parents: int, share: float, choice: str) -> ScalableStructure:
     """Return scalable learning whose result depends on the seeds only.
 
     Series not covered by a seed get common parents of the seeds: if they were learned from their
@@ -139,14 +139,14 @@ class SeedsPart(Part):
         truth = dynamics.random_system(sizes.n, entries=sizes.entries, seed=seed)
         train, test = dynamics.simulate(truth, 2 * sizes.rows, seed=seed).split(0.5)
         learners: list[SparsityInducing | ScalableStructure] = [
-            seeded(sizes.parents, share, self.choice)
+            seeds_learner(sizes.parents, share, self.choice)
             for share in sizes.shares
             if self.choice != INDUCING
         ] or [SparsityInducing(parents=sizes.parents)]
         found: dict[str, list[float]] = {name: [] for name in MEASURES}
         for k, learner in enumerate(learners, start=1):
-            result = learned(train, learner, seed)
-            for name, value in measured(result.system, truth, test).items():
+            result = learn_single_threaded(train, learner, seed)
+            for name, value in all_measures(result.system, truth, test).items():
                 found[name].append(value)
             on_progress(k)
         return found
@@ -170,7 +170,7 @@ class SeedsStudy(CityStudy):
         parts.append(CityPart(sizes.city, INDUCING, whole, 0, seed))
         for choice in CHOICES:
             for share in sizes.shares:
-                learner = seeded(_CITY_PARENTS, share, choice)
+                learner = seeds_learner(_CITY_PARENTS, share, choice)
                 draws = min(sizes.systems, _MOST_DRAWS) if choice == RANDOM else 1
                 parts += [
                     CityPart(sizes.city, choice, learner, draw, seed) for draw in range(draws)
@@ -197,7 +197,7 @@ class SeedsStudy(CityStudy):
                 (len(values) for one in runs.values() for values in one.values()), default=0
             )
             panels.append(_panel(f"{count} random systems", MEASURES[key], runs))
-        panels.append(_panel(about(results), MEASURES[PREDICTION], city_errors(results)))
+        panels.append(_panel(data_title(results), MEASURES[PREDICTION], city_errors(results)))
         return spread_figure(title, [panel for panel in panels if panel.lines])
 
     def rows(self, results: Results) -> Iterator[Cells]:
@@ -218,7 +218,7 @@ class SeedsStudy(CityStudy):
                     here = key == PREDICTION
                     stated += [float(np.mean(values)) if here else None]
                     stated += [float(np.std(values)) if here else None]
-                yield (about(results), choice, share, len(values), *stated, None)
+                yield (data_title(results), choice, share, len(values), *stated, None)
 
     def summary(self, results: Results) -> list[dict[str, Any]]:
         """Return the rows as dicts."""
@@ -319,7 +319,7 @@ def on_the_city(results: Results) -> Verdict:
     whole = f" (inducing {_mean_of_whole(runs):.4f})" if INDUCING in runs else ""
     return verdict(
         met,
-        f"PredError on {about(results)}: {'; '.join(phrases)}{whole}. Better by more than the "
+        f"PredError on {data_title(results)}: {'; '.join(phrases)}{whole}. Better by more than the "
         f"standard deviation of random draws in {sum(met)} of {len(met)} comparisons.",
         ratio_to_random=numbers,
     )

@@ -15,8 +15,8 @@ from graftviz.experiments.reproduction.dynamics_city import (
     CityPart,
     CitySize,
     CityStudy,
-    about,
     city_results,
+    data_title,
 )
 from graftviz.experiments.reproduction.dynamics_methods import (
     DENSE,
@@ -130,7 +130,7 @@ class SweepStudy(CityStudy):
             ahead = "one hour ahead" if steps == 1 else f"{steps} hours ahead"
             panels.append(
                 SpreadPanel(
-                    about(results) if steps == HORIZONS[0] else ahead,
+                    data_title(results) if steps == HORIZONS[0] else ahead,
                     words,
                     f"PredError {ahead}",
                     lines,
@@ -165,7 +165,7 @@ class SweepStudy(CityStudy):
                         "prediction_error": float(np.mean(values)),
                         "sd": float(np.std(values)),
                         "draws": len(values),
-                        "data": about(results),
+                        "data": data_title(results),
                     }
                 )
         return phrases
@@ -218,8 +218,8 @@ def some_parents_are_best(results: Results) -> Verdict:
         numbers[name] = {"best": best, "errors": _keyed(means)}
     return verdict(
         met,
-        f"PredError one hour ahead on {about(results)}: {'; '.join(phrases)}; dense learning, with "
-        f"all as parents: {whole:.4f}.",
+        f"PredError one hour ahead on {data_title(results)}: {'; '.join(phrases)}; dense learning, "
+        f"with all as parents: {whole:.4f}.",
         **numbers,
         dense=whole,
     )
@@ -241,8 +241,8 @@ def fifty_parents_are_best(results: Results) -> Verdict:
     shown = ", ".join(sorted({f"k = {found['parents']:g}" for found in numbers.values()}))
     return verdict(
         met,
-        f"{shown}: {'; '.join(phrases)} ({_NEAR_BEST:.0%} counts as as good). On {about(results)}; "
-        "the thesis has 4,057.",
+        f"{shown}: {'; '.join(phrases)} ({_NEAR_BEST:.0%} counts as as good). On "
+        f"{data_title(results)}; the thesis has 4,057.",
         **numbers,
     )
 
@@ -263,7 +263,7 @@ def dense_overfits(results: Results) -> Verdict:
             phrases.append(f"{name} at least {min(train[name]):.3f} and at most {worst:.3f}")
     return verdict(
         met,
-        f"PredError in training and on held-out rows of {about(results)}: dense "
+        f"PredError in training and on held-out rows of {data_title(results)}: dense "
         f"{train[DENSE][0]:.3f} and {whole:.3f}; {'; '.join(phrases)}.",
         dense={"train": train[DENSE][0], "test": whole},
     )
@@ -283,7 +283,7 @@ def _near_inducing(share: float, allowed: float) -> Any:
             numbers[name] = {"error": float(np.mean(runs)), "above": above, "draws": len(runs)}
         return verdict(
             met,
-            f"PredError one hour ahead with {share:.0%} seeds on {about(results)}: "
+            f"PredError one hour ahead with {share:.0%} seeds on {data_title(results)}: "
             f"{'; '.join(phrases)}, inducing {whole:.4f}. Up to {allowed:.0%} above counts.",
             **numbers,
             inducing=whole,

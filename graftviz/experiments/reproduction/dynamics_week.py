@@ -15,8 +15,8 @@ from graftviz.experiments.reproduction.dynamics_city import (
     CityPart,
     CitySize,
     CityStudy,
-    about,
     city_results,
+    data_title,
 )
 from graftviz.experiments.reproduction.dynamics_methods import DENSE
 from graftviz.experiments.reproduction.dynamics_sweep import CITY_PARENTS, SCALABLE
@@ -71,7 +71,7 @@ class WeekStudy(CityStudy):
         both = _both(results)
         found = [
             Forecasts(
-                f"{one['name']} ({about(results)})" if k == 0 else one["name"],
+                f"{one['name']} ({data_title(results)})" if k == 0 else one["name"],
                 one["actual"],
                 one["predicted"],
                 one["deviation"],
@@ -123,7 +123,9 @@ def _both(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return list(zip(found[SCALABLE], found.get(DENSE, found[SCALABLE]), strict=True))
 
 
-def _judged(results: Results) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]]:
+def _forecast_columns(
+    results: Results,
+) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]]:
     if len(results) < 2:
         raise NotMeasured("Both methods are needed.")
     columns = []
@@ -139,7 +141,7 @@ def _judged(results: Results) -> list[tuple[dict[str, Any], np.ndarray, np.ndarr
 def follows_the_rise_and_fall(results: Results) -> Verdict:
     """Judge that forecasts correlate with observations and beat persistence."""
     met, phrases, numbers = [], [], {}
-    for one, seen, mine, _ in _judged(results):
+    for one, seen, mine, _ in _forecast_columns(results):
         together = float(np.corrcoef(seen, mine)[0, 1])
         # Persistence has no forecast for the first hour.
         before = _rms(seen[1:] - seen[:-1])
@@ -149,7 +151,7 @@ def follows_the_rise_and_fall(results: Results) -> Verdict:
         numbers[one["name"]] = {"correlation": together, "error": error, "hour_before": before}
     return verdict(
         met,
-        f"Correlation of forecast and truth over the held-out week on {about(results)} "
+        f"Correlation of forecast and truth over the held-out week on {data_title(results)} "
         f"({_FOLLOWS} counts), and root mean square error against that of the value an hour "
         f"before: {'; '.join(phrases)}.",
         series=numbers,
@@ -159,7 +161,7 @@ def follows_the_rise_and_fall(results: Results) -> Verdict:
 def dense_is_clearly_wrong(results: Results) -> Verdict:
     """Judge that dense learning has a much larger error in each of the series."""
     met, phrases, numbers = [], [], {}
-    for one, seen, mine, its in _judged(results):
+    for one, seen, mine, its in _forecast_columns(results):
         ratio = _rms(seen - its) / _rms(seen - mine)
         met.append(ratio >= _WRONG)
         phrases.append(f"{one['name']} {ratio:.2f}")
@@ -167,7 +169,7 @@ def dense_is_clearly_wrong(results: Results) -> Verdict:
     return verdict(
         met,
         f"Root mean square error of dense learning as a multiple of that of scalable learning on "
-        f"{about(results)}: {', '.join(phrases)} ({_WRONG} counts as clearly wrong).",
+        f"{data_title(results)}: {', '.join(phrases)} ({_WRONG} counts as clearly wrong).",
         error_ratio=numbers,
     )
 

@@ -16,7 +16,7 @@ from graftviz.experiments.reproduction.dynamics_methods import (
     DENSE_LOOK,
     INDUCING,
     INDUCING_LOOK,
-    learned,
+    learn_single_threaded,
     power,
 )
 from graftviz.experiments.reproduction.experiment import (
@@ -130,7 +130,7 @@ class WorkPart(Part):
         at = self.amounts
         truth = dynamics.random_system(at.n, density=0.1, seed=self.seed)
         seen = dynamics.simulate_transitions(truth, at.rows, noise=0.1, seed=self.seed)
-        result = learned(seen, self._learner(), self.seed)
+        result = learn_single_threaded(seen, self._learner(), self.seed)
         return dict(result.work._asdict())
 
     def _learner(self) -> DynamicsLearner:

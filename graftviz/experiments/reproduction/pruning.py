@@ -42,7 +42,7 @@ _TITLES = {"nltcs": "NLTCS", "plants": "Plants", "msnbc": "MSNBC"}
 _QUANTITY = "held-out NLPL"
 
 
-class ScalePlan(NamedTuple):
+class PruningPlan(NamedTuple):
     """Data sets, m, k, and the limit on exchanges at one scale."""
 
     sizes: tuple[Size, ...]
@@ -51,17 +51,17 @@ class ScalePlan(NamedTuple):
     exchanges: int
 
 
-PLANS: Mapping[str, ScalePlan] = {
-    REHEARSAL: ScalePlan(
+PLANS: Mapping[str, PruningPlan] = {
+    REHEARSAL: PruningPlan(
         tuple(Size(7, 120, 2, held_out=60, source=name) for name in _TITLES), (0, 3), (0, 2), 3
     ),
-    SMALL: ScalePlan(
+    SMALL: PruningPlan(
         tuple(Size(16, 3_000, 2, held_out=600, source=name) for name in _TITLES),
         (0, 15, 30),
         (0, 5, 10),
         10,
     ),
-    PAPER: ScalePlan(
+    PAPER: PruningPlan(
         (
             Size(16, 16_181, 2, held_out=3_236, source="nltcs"),
             Size(69, 17_412, 2, held_out=3_482, source="plants"),

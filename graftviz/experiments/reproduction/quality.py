@@ -20,8 +20,8 @@ from graftviz.experiments.reproduction.runs import (
     Curve,
     Panel,
     by_alpha,
+    curve_of,
     curves,
-    named,
 )
 from graftviz.experiments.reproduction.verdicts import Judge, listed, shown_panels, verdict
 
@@ -66,7 +66,10 @@ def quick_but_poor(quantity: str) -> Judge:
     def judge(results: Results) -> Verdict:
         met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
-            first, whole = named(results, panel, FIRST_HIT), named(results, panel, EDGE_GRAFTING)
+            first, whole = (
+                curve_of(results, panel, FIRST_HIT),
+                curve_of(results, panel, EDGE_GRAFTING),
+            )
             others = [whole, *by_alpha(results, panel)]
             sign = -1.0 if quantity == "recall" else 1.0
             value = float(first.end[quantity])
@@ -98,7 +101,7 @@ def small_loss_by_alpha() -> Judge:
     def judge(results: Results) -> Verdict:
         met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
-            whole, found = named(results, panel, EDGE_GRAFTING), by_alpha(results, panel)
+            whole, found = curve_of(results, panel, EDGE_GRAFTING), by_alpha(results, panel)
             descent = float(whole.points["objective"][0] - whole.end["objective"])
             ends = [float(curve.end["objective"]) for curve in found]
             loss = (max(ends) - min(ends)) / descent

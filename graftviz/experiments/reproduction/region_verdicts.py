@@ -15,10 +15,10 @@ from graftviz.experiments.reproduction.regions import (
     GREEDY,
     MEAN_FIELD,
     GridPanel,
-    Grown,
-    grown,
+    RegionErrors,
     largest_ratio,
     panels,
+    region_errors,
     rules,
 )
 from graftviz.experiments.reproduction.verdicts import verdict
@@ -36,7 +36,7 @@ def bounds_hold(results: Results) -> Verdict:
     worst = 0.0
     for panel in panels(results):
         for rule in rules(results, panel):
-            found = grown(results, panel, rule)
+            found = region_errors(results, panel, rule)
             checked += found.errors.size
             exceeded += int((found.errors > found.bounds + _ROUNDING).sum())
             worst = max(worst, largest_ratio(found.errors, found.bounds))
@@ -55,9 +55,9 @@ def greedy_beats_baselines(results: Results) -> Verdict:
     met: list[bool] = []
     phrases, numbers = [], {}
     for panel in panels(results):
-        greedy = grown(results, panel, GREEDY)
+        greedy = region_errors(results, panel, GREEDY)
         for baseline in BASELINES:
-            other = grown(results, panel, baseline)
+            other = region_errors(results, panel, baseline)
             clear = {
                 "bound": _clearly_less(greedy.bounds, other.bounds),
                 "error": _clearly_less(greedy.errors, other.errors),
@@ -90,7 +90,7 @@ def same_error_with_mean_field(results: Results) -> Verdict:
     met, phrases, numbers = [], [], {}
     for panel in panels(results):
         drop, field = (
-            grown(results, panel, rule).errors.mean(axis=0) for rule in (GREEDY, MEAN_FIELD)
+            region_errors(results, panel, rule).errors.mean(axis=0) for rule in (GREEDY, MEAN_FIELD)
         )
         overall = _times_as_much(field.mean(), drop.mean())
         largest = _times_as_much(field[-1], drop[-1])
@@ -109,7 +109,7 @@ def tighter_bound_with_mean_field(results: Results) -> Verdict:
     """Judge that the mean-field cut has a clearly smaller bound than dropping out."""
     met, phrases, numbers = [], [], {}
     for panel in panels(results):
-        drop, field = (grown(results, panel, rule).bounds for rule in (GREEDY, MEAN_FIELD))
+        drop, field = (region_errors(results, panel, rule).bounds for rule in (GREEDY, MEAN_FIELD))
         met.append(_clearly_less(field, drop))
         at_sizes = field.mean(axis=0) < drop.mean(axis=0)
         phrases.append(
@@ -133,12 +133,17 @@ def errors_beyond_greedy_bounds(results: Results) -> Verdict:
     """Judge that baselines exceed greedy's bounds in the mean and in single models."""
     met, phrases, numbers = [], [], {}
     for panel in panels(results):
-        best = np.minimum(*(grown(results, panel, rule).bounds for rule in (GREEDY, MEAN_FIELD)))
+        best = np.minimum(
+            *(region_errors(results, panel, rule).bounds for rule in (GREEDY, MEAN_FIELD))
+        )
         curve = np.minimum(
-            *(grown(results, panel, rule).bounds.mean(axis=0) for rule in (GREEDY, MEAN_FIELD))
+            *(
+                region_errors(results, panel, rule).bounds.mean(axis=0)
+                for rule in (GREEDY, MEAN_FIELD)
+            )
         )
         for baseline in BASELINES:
-            errors = grown(results, panel, baseline).errors
+            errors = region_errors(results, panel, baseline).errors
             sizes = np.flatnonzero(errors.mean(axis=0) > curve) + 1
             share = float((errors > best).mean())
             met += [len(sizes) > 0, share > 0]
@@ -166,7 +171,7 @@ def tight_for_strong_fields(results: Results) -> Verdict:
     met, phrases, numbers = [], [], {}
     for name, row in _rows_of_fields(results):
         for rule in rules(results, row[0]):
-            found = [grown(results, panel, rule) for panel in row]
+            found = [region_errors(results, panel, rule) for panel in row]
             gaps, ratios = [_gap(one) for one in found], [_ratio(one) for one in found]
             met += [gaps[-1] < gaps[0], gaps[-1] <= _TIGHT]
             if ratios[0] is not None and ratios[-1] is not None:
@@ -187,7 +192,7 @@ def fall_with_stronger_fields(results: Results) -> Verdict:
         for rule in rules(results, row[0]):
             for quantity in ("bounds", "errors"):
                 means = [
-                    float(getattr(grown(results, panel, rule), quantity)[:, -1].mean())
+                    float(getattr(region_errors(results, panel, rule), quantity)[:, -1].mean())
                     for panel in row
                 ]
                 falls = _falls(means)
@@ -214,7 +219,7 @@ def _times_as_much(one: float, other: float) -> float:
     return float(one / other) if other > _ROUNDING else 1.0
 
 
-def _at_the_end(one: Grown, other: Grown, quantity: str) -> list[float]:
+def _at_the_end(one: RegionErrors, other: RegionErrors, quantity: str) -> list[float]:
     return [float(getattr(found, quantity)[:, -1].mean()) for found in (one, other)]
 
 
@@ -232,11 +237,11 @@ def _rows_of_fields(results: Results) -> list[tuple[str, Sequence[GridPanel]]]:
     return [(name, row) for name, row in rows if len(row) > 1]
 
 
-def _gap(found: Grown) -> float:
+def _gap(found: RegionErrors) -> float:
     return float((found.bounds - found.errors)[:, -1].mean())
 
 
-def _ratio(found: Grown) -> float | None:
+def _ratio(found: RegionErrors) -> float | None:
     error = float(found.errors[:, -1].mean())
     return float(found.bounds[:, -1].mean()) / error if error > _ROUNDING else None
 

@@ -154,7 +154,7 @@ class RegionsPart(Part):
         return errors, bounds
 
 
-class Grown(NamedTuple):
+class RegionErrors(NamedTuple):
     """Errors and bounds of one rule in one panel, by model (rows) and size of the region."""
 
     errors: np.ndarray
@@ -171,7 +171,7 @@ def panels(results: Results) -> list[GridPanel]:
     return list(dict.fromkeys(part.panel for part in results if isinstance(part, RegionsPart)))
 
 
-def grown(results: Results, panel: GridPanel, rule: Rule) -> Grown:
+def region_errors(results: Results, panel: GridPanel, rule: Rule) -> RegionErrors:
     """Return the errors and bounds of a rule in a panel.
 
     Raises
@@ -181,7 +181,7 @@ def grown(results: Results, panel: GridPanel, rule: Rule) -> Grown:
     """
     for part, result in results.items():
         if isinstance(part, RegionsPart) and (part.panel, part.rule) == (panel, rule):
-            return Grown(np.array(result["errors"]), np.array(result["bounds"]))
+            return RegionErrors(np.array(result["errors"]), np.array(result["bounds"]))
     raise NotMeasured(f"{rule.name} was not measured on {panel.title}.")
 
 
@@ -243,7 +243,7 @@ class Regions(Study):
         yield _COLUMNS
         for panel in panels(results):
             for rule in rules(results, panel):
-                found = grown(results, panel, rule)
+                found = region_errors(results, panel, rule)
                 for k, size in enumerate(found.sizes.tolist()):
                     yield tuple(_cells(panel, rule, found, k, size).values())
 
@@ -252,13 +252,13 @@ class Regions(Study):
         rows = []
         for panel in panels(results):
             for rule in rules(results, panel):
-                found = grown(results, panel, rule)
+                found = region_errors(results, panel, rule)
                 last = len(found.sizes) - 1
                 rows.append(_cells(panel, rule, found, last, int(found.sizes[last])))
         return rows
 
 
-def _cells(panel: GridPanel, rule: Rule, found: Grown, k: int, size: int) -> dict[str, Any]:
+def _cells(panel: GridPanel, rule: Rule, found: RegionErrors, k: int, size: int) -> dict[str, Any]:
     errors, bounds = found.errors[:, k], found.bounds[:, k]
     values = (
         *(panel.side, panel.field, panel.coupling, rule.name, size),
@@ -279,7 +279,7 @@ def _by_size(results: Results) -> list[Chart]:
     for panel in panels(results):
         series = []
         for rule in rules(results, panel):
-            found = grown(results, panel, rule)
+            found = region_errors(results, panel, rule)
             sizes = found.sizes.tolist()
             series += _pair(rule, sizes, found.errors.mean(axis=0), found.bounds.mean(axis=0))
         charts.append(Chart(panel.title, "nodes in the region", "mean of the models", series))
@@ -294,7 +294,7 @@ def _by_field(results: Results) -> list[Chart]:
         fields = [panel.field for panel in row]
         series = []
         for rule in rules(results, row[0]):
-            found = [grown(results, panel, rule) for panel in row]
+            found = [region_errors(results, panel, rule) for panel in row]
             errors, bounds = (
                 np.array([getattr(one, quantity)[:, -1].mean() for one in found])
                 for quantity in ("errors", "bounds")

@@ -304,7 +304,7 @@ def panels(results: Results) -> list[Panel]:
     return list(dict.fromkeys(curve.part.panel for curve in curves(results)))
 
 
-def named(results: Results, panel: Panel, name: str) -> Curve:
+def curve_of(results: Results, panel: Panel, name: str) -> Curve:
     """Return the curve of a method in a panel for the first seed.
 
     Raises
@@ -341,7 +341,7 @@ def by_alpha(results: Results, panel: Panel) -> list[Curve]:
 def ratio_to_edge_grafting(results: Results, curve: Curve, quantity: str) -> float | None:
     """Return the final quantity relative to edge grafting in the same panel, if measured."""
     try:
-        whole = named(results, curve.part.panel, EDGE_GRAFTING).end[quantity]
+        whole = curve_of(results, curve.part.panel, EDGE_GRAFTING).end[quantity]
     except NotMeasured:
         return None
     return float(curve.end[quantity] / whole) if whole else None

@@ -20,8 +20,8 @@ from graftviz.experiments.reproduction.runs import (
     Curve,
     Panel,
     by_alpha,
+    curve_of,
     curves,
-    named,
     panels,
 )
 
@@ -164,8 +164,8 @@ def first_hit_converges_last() -> Judge:
     def judge(results: Results) -> Verdict:
         met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
-            first = named(results, panel, FIRST_HIT)
-            others = [named(results, panel, EDGE_GRAFTING), *by_alpha(results, panel)]
+            first = curve_of(results, panel, FIRST_HIT)
+            others = [curve_of(results, panel, EDGE_GRAFTING), *by_alpha(results, panel)]
             ratios = {
                 other.part.method.name: first.end["seconds"] / other.end["seconds"]
                 for other in others
@@ -186,7 +186,7 @@ def edge_grafting_starts_late(share: float = 0.9) -> Judge:
     def judge(results: Results) -> Verdict:
         met, phrases, numbers = [], [], {}
         for panel in shown_panels(results):
-            points = named(results, panel, EDGE_GRAFTING).points
+            points = curve_of(results, panel, EDGE_GRAFTING).points
             start = next(
                 seconds
                 for seconds, edges in zip(points["seconds"], points["edges"], strict=True)
@@ -196,7 +196,7 @@ def edge_grafting_starts_late(share: float = 0.9) -> Judge:
                 curve.alpha or 0.0: _descended(curve, start) for curve in by_alpha(results, panel)
             }
             met.append(max(done.values()) >= share)
-            counted = named(results, panel, EDGE_GRAFTING).end["tables_possible"]
+            counted = curve_of(results, panel, EDGE_GRAFTING).end["tables_possible"]
             phrases.append(
                 f"{panel.title}: when edge grafting has counted its {counted:,} tables and takes "
                 f"its first edge, best-choice has done {span(done.values(), '.0%')} of its descent"
@@ -226,7 +226,7 @@ def shown_panels(results: Results) -> list[Panel]:
 
 def _speedups(results: Results, panel: Panel, quantity: str) -> dict[float, float]:
     """Return the ratio of edge grafting to best-choice in a quantity, by α."""
-    whole = float(named(results, panel, EDGE_GRAFTING).end[quantity])
+    whole = float(curve_of(results, panel, EDGE_GRAFTING).end[quantity])
     return {
         curve.alpha or 0.0: whole / max(float(curve.end[quantity]), 1e-9)
         for curve in by_alpha(results, panel)
