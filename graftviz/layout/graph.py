@@ -1,4 +1,4 @@
-"""What both layouts need: the frame, the sunflower, and how many hops apart the nodes are."""
+"""Shared parts of the layouts: frame, sunflower arrangement and hop distances."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from graftviz.layout.stress import GOLDEN_ANGLE, hop_distances
 
 FRAME = 10_000
-REACH = 4_750.0  # from the centre of the frame to where nodes may lie; the rest is margin
+REACH = 4_750.0  # maximum distance of nodes from the centre in x and y; the rest is margin
 PIVOTS = 80
 
 
 class Distances(NamedTuple):
-    """Hop distances of a graph in the form the kernels of :mod:`graftviz.layout.stress` take.
+    """Hop distances of a graph, as arguments of the kernels in :mod:`graftviz.layout.stress`.
 
     Attributes
     ----------
     sources : int64 array, shape (k,)
-        All nodes, or evenly drawn pivots of a large graph.
+        All nodes, or evenly spaced pivots of a large graph.
     hops : float64 array, shape (k, n)
-        Negative for pairs that no path joins: minus the distance they should at least keep.
+        Hop distances; for pairs in different components, the negative of their minimum distance.
     offsets, neighbours : int64 arrays, shapes (n + 1,) and (2m,)
         Node i has the neighbours ``neighbours[offsets[i]:offsets[i + 1]]``.
     """
@@ -35,7 +35,8 @@ class Distances(NamedTuple):
 def measure(n: int, edges: np.ndarray, largest: int) -> Distances:
     """Return the hop distances of a graph with `edges`, shape (m, 2).
 
-    Up to `largest` nodes they are measured from every node, beyond from `PIVOTS` of them.
+    With up to `largest` nodes, distances are computed from every node, otherwise from `PIVOTS`
+    nodes.
     """
     both = np.concatenate([edges, edges[:, ::-1]])
     both = both[np.argsort(both[:, 0], kind="stable")]
@@ -46,15 +47,16 @@ def measure(n: int, edges: np.ndarray, largest: int) -> Distances:
         sources = np.linspace(0, n - 1, PIVOTS).astype(np.int64)
     hops = np.empty((len(sources), n))
     hop_distances(offsets, neighbours, sources, hops)
-    _part_components(hops)
+    _separate_components(hops)
     return Distances(sources, hops, offsets, neighbours)
 
 
-def _part_components(hops: np.ndarray) -> None:
-    """Give pairs that no path joins the distance at which their components lie side by side.
+def _separate_components(hops: np.ndarray) -> None:
+    """Set the minimum distances of pairs in different components, as negative numbers, in place.
 
-    Two discs touch when their centres are two radii apart, and a radius is about the mean distance
-    within; the smaller of the two is taken so that small components may nestle in large ones.
+    Two discs touch if their centres are two radii apart, and the radius is about the mean distance
+    within a component. The smaller radius is used, so that small components can be placed in gaps
+    of large ones.
     """
     joined = hops >= 0.0
     if joined.all():
@@ -67,20 +69,20 @@ def _part_components(hops: np.ndarray) -> None:
 
 
 def sunflower(n: int) -> np.ndarray:
-    """Return n points spread evenly over the unit disc, from its middle outwards, shape (n, 2)."""
+    """Return n evenly spread points of the unit disc, from its centre outwards, shape (n, 2)."""
     order = np.arange(n)
     radius = np.sqrt((order + 0.5) / max(1, n))
     return radius[:, None] * spokes(n)
 
 
 def spokes(n: int) -> np.ndarray:
-    """Return n unit vectors, each turned by the golden angle against the one before; (n, 2)."""
+    """Return n unit vectors, each rotated by the golden angle from the previous one, (n, 2)."""
     angles = np.arange(n) * GOLDEN_ANGLE
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def in_frame(positions: np.ndarray) -> np.ndarray:
-    """Turn positions about the centre into whole coordinates of the frame, read-only."""
+    """Return positions relative to the centre as integer coordinates of the frame, read-only."""
     placed = np.clip(np.rint(positions + FRAME / 2), 0, FRAME).astype(np.int64)
     placed.flags.writeable = False
     return placed

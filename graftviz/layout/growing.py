@@ -1,4 +1,4 @@
-"""The layout of a graph that gains edges: what is on screen moves little and never jumps."""
+"""Layout of a growing graph, with bounded movement of the nodes per step."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from graftviz.layout.graph import REACH, in_frame, measure, spokes, sunflower
 from graftviz.layout.stress import GOLDEN_ANGLE, push_apart, settle
 
-RIM_SHARE = 0.5  # share of the disc's area that the isolated nodes take while all are isolated
+RIM_SHARE = 0.5  # share of the area of the disc for isolated nodes when all nodes are isolated
 RIM_GAP = 300.0  # between the innermost isolated node and the outermost connected one
 ROOM = 450.0  # a small core of c nodes has at least the radius ROOM · √c
-FULL_AT = 0.7  # share of connected nodes at which even a small graph has filled its disc
-ELBOW_ROOM = 0.55  # smallest distance in the core, in units of an even spread over its disc
-ALL_SOURCES = 800  # largest core in which all pairs of nodes are looked at
-LARGEST_MOVE = 250.0  # per call of `grow`, for every node that does not just get its first edge
+FULL_AT = 0.7  # share of connected nodes from which on even a small graph fills its disc
+ELBOW_ROOM = 0.55  # minimum distance in the core, in units of an even spread over its disc
+ALL_SOURCES = 800  # largest core for which the distances of all pairs are used
+LARGEST_MOVE = 250.0  # per call of `grow`, except for nodes that receive their first edge
 
 
 class GrowingLayout:
-    """Positions of a graph that gains edges.
+    """Positions of the nodes of a graph that gains edges.
 
-    Isolated nodes wait on a sunflower ring at the rim. The first edge of a node brings it in,
-    beside its neighbour; after that it moves by at most `LARGEST_MOVE` per call. As nodes leave
-    the ring it thins out and hands its room to the core.
+    Isolated nodes are on a sunflower ring at the rim. A node with its first edge is placed next to
+    its neighbour in the core; after that it moves by at most `LARGEST_MOVE` per call. The core
+    grows as the number of isolated nodes decreases.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ class GrowingLayout:
         return in_frame(GrowingLayout(self.n)._positions)
 
     def grow(self, edges: np.ndarray, iterations: int = 4) -> np.ndarray:
-        """Take in the active edges and return the new positions.
+        """Update the layout for the active edges and return the new positions.
 
         Parameters
         ----------
         edges : int array, shape (m, 2)
-            All active edges, those of earlier calls included.
+            All active edges, including those of earlier calls.
         iterations : int
-            Settling sweeps over the connected nodes.
+            Sweeps of stress majorisation over the connected nodes.
 
         Returns
         -------
@@ -66,12 +66,12 @@ class GrowingLayout:
         edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
         self.n_edges = len(edges)
         was_connected = self._connected.copy()
-        self._bring_in(edges)
+        self._place_connected(edges)
         before = self._positions
         after = np.where(self._connected[:, None], before, self._rim())
         core = np.flatnonzero(self._connected)
         if len(core):
-            after[core] = self._settled(core, edges, iterations)
+            after[core] = self._core_positions(core, edges, iterations)
         move = after - before
         length = np.maximum(np.hypot(move[:, 0], move[:, 1]), 1e-9)
         limit = np.where(self._connected & ~was_connected, np.inf, LARGEST_MOVE)
@@ -79,19 +79,19 @@ class GrowingLayout:
         return in_frame(self._positions)
 
     def _rim(self) -> np.ndarray:
-        """Return the waiting places: a node keeps its angle and slides outwards as others leave."""
+        """Return the positions of isolated nodes; their angles are fixed, their radii grow."""
         inner = 1.0 - RIM_SHARE * float(np.mean(~self._connected))
         order = np.arange(self.n)
         radius = REACH * np.sqrt(inner + (1.0 - inner) * (order + 0.5) / self.n)
         return radius[:, None] * spokes(self.n)
 
     def _core_radius(self) -> float:
-        waiting = float(np.mean(~self._connected))
-        room = REACH * math.sqrt(1.0 - RIM_SHARE * waiting) - (RIM_GAP if waiting else 0.0)
+        isolated = float(np.mean(~self._connected))
+        room = REACH * math.sqrt(1.0 - RIM_SHARE * isolated) - (RIM_GAP if isolated else 0.0)
         return min(room, self._room * math.sqrt(float(self._connected.sum())))
 
-    def _bring_in(self, edges: np.ndarray) -> None:
-        """Place the nodes that have their first edge: beside a neighbour, or in a free spot."""
+    def _place_connected(self, edges: np.ndarray) -> None:
+        """Place nodes with their first edge next to a neighbour, or at a free position."""
         is_new = ~(self._connected[edges[:, 0]] & self._connected[edges[:, 1]])
         pending = [(int(i), int(j)) for i, j in edges[is_new]]
         while pending:
@@ -118,7 +118,7 @@ class GrowingLayout:
         self._connected[node] = True
 
     def _free_spot(self) -> np.ndarray:
-        """Return the place in the core that is farthest from every connected node."""
+        """Return the position in the core with the largest distance from all connected nodes."""
         core = self._positions[self._connected]
         radius = max(self._core_radius(), self._room * math.sqrt(len(core) + 1.0))
         spots = 0.9 * min(radius, REACH * math.sqrt(1.0 - RIM_SHARE) - RIM_GAP) * sunflower(64)
@@ -127,8 +127,8 @@ class GrowingLayout:
         gaps = ((spots[:, None, :] - core[None, :, :]) ** 2).sum(axis=2).min(axis=1)
         return spots[int(np.argmax(gaps))]
 
-    def _settled(self, core: np.ndarray, edges: np.ndarray, iterations: int) -> np.ndarray:
-        """Return where the connected nodes want to be, shape (c, 2)."""
+    def _core_positions(self, core: np.ndarray, edges: np.ndarray, iterations: int) -> np.ndarray:
+        """Return the target positions of the connected nodes, shape (c, 2)."""
         local = np.full(self.n, -1, dtype=np.int64)
         local[core] = np.arange(len(core))
         distances = measure(len(core), local[edges], ALL_SOURCES)
@@ -142,14 +142,14 @@ class GrowingLayout:
             self._unit,
             iterations,
         )
-        # The core's size depends on nothing but how many nodes it has: a picture that is rescaled
-        # to whatever the new edges made of it would breathe.
+        # The size of the core depends only on its number of nodes: fitting the frame to the
+        # layout after every step would rescale visibly.
         radius = self._core_radius()
         positions -= positions.mean(axis=0)
         spread = max(math.sqrt(2.0 * float((positions**2).sum(axis=1).mean())), 1e-9)
         positions *= radius / spread
         self._unit *= radius / spread
         push_apart(positions, ELBOW_ROOM * radius * math.sqrt(math.pi / len(core)), 20)
-        # A soft wall: leaves the middle alone, bends what comes near the rim, lets nothing out.
+        # Compress radii near the rim; the centre is unchanged, and no node leaves the disc.
         distance = np.hypot(positions[:, 0], positions[:, 1])
         return positions * ((1.0 + (distance / radius) ** 6) ** (-1.0 / 6.0))[:, None]

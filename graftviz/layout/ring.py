@@ -1,4 +1,4 @@
-"""Few nodes on a ring, neighbours in a tree near each other: no edge runs through a node."""
+"""Ring layout of a few nodes, with the neighbours in a tree close together."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ SIDE = 10_000
 
 
 def ring_layout(n: int, tree: np.ndarray) -> np.ndarray:
-    """Return places on a ring, in the order in which a walk goes through a tree.
+    """Return positions on a ring, in the order of a depth-first traversal of a tree.
 
     Parameters
     ----------
     n : int
     tree : int array, shape (k, 2)
-        Edges without a circle; parts that hang apart follow one another.
+        Edges of a forest; its components follow one another.
 
     Returns
     -------
     int array, shape (n, 2)
-        0 … 10000, y downwards.
+        Coordinates 0 … 10000, y downwards.
     """
     ones = np.ones(len(tree))
     graph = coo_array((ones, (tree[:, 0], tree[:, 1])), shape=(n, n)).tocsr()

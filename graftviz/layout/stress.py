@@ -1,6 +1,6 @@
-"""Kernels of the layouts: hop distances, two ways to lower the stress, and pushing nodes apart.
+"""Kernels of the layouts: hop distances, two methods to reduce stress, and node separation.
 
-The stress of a picture is Σ w (|x_i − x_j| − unit · hops)² over pairs of nodes, w = 1 / hops².
+The stress of a layout is Σ w (|x_i − x_j| − unit · hops)² over pairs of nodes, w = 1 / hops².
 :func:`anneal` follows Zheng, Pawar and Goodman, "Graph drawing by stochastic gradient descent"
 (2018); :func:`settle` is stress majorisation after Gansner, Koren and North (2004), node by node.
 """
@@ -13,12 +13,12 @@ import numpy as np
 from numba import njit
 
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
-TOUCHING = 1e-9  # below this distance two nodes are in one place and have no direction to part in
+TOUCHING = 1e-9  # below this distance, two nodes coincide and have no direction of separation
 
 
 @njit(cache=True, nogil=True)
 def _direction(i: int, j: int) -> tuple[float, float]:
-    """Return a vector of length `TOUCHING` for two nodes in one place: antisymmetric in i and j."""
+    """Return a vector of length `TOUCHING` for coincident nodes, antisymmetric in i and j."""
     angle = GOLDEN_ANGLE * (i + j)
     sign = 1.0 if i > j else -1.0
     return sign * TOUCHING * math.cos(angle), sign * TOUCHING * math.sin(angle)
@@ -28,7 +28,7 @@ def _direction(i: int, j: int) -> tuple[float, float]:
 def hop_distances(
     offsets: np.ndarray, neighbours: np.ndarray, sources: np.ndarray, hops: np.ndarray
 ) -> None:
-    """Fill ``hops[a, i]`` with the length of a shortest path from ``sources[a]`` to i, or -1."""
+    """Set ``hops[a, i]`` to the length of a shortest path from ``sources[a]`` to i, or to -1."""
     n = len(offsets) - 1
     queue = np.empty(n, dtype=np.int64)
     for a in range(len(sources)):
@@ -49,20 +49,20 @@ def hop_distances(
 
 @njit(cache=True, nogil=True)
 def anneal(positions: np.ndarray, hops: np.ndarray, rates: np.ndarray, orders: np.ndarray) -> None:
-    """Find the large shape: move pair after pair towards its distance, at a falling rate.
+    """Reduce stress by stochastic gradient descent: move pairs towards their distances.
 
-    One hop has length 1 here. The randomness of the order is what unfolds a folded start.
+    One hop has length 1 here. The random order resolves folds of the initial layout.
 
     Parameters
     ----------
     positions : float64 array, shape (n, 2)
         Changed in place.
     hops : float64 array, shape (n, n)
-        Distances; -h for a pair that no path joins and that should merely keep h apart.
+        Distances; -h for a pair in different components whose minimum distance is h.
     rates : float64 array, shape (sweeps,)
         In hops squared; a pair h hops apart is moved by the fraction min(1, rate / h²).
     orders : int64 array, shape (sweeps, n)
-        The order in which the nodes are visited in each sweep.
+        Order of the nodes in each sweep.
     """
     for sweep in range(len(rates)):
         for i in orders[sweep]:
@@ -94,19 +94,19 @@ def settle(
     unit: float,
     sweeps: int,
 ) -> None:
-    """Calm a layout: put node after node where its pairs want it on average (stress majorisation).
+    """Reduce stress by majorisation: move each node to the weighted mean of its target positions.
 
-    A settled layout stays where it is, which is what a picture that grows needs. With pivots only,
-    the edges themselves are added and each pivot stands for n / k nodes.
+    A converged layout does not change, as required for growing graphs. With pivots, the edges are
+    added to the pairs, and each pivot represents n / k nodes.
 
     Parameters
     ----------
     positions : float64 array, shape (n, 2)
         Changed in place.
     sources : int64 array, shape (k,)
-        The nodes from which distances are known: all of them, or a few pivots.
+        Nodes from which distances are computed: all nodes, or a few pivots.
     hops : float64 array, shape (k, n)
-        Distances from the sources; -h for a pair that should merely keep h apart.
+        Distances from the sources; -h for a pair whose minimum distance is h.
     offsets, neighbours : int64 arrays, shapes (n + 1,) and (2m,)
         Node i has the neighbours ``neighbours[offsets[i]:offsets[i + 1]]``.
     unit : float
@@ -147,11 +147,11 @@ def settle(
 
 @njit(cache=True, nogil=True)
 def push_apart(positions: np.ndarray, gap: float, sweeps: int) -> None:
-    """Push nodes closer than `gap` apart, in place, until none is or `sweeps` are done.
+    """Separate nodes closer than `gap`, in place, with at most `sweeps` sweeps.
 
-    Each sweep sums the pushes over all pairs, found through a grid of cells of size `gap`, and
-    then moves every node once. A push makes up for half of what the pair lacks: all of it would
-    make crowds tremble.
+    Each sweep sums the displacements over all close pairs, found by means of a grid of cells of
+    size `gap`, and then moves every node once. A displacement is half of the missing distance;
+    with all of it, dense groups oscillate.
     """
     n = len(positions)
     push = np.empty((n, 2))
@@ -165,7 +165,7 @@ def push_apart(positions: np.ndarray, gap: float, sweeps: int) -> None:
         push[:] = 0.0
         moved = False
         for i in range(n):
-            # A border of empty cells: every node has eight neighbouring cells.
+            # With a border of empty cells, every node has eight neighbouring cells.
             line = int((positions[i, 1] - low_y) / size) + 1
             column = int((positions[i, 0] - low_x) / size) + 1
             cell_of[i, 0], cell_of[i, 1] = line, column

@@ -1,1 +1,1 @@
-"""The player: plain JavaScript and CSS, and the records that feed it (docs/player.md)."""
+"""Player of runs: JavaScript and CSS, and the JSON records it shows (docs/player.md)."""

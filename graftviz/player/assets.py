@@ -1,4 +1,4 @@
-"""The player's JavaScript and CSS, put together from the files in ``assets/`` once per process."""
+"""JavaScript and CSS of the player, joined from the files in ``assets/`` once per process."""
 
 from __future__ import annotations
 
@@ -130,22 +130,22 @@ def _read(name: str) -> str:
 
 
 def _slim(script: str) -> str:
-    """Drop indentation and whole-line comments: the text travels with every message of the app.
+    """Return a script without indentation and comment lines, to reduce the size of messages.
 
-    The sources keep to what makes this safe: no string or template spans lines.
+    This is safe because no string or template in the sources spans lines.
     """
     lines = (line.strip() for line in script.splitlines() if not _COMMENT_LINE.match(line))
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def _joined(parts: tuple[str, ...]) -> str:
-    """Return the parts as one text whose names are still open to what follows them."""
+def _join(parts: tuple[str, ...]) -> str:
+    """Return the parts as one text, whose names are visible to the code after it."""
     return _slim("\n".join(_read(part) for part in parts))
 
 
-def _published(name: str, parts: tuple[str, ...], data: str = "") -> str:
-    """Return a script that defines `name` on ``globalThis``: a view with its `mount`."""
-    body = f'"use strict";\n{data}{_joined(parts)}return {{ mount }};\n'
+def _export(name: str, parts: tuple[str, ...], data: str = "") -> str:
+    """Return a script that defines `name` on ``globalThis``, an object with the function `mount`."""
+    body = f'"use strict";\n{data}{_join(parts)}return {{ mount }};\n'
     return f"globalThis.{name} = (() => {{\n{body}}})();\n"
 
 
@@ -156,8 +156,8 @@ def _slim_css(text: str) -> str:
 
 @cache
 def _glossary() -> str:
-    """Return the line of script that has the terms the player explains."""
-    # Inside a page, "</" could end the script.
+    """Return the line of script with the terms of the glossary."""
+    # In an HTML page, "</" could end the script.
     text = json.dumps(glossary_records(), ensure_ascii=False).replace("</", "<\\/")
     return f"const GLOSSARY = {text};\n"
 
@@ -165,7 +165,7 @@ def _glossary() -> str:
 @cache
 def player_javascript() -> str:
     """Return the script of the live player, ``GraftvizPlayer``."""
-    return _published("GraftvizPlayer", _PARTS, _glossary())
+    return _export("GraftvizPlayer", _PARTS, _glossary())
 
 
 @cache
@@ -176,67 +176,67 @@ def player_css() -> str:
 
 @cache
 def canvas_javascript() -> str:
-    """Return what a picture outside of the player needs to be zoomed, moved and clicked."""
-    return _joined(("keys.js", "camera.js", "gestures.js"))
+    """Return the script for zooming, panning and clicking in pictures outside of the player."""
+    return _join(("keys.js", "camera.js", "gestures.js"))
 
 
 @cache
 def race_javascript() -> str:
     """Return the script of the race, ``GraftvizRace``."""
-    return _published("GraftvizRace", _RACE_PARTS)
+    return _export("GraftvizRace", _RACE_PARTS)
 
 
 @cache
 def race_css() -> str:
-    """Return the style sheet of the race: that of the player and what it adds."""
+    """Return the style sheet of the race, which extends that of the player."""
     return player_css() + _slim_css(_read("race.css"))
 
 
 @cache
 def region_javascript() -> str:
     """Return the script of the growing region, ``GraftvizRegion``."""
-    return _published("GraftvizRegion", _REGION_PARTS)
+    return _export("GraftvizRegion", _REGION_PARTS)
 
 
 @cache
 def region_css() -> str:
-    """Return the style sheet of a growing region: that of the player and what it adds."""
+    """Return the style sheet of a growing region, which extends that of the player."""
     return player_css() + _slim_css(_read("region.css"))
 
 
 @cache
 def prune_javascript() -> str:
     """Return the script of forced pruning, ``GraftvizPrune``."""
-    return _published("GraftvizPrune", _PRUNE_PARTS)
+    return _export("GraftvizPrune", _PRUNE_PARTS)
 
 
 @cache
 def prune_css() -> str:
-    """Return the style sheet of forced pruning: that of the player and what it adds."""
+    """Return the style sheet of forced pruning, which extends that of the player."""
     return player_css() + _slim_css(_read("prune.css"))
 
 
 @cache
 def budget_javascript() -> str:
-    """Return the script of the model under a budget, ``GraftvizBudget``."""
-    return _published("GraftvizBudget", _BUDGET_PARTS)
+    """Return the script of learning with bounded inference cost, ``GraftvizBudget``."""
+    return _export("GraftvizBudget", _BUDGET_PARTS)
 
 
 @cache
 def budget_css() -> str:
-    """Return the style sheet of a model under a budget: that of the player and what it adds."""
+    """Return the style sheet of the Budget page, which extends that of the player."""
     return player_css() + _slim_css(_read("budget.css"))
 
 
 @cache
 def dynamics_javascript() -> str:
     """Return the script of the influence network, ``GraftvizDynamics``."""
-    return _published("GraftvizDynamics", _DYNAMICS_PARTS)
+    return _export("GraftvizDynamics", _DYNAMICS_PARTS)
 
 
 @cache
 def dynamics_css() -> str:
-    """Return the style sheet of the influence network: that of the player and what it adds."""
+    """Return the style sheet of the influence network, which extends that of the player."""
     return player_css() + _slim_css(_read("dynamics.css"))
 
 
@@ -244,7 +244,7 @@ def dynamics_css() -> str:
 def replay_parts() -> tuple[str, str, str]:
     """Return page template, script and style sheet of the standalone replay page."""
     script = (
-        f'(() => {{\n"use strict";\n{_glossary()}{_joined(_PARTS)}'
+        f'(() => {{\n"use strict";\n{_glossary()}{_join(_PARTS)}'
         "const GraftvizPlayer = { mount };\nglobalThis.GraftvizPlayer = GraftvizPlayer;\n"
         f"{_slim(_read('replay.js'))}openReplay();\n}})();\n"
     )

@@ -1,4 +1,4 @@
-"""Learning under a bound as the Budget page's picture is told of it, in plain JSON values."""
+"""JSON records of learning with bounded inference cost for the view of the Budget page."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ DIGITS = 6
 
 
 class Budget(NamedTuple):
-    """What is bounded, and by what."""
+    """Measure of inference cost, and its bound."""
 
     measure: str
     bound: float
 
 
 def budget_graph(
-    names: Sequence[str], positions: np.ndarray, key: str, *, given: bool
+    names: Sequence[str], positions: np.ndarray, key: str, *, has_natural_positions: bool
 ) -> dict[str, Any]:
-    """Return the variables and their places (0 … 10000, y downwards); edges come with the steps.
+    """Return names and positions (0 … 10000, y downwards) of the variables.
 
-    With `given`, places are known ones (a grid, a map) and keep their shape.
+    Natural positions (a grid, a map) keep their aspect ratio. Edges are part of the steps.
     """
     return {
         "id": key,
         "names": list(names),
         "positions": np.rint(positions).astype(int).tolist(),
-        "given": given,
+        "given": has_natural_positions,
     }
 
 
 def start_step(
     names: Sequence[str], positions: np.ndarray, budget: Budget, nll: float | None
 ) -> dict[str, Any]:
-    """Return the model without edges as a step: the junction tree is one box for each variable.
+    """Return the model without edges as a step, with one clique per variable.
 
-    Only its treewidth is known without being measured.
+    Of the measures of cost, only treewidth is available before the first step.
     """
     n = len(names)
     value = 0.0 if budget.measure == "treewidth" else None
@@ -68,9 +68,9 @@ def bounded_step(
     before: Mapping[str, Any],
     nll: float | None,
 ) -> dict[str, Any]:
-    """Return a step of a learner that bounds complexity, after the record `before` it."""
+    """Return a step of a learner that bounds complexity; `before` is the preceding record."""
     complexity = step.complexity
-    assert complexity is not None  # of a learner that bounds it
+    assert complexity is not None  # set by learners that bound it
     edge = (int(step.activated[0].source), int(step.activated[0].target))
     tree = tree_record(
         len(names), step.active_edges(), complexity.order, positions, edge, before["cliques"]
@@ -98,7 +98,7 @@ def tree_record(
     newest: tuple[int, int] | None,
     before: Sequence[Sequence[int]] | None,
 ) -> dict[str, Any]:
-    """Return the junction tree, its cliques near the places of their variables.
+    """Return the junction tree, with cliques near the positions of their variables.
 
     Parameters
     ----------
@@ -107,18 +107,18 @@ def tree_record(
     order : int array, shape (n,)
         An elimination order.
     positions : array, shape (n, 2)
-        Of the variables.
+        Positions of the variables.
     newest : pair of int, optional
-        The edge of this step: of several widest cliques, one that holds it is lit.
+        Edge of this step; among several widest cliques, one that contains it is highlighted.
     before : sequence of sequences of int, optional
-        The cliques of the step before.
+        Cliques of the previous step.
 
     Returns
     -------
     dict
         `cliques` (lists of variables), `links` (pairs of cliques), `at` (x, y of every clique),
-        `lit` (the widest clique) and `from` (for each clique, the one of the step before that
-        shares most variables with it; −1 where there is none).
+        `lit` (index of the highlighted clique, the widest) and `from` (for each clique, the index
+        of the previous clique that shares most variables with it; −1 if there is none).
     """
     found, links = junction_tree_of(n, edges, order)
     cliques = [clique.tolist() for clique in found]
@@ -132,12 +132,15 @@ def tree_record(
         "links": links.tolist(),
         "at": layout_near(places, links).tolist(),
         "lit": (with_newest or holders)[0],
-        "from": [_kin(set(clique), earlier) for clique in cliques],
+        "from": [_closest_clique(set(clique), earlier) for clique in cliques],
     }
 
 
-def _kin(clique: set[int], earlier: Sequence[set[int]]) -> int:
-    """Return the place of the clique that shares most with this one, the smallest of several."""
+def _closest_clique(clique: set[int], earlier: Sequence[set[int]]) -> int:
+    """Return the index of the clique that shares most variables with this one, or −1.
+
+    Of several, the smallest clique is returned.
+    """
     ranked = [(-len(clique & other), len(other), k) for k, other in enumerate(earlier)]
     best = min(ranked, default=(0, 0, -1))
     return best[2] if best[0] < 0 else -1

@@ -1,4 +1,4 @@
-"""A linear dynamical system as the Dynamics page's picture is told of it, in plain JSON values."""
+"""JSON records of a linear dynamical system for the view of the Dynamics page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graftviz.narrative.dynamics import row_words
 
 DIGITS = 5
 BAND = 2.0  # residual standard deviations on either side of a prediction
-MOST_MOMENTS = 2_000  # of a series that is drawn; of a longer window, the last ones
+MOST_MOMENTS = 2_000  # maximum number of points of a drawn series, the last of the window
 
 
 def influence_graph(
@@ -27,20 +27,20 @@ def influence_graph(
     positions: np.ndarray,
     key: str,
     *,
-    given: bool,
+    has_natural_positions: bool,
     sizes: np.ndarray,
     truth: LinearSystem | None = None,
 ) -> dict[str, Any]:
-    """Return the series, their places (0 … 10000, y downwards) and the true A, where it is known.
+    """Return the series, their positions (0 … 10000, y downwards) and the true A, if available.
 
-    With `given`, places are known ones (a map) and keep their shape. `sizes`, shape (n,), are the
-    standard deviations of the series: coefficients are drawn in units of them.
+    Natural positions (a map) keep their aspect ratio. `sizes`, shape (n,), are the standard
+    deviations of the series, which are the units of the drawn coefficients.
     """
     return {
         "id": key,
         "names": list(names),
         "positions": np.rint(positions).astype(int).tolist(),
-        "given": given,
+        "given": has_natural_positions,
         "sizes": numbers(np.where(sizes > 0.0, sizes, 1.0)),
         "truth": None if truth is None else matrix_rows(truth),
     }
@@ -59,7 +59,7 @@ def matrix_rows(system: LinearSystem) -> list[list[list[float]]]:
 def row_record(
     step: NodeStep, names: Sequence[str], spoken_by: int, unspoken: str
 ) -> dict[str, Any]:
-    """Return one row of A; the last two arguments are those of :func:`row_words`."""
+    """Return the record of a row of A; the last two arguments are those of :func:`row_words`."""
     return {
         "node": step.node,
         "kind": step.kind,
@@ -75,15 +75,15 @@ def row_record(
 def series_record(
     system: LinearSystem, train: TimeSeries, test: TimeSeries, node: int, horizon: int
 ) -> dict[str, Any]:
-    """Return one series over the held-out rows, as it was and as it was predicted.
+    """Return the observed and predicted values of one series on the held-out rows.
 
-    The band around a prediction is :data:`BAND` times the root mean square error of predictions as
-    far ahead on the training rows; ``error`` is PredError of all series, as far ahead.
+    The band around a prediction is :data:`BAND` times the root mean square error of predictions
+    with the same horizon on the training rows; ``error`` is PredError of all series.
 
     Raises
     ------
     InputError
-        When there are no more held-out rows than the horizon.
+        When the number of held-out rows does not exceed the horizon.
     """
     residual = float(residual_deviation(system, train.values, horizon)[node])
     predicted = several_steps(system, test.values, horizon)[:, node][-MOST_MOMENTS:]
@@ -104,10 +104,10 @@ def series_record(
 
 
 def numbers(values: np.ndarray) -> list[float]:
-    """Return numbers shortened for the way to the browser."""
+    """Return numbers rounded to :data:`DIGITS` significant digits."""
     return [number(value) for value in values.tolist()]
 
 
 def number(value: float) -> float:
-    """Return one number, shortened; those beyond all bounds of JSON become the largest there is."""
+    """Return a number rounded to :data:`DIGITS` significant digits; infinities become finite."""
     return float(f"{np.nan_to_num(value):.{DIGITS}g}")

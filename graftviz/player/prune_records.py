@@ -1,7 +1,7 @@
-"""Runs of forced pruning as the Prune page reads them (docs/player.md), in plain JSON values.
+"""JSON records of runs of forced pruning for the view of the Prune page (docs/player.md).
 
-A page shows three runs that differ in nothing but how edges are chosen to leave. What they share
-(variables, places, the tree) stands in the header; every exchange is a record.
+The page shows three runs that differ only in the deletion rule. The header holds their common data
+(variables, positions, tree); every exchange is a record.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from graftviz.runs import Run
 from graftviz.search.contributions import contributions_of
 
 DIGITS = 7
-MOST_RANKED = 400  # edges of a ranking; of a larger model, those that contribute least
-MOST_TICKS = 2000  # parameters on the strip; of more, evenly chosen ones
+MOST_RANKED = 400  # maximum number of edges of a ranking, those of smallest contribution
+MOST_TICKS = 2000  # maximum number of parameters on the strip, evenly selected
 
 
 def prune_header(
@@ -31,38 +31,38 @@ def prune_header(
     tree: np.ndarray,
     runs: Sequence[Mapping[str, str]],
     facts: Sequence[str] = (),
-    given: bool = False,
+    has_natural_positions: bool = False,
     note: str = "",
 ) -> dict[str, Any]:
-    """Return what all pictures of a page share.
+    """Return the data common to all runs of the page.
 
     Parameters
     ----------
     token : str
-        What the page calls these runs together.
+        Identifier of the runs.
     title : str
-        The data set in words.
+        Title of the data set.
     names : sequence of str
-        Of the variables.
+        Names of the variables.
     places : array, shape (n, 2)
-        0 … 10000, y downwards.
+        Positions of the variables, 0 … 10000, y downwards.
     tree : int array, shape (k, 2)
-        Edges of the Chow–Liu tree, with which every run starts.
+        Edges of the Chow–Liu tree, the initial model of every run.
     runs : sequence of mapping
         ``{run, heuristic, name}``, in the order of the legend.
     facts : sequence of str
-        What holds for all, e.g. "seed 0".
-    given : bool
-        Whether the places are known ones, whose shape means something.
+        Common properties, e.g. "seed 0".
+    has_natural_positions : bool
+        Whether the positions are natural ones, whose aspect ratio must be preserved.
     note : str
-        A sentence to show under the title.
+        Sentence shown below the title.
     """
     return {
         "token": token,
         "title": title,
         "names": list(names),
         "positions": np.rint(places).astype(int).tolist(),
-        "given": given,
+        "given": has_natural_positions,
         "tree": np.sort(tree, axis=1).tolist(),
         "runs": [dict(run) for run in runs],
         "facts": list(facts),
@@ -71,7 +71,7 @@ def prune_header(
 
 
 def prune_head(run: Run, token: str) -> dict[str, Any]:
-    """Return what is known of a run after its first step: from where its likelihood comes."""
+    """Return the header of a run after its first step: its token and its initial likelihood."""
     first = run.steps[0].exchange if run.steps else None
     return {"run": token, "before": None if first is None else _number(first.before)}
 
@@ -82,17 +82,17 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
     Parameters
     ----------
     run : Run
-        Of :class:`graftviz.ForcedPruning`.
+        Run of :class:`graftviz.ForcedPruning`.
     t : int
     rows : Rows
-        Those the run learns from.
+        Training rows of the run.
 
     Returns
     -------
     dict
-        With ``rank``, what every edge of the model before the exchange contributes, least first;
-        empty where no edges were chosen by it. Parameters are sorted by their untied value, and
-        ``which`` says which centre each of them shares.
+        ``rank`` holds the contributions of the edges before the exchange in ascending order, and is
+        empty for other kinds of steps. Parameters are sorted by untied value, and ``which`` holds
+        the index of the centre of each.
     """
     step = run.steps[t - 1]
     exchange = step.exchange
@@ -128,9 +128,9 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
 
 
 def prune_outcome(run: Run) -> dict[str, Any]:
-    """Return how a run ended."""
+    """Return the record of the end of a run."""
     outcome = run.outcome
-    assert outcome is not None  # asked once the run has ended
+    assert outcome is not None  # called only after the end of the run
     return {
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,
@@ -138,13 +138,15 @@ def prune_outcome(run: Run) -> dict[str, Any]:
 
 
 def _ranking(run: Run, t: int, rows: Rows) -> list[list[float]]:
-    """Return [i, j, contribution] of the edges there were before step `t`, least first."""
+    """Return [i, j, contribution] of the edges before step `t`, in ascending order."""
     model = run.steps[t - 2].model()
-    _, known = contributions_of(model, rows)
-    least = np.argsort(known.total, kind="stable")[:MOST_RANKED]
+    _, contributions = contributions_of(model, rows)
+    least = np.argsort(contributions.total, kind="stable")[:MOST_RANKED]
     return [
-        [int(i), int(j), _number(worth) or 0.0]
-        for (i, j), worth in zip(model.edges[least], known.total[least], strict=True)
+        [int(i), int(j), _number(contribution) or 0.0]
+        for (i, j), contribution in zip(
+            model.edges[least], contributions.total[least], strict=True
+        )
     ]
 
 

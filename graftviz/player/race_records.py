@@ -1,7 +1,7 @@
-"""Runs as the race on a page reads them (docs/player.md): less a step than the player wants.
+"""JSON records of runs for the view of the Race page (docs/player.md), a subset of the player's.
 
-Everything returned is plain: dicts, lists, text, ints and finite floats of six significant digits;
-what is not a number becomes None.
+All functions return dicts, lists, texts, integers and finite floats of six significant digits; NaN
+and infinities become None.
 """
 
 from __future__ import annotations
@@ -25,38 +25,39 @@ def race_header(
     places: np.ndarray,
     truth: np.ndarray | None,
     racers: Sequence[dict[str, Any]],
-    given: bool = False,
+    has_natural_positions: bool = False,
     facts: Sequence[str] = (),
     note: str = "",
 ) -> dict[str, Any]:
-    """Return the header of a race: what all its pictures share, and who takes part.
+    """Return the header of a race: data common to all graphs, and the racers.
 
     Parameters
     ----------
     race : str
-        Token; feeds belong to runs, which several races may share.
+        Token of the race; records belong to runs, which several races may share.
     title : str
-        The data set in words.
+        Title of the data set.
     names : sequence of str
-        Of the variables.
+        Names of the variables.
     places : array, shape (n, 2)
-        One place for every variable, 0 … 10000.
+        Positions of the variables, 0 … 10000.
     truth : int array, shape (k, 2), or None
     racers : sequence of dict
         ``{run, name, problem}``: a racer that could not start has a sentence and no run.
-    given : bool
-        Whether the places are known ones, whose shape means something, such as a map's.
+    has_natural_positions : bool
+        Whether the positions are natural ones, such as those of a map, whose aspect ratio must be
+        preserved.
     facts : sequence of str
-        What holds for all, e.g. "seed 0".
+        Common properties, e.g. "seed 0".
     note : str
-        A sentence to show under the title.
+        Sentence shown below the title.
     """
     return {
         "race": race,
         "title": title,
         "names": list(names),
         "positions": [[_plain(x), _plain(y)] for x, y in np.asarray(places).tolist()],
-        "given": given,
+        "given": has_natural_positions,
         "truth": None if truth is None else truth.tolist(),
         "racers": [dict(racer) for racer in racers],
         "facts": list(facts),
@@ -65,9 +66,10 @@ def race_header(
 
 
 def racer_header(course: Course, *, run: str, objective: str, has_test: bool) -> dict[str, Any]:
-    """Return what is known of a racer after its first step.
+    """Return the header of a racer after its first step.
 
-    `objective` is what its objective is called; yardsticks that differ forbid to compare them.
+    `objective` is the name of its objective; objectives can be compared only if the yardsticks of
+    the racers are equal.
     """
     return {
         "run": run,
@@ -79,7 +81,7 @@ def racer_header(course: Course, *, run: str, objective: str, has_test: bool) ->
 
 
 def racer_record(run: Run, t: int) -> dict[str, Any]:
-    """Return the record of step `t`: what it changed, and how the racer stands after it."""
+    """Return the record of step `t`: changed edges, and the measures after the step."""
     step = run.steps[t - 1]
     return {
         "t": t,
@@ -90,9 +92,9 @@ def racer_record(run: Run, t: int) -> dict[str, Any]:
 
 
 def racer_outcome(run: Run, course: Course) -> dict[str, Any]:
-    """Return how a racer ended."""
+    """Return the record of the end of a racer."""
     outcome = run.outcome
-    assert outcome is not None  # a course that has ended is that of a run with an outcome
+    assert outcome is not None  # called only after the end of the run
     return {
         "steps": len(run.steps),
         "stop_reason": outcome.stop_reason,

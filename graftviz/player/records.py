@@ -1,7 +1,7 @@
-"""Runs as the player reads them: header, one record per step, outcome, answers (docs/player.md).
+"""JSON records of runs for the player: header, steps, outcome and details (docs/player.md).
 
-Everything returned is plain: dicts, lists, text, bools, ints and finite floats of six significant
-digits; what is not a number becomes None.
+All functions return dicts, lists, texts, bools, integers and finite floats of six significant
+digits; NaN and infinities become None.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ReservoirView, Step
 
 DIGITS = 6
-# A key frame is due when this share of the edges so far is new, and after n / 20 edges anyway: many
-# frames while the picture forms, some sixty to eighty over a run of 3n edges.
+# A key frame is due if this share of the edges is new, and at least after n / 20 new edges. A run of
+# 3n edges has sixty to eighty key frames, most of them at its beginning.
 FRAME_SHARE = 1 / 8
 FRAMES_PER_NODE = 1 / 20
 
@@ -49,23 +49,23 @@ def run_header(
     Parameters
     ----------
     run : Run
-        After its first step, or after its end.
+        Run after its first step or after its end.
     title : str
-        The data set in words.
+        Title of the data set.
     token : str
-        What the player calls this run.
+        Identifier of the run.
     positions : array, shape (n, 2), optional
-        Known places of the variables, 0 … 10000. If left out and the true edges are known, the
-        layout of the true graph is used; it is the same for every run on the same truth.
+        Positions of the variables, 0 … 10000. Default: the layout of the true graph, if the run has
+        true edges; it is the same for all runs with the same true edges.
     branch : mapping, optional
         ``{t, run, text}``, see docs/player.md.
     note : str
-        A sentence to show under the title.
+        Sentence shown below the title.
 
     Raises
     ------
     ValueError
-        Before the first step: the objective of the model without edges is only known then.
+        Before the first step, when the objective of the model without edges is not available.
     """
     start = run.start
     if start is None:
@@ -73,7 +73,7 @@ def run_header(
     if run.steps:
         objective = run.steps[0].previous_objective
     else:
-        assert run.outcome is not None  # a run that knows its start has made a step or ended
+        assert run.outcome is not None  # a run with a start has made a step or ended
         objective = run.outcome.objective
     table = run.table
     n = table.n_variables
@@ -118,11 +118,11 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
     ----------
     run : Run
     t : int
-        From 1; to be asked for in order when there is a layout.
+        From 1; with a layout, steps must be requested in order.
     layout : GrowingLayout, optional
-        Grows along with the records; some of them carry it as a key frame. Not used when the
-        header has positions because the truth is known. The last record of a run that has ended
-        always carries one.
+        Layout that is updated with the records; some records contain it as a key frame, including
+        the last record of a run that has ended. Not used if the header has the positions of the
+        true graph.
     """
     step, metrics = run.steps[t - 1], run.metrics[t - 1]
     record = {
@@ -164,7 +164,7 @@ def step_record(run: Run, t: int, layout: GrowingLayout | None = None) -> dict[s
 
 
 def outcome_record(run: Run) -> dict[str, Any] | None:
-    """Return how the run ended; None while it has not."""
+    """Return the record of the end of a run; None before the end."""
     outcome, final = run.outcome, run.final
     if outcome is None or final is None:
         return None
@@ -200,7 +200,7 @@ def recorded_run(
     positions: np.ndarray | Sequence[Sequence[float]] | None = None,
     note: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]:
-    """Return header, all records and outcome of a run that has come to its end (or to a halt)."""
+    """Return header, all records and outcome of a run that has ended or was interrupted."""
     header = run_header(run, title=title, positions=positions, note=note)
     layout = GrowingLayout(run.table.n_variables) if header["positions"] is None else None
     records = [step_record(run, t, layout) for t in range(1, len(run.steps) + 1)]
@@ -208,16 +208,16 @@ def recorded_run(
 
 
 def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a player's question ``{kind: "node" | "edge" | "pair", i, j, t}``.
+    """Return the details that the player requests by ``{kind: "node" | "edge" | "pair", i, j, t}``.
 
-    One about a node may ask for its ``region`` besides, with the settings of
-    :func:`~graftviz.narrative.region.certified_region`; what keeps it from being grown is told in
-    its place.
+    A request for a node may have the key ``region`` with the settings of
+    :func:`~graftviz.narrative.region.certified_region`; if the region cannot be computed, the
+    result holds the error message instead.
 
     Raises
     ------
     InputError
-        When the question is none, or asks about a variable, edge or step that is not there.
+        For an invalid request, or an unknown variable, edge or step.
     """
     kind = question.get("kind")
     explain: dict[Any, Callable[..., dict[str, Any]]] = {"edge": why_edge, "pair": why_not}
@@ -230,14 +230,14 @@ def answer(run: Run, question: Mapping[str, Any]) -> dict[str, Any]:
         places = (_index(question, "i"), _index(question, "j"), _index(question, "t"))
         facts = explain[kind](run, *places)
     else:
-        raise InputError("A question is about a node, an edge or a pair.")
+        raise InputError("The kind of a request must be node, edge or pair.")
     plain: dict[str, Any] = _plain(facts)
     return plain
 
 
-def _region(run: Run, i: int, t: int, wish: object) -> dict[str, Any]:
+def _region(run: Run, i: int, t: int, settings: object) -> dict[str, Any]:
     try:
-        return certified_region(run, i, t, **region_settings(wish))
+        return certified_region(run, i, t, **region_settings(settings))
     except InputError as error:
         return {"node": i, "t": t, "error": str(error)}
 
@@ -245,7 +245,7 @@ def _region(run: Run, i: int, t: int, wish: object) -> dict[str, Any]:
 def _index(question: Mapping[str, Any], key: str) -> int:
     value = question.get(key)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"The question needs a whole number {key!r}.")
+        raise InputError(f"The request needs a whole number {key!r}.")
     return value
 
 
@@ -261,7 +261,7 @@ def _numbers(values: Iterable[float]) -> list[int | float | None]:
 
 
 def _plain(value: Any) -> Any:
-    """Round every float in nested plain data."""
+    """Return nested data with rounded floats."""
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, dict):
@@ -272,7 +272,7 @@ def _plain(value: Any) -> Any:
 
 
 def _options(learner: Learner) -> dict[str, Any]:
-    """Return the options worth showing: the usual ones, and rarer ones that were changed."""
+    """Return the values of basic options, and of advanced options that differ from the default."""
     values = {}
     for spec in option_specs(learner):
         value = getattr(learner, spec.name)
@@ -282,7 +282,7 @@ def _options(learner: Learner) -> dict[str, Any]:
 
 
 def _threshold(test: ActivationTest) -> dict[str, Any]:
-    """Return what the scores in the records are compared with, and what else they had to pass."""
+    """Return the threshold of the scores in the records, and the significance level."""
     return {
         "symbol": "λ",
         "value": _number(test.lam),
@@ -292,7 +292,7 @@ def _threshold(test: ActivationTest) -> dict[str, Any]:
 
 
 def _code_line(line: CodeLine, test: ActivationTest | None) -> dict[str, Any]:
-    """Return a line of pseudo-code; that of the score names its formula."""
+    """Return a line of pseudo-code; the line of the score contains its formula."""
     text = score_line(line.text, test) if line.key == "score" else line.text
     return line._replace(text=text)._asdict()
 
@@ -303,7 +303,7 @@ def _has_skeleton(run: Run) -> bool:
 
 @lru_cache(maxsize=8)
 def _skeleton(n: int, truth: bytes) -> list[list[int]]:
-    """Lay out the true graph; kept, because every new run on the same data asks for it again."""
+    """Return the layout of the true graph; cached, since all runs on the same data use it."""
     edges = np.frombuffer(truth, dtype=np.int64).reshape(-1, 2)
     places: list[list[int]] = static_layout(n, edges).tolist()
     return places
@@ -330,26 +330,26 @@ def _reservoir(step: Step, view: ReservoirView) -> dict[str, Any]:
     }
 
 
-def _complexity(known: Complexity) -> dict[str, Any]:
+def _complexity(complexity: Complexity) -> dict[str, Any]:
     return {
-        "measure": known.measure,
-        "value": _number(known.value),
-        "bound": _number(known.bound),
-        "infeasible": known.infeasible,
-        "newly_infeasible": known.newly_infeasible,
-        "width": known.width,
-        "inference": known.inference,
+        "measure": complexity.measure,
+        "value": _number(complexity.value),
+        "bound": _number(complexity.bound),
+        "infeasible": complexity.infeasible,
+        "newly_infeasible": complexity.newly_infeasible,
+        "width": complexity.width,
+        "inference": complexity.inference,
     }
 
 
 def _feature_counts(step: Step) -> list[list[int]]:
-    """Return [i, j, active, possible] of every edge that got features of its own in the step."""
+    """Return [i, j, active, possible] of every edge with features activated in the step."""
     pairs = dict.fromkeys((f.source, f.target) for f in step.features)
     return [[i, j, *counts_of(step.history, i, j, step.index)] for i, j in pairs]
 
 
 def _changed_norms(step: Step) -> list[list[Any]]:
-    """Return [i, j, ‖w_ij‖] of every edge whose weights the step changed."""
+    """Return [i, j, ‖w_ij‖] of every edge with weights changed in the step."""
     changes, history = step.changes, step.history
     if len(changes.edges) == 0:
         return []

@@ -53,11 +53,11 @@ class AnsweredStep(NamedTuple):
 
 
 def graph_record(
-    model: PairwiseMRF, positions: np.ndarray, key: str, *, given: bool
+    model: PairwiseMRF, positions: np.ndarray, key: str, *, has_natural_positions: bool
 ) -> dict[str, Any]:
-    """Return the graph: names, places (0 … 10000, y downwards), edges and their weight norms.
+    """Return the graph: names, positions (0 … 10000, y downwards), edges and their weight norms.
 
-    With `given`, positions come with the model (a grid, a map) and keep their aspect ratio.
+    Natural positions (a grid, a map) keep their aspect ratio.
     """
     return {
         "id": key,
@@ -65,7 +65,7 @@ def graph_record(
         "positions": np.rint(positions).astype(int).tolist(),
         "edges": model.edges.tolist(),
         "norms": _numbers(np.where(np.isfinite(norms := model.edge_norms()), norms, 0.0), 3),
-        "given": given,
+        "given": has_natural_positions,
     }
 
 

@@ -1,7 +1,7 @@
-"""Frames: messages of a JSON header and blocks of bytes over a pipe.
+"""Frames: messages over a pipe that consist of a JSON header and blocks of bytes.
 
-Both ends treat what they read as data: nothing is unpickled, and every length is checked against a
-limit before memory is allocated.
+Both ends treat frames as data: nothing is unpickled, and every length is checked against a limit
+before memory is allocated.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _DTYPES = ("|u1", "<u2", "<i8", "<f8")
 
 
 class FrameError(Exception):
-    """A frame that is malformed, incomplete or larger than allowed."""
+    """Error for a frame that is malformed, incomplete or larger than allowed."""
 
 
 class Frame(NamedTuple):
-    """One message.
+    """Message over a pipe.
 
     Attributes
     ----------
     header : dict
-        Anything JSON can express, under text keys.
+        JSON object.
     blocks : tuple of bytes
     """
 
@@ -36,13 +36,20 @@ class Frame(NamedTuple):
     blocks: tuple[bytes, ...] = ()
 
 
+class EncodedFrame(NamedTuple):
+    """Frame ready to be written: its encoded header and its blocks."""
+
+    header: bytes
+    blocks: Sequence[bytes | memoryview]
+
+
 class Packed(NamedTuple):
-    """A value divided into plain data and arrays.
+    """Value divided into JSON data and arrays.
 
     Attributes
     ----------
     plain : dict
-        Anything JSON can express, under text keys.
+        JSON object.
     arrays : dict of array
     """
 
@@ -54,11 +61,29 @@ def write_frame(
     stream: IO[bytes], header: Mapping[str, Any], blocks: Sequence[bytes | memoryview] = ()
 ) -> None:
     """Write one frame and flush the stream."""
+    write_encoded(stream, encode_frame(header, blocks))
+
+
+def encode_frame(
+    header: Mapping[str, Any], blocks: Sequence[bytes | memoryview] = ()
+) -> EncodedFrame:
+    """Return a frame with its header as JSON.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a header that JSON cannot express.
+    """
     sizes = [memoryview(block).nbytes for block in blocks]
-    text = json.dumps({**header, "blocks": sizes}).encode("ascii")
-    stream.write(_LENGTHS.pack(_BEGIN, len(text), sum(sizes)))
-    stream.write(text)
-    for block in blocks:
+    return EncodedFrame(json.dumps({**header, "blocks": sizes}).encode("ascii"), blocks)
+
+
+def write_encoded(stream: IO[bytes], frame: EncodedFrame) -> None:
+    """Write an encoded frame and flush the stream."""
+    size = sum(memoryview(block).nbytes for block in frame.blocks)
+    stream.write(_LENGTHS.pack(_BEGIN, len(frame.header), size))
+    stream.write(frame.header)
+    for block in frame.blocks:
         stream.write(block)
     stream.write(_END)
     stream.flush()
@@ -79,7 +104,7 @@ def read_frame(stream: IO[bytes], most_bytes: int) -> Frame | None:
         raise FrameError("the stream ended within a frame")
     mark, header_bytes, block_bytes = _LENGTHS.unpack(start)
     if mark != _BEGIN or header_bytes + block_bytes > most_bytes:
-        raise FrameError("the stream holds no frame, or one that is too large")
+        raise FrameError("the stream does not hold a frame, or one that is too large")
     try:
         header = json.loads(_read(stream, header_bytes))
     except (ValueError, RecursionError) as error:
@@ -88,7 +113,7 @@ def read_frame(stream: IO[bytes], most_bytes: int) -> Frame | None:
     if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
         raise FrameError("the header of a frame lists no blocks")
     if sum(sizes) != block_bytes:
-        raise FrameError("the blocks of a frame have another size than announced")
+        raise FrameError("the sizes of the blocks of a frame do not match its header")
     blocks = tuple(_read(stream, size) for size in sizes)
     if _read(stream, len(_END)) != _END:
         raise FrameError("a frame does not end where it should")
@@ -103,7 +128,7 @@ def _read(stream: IO[bytes], size: int) -> bytes:
 
 
 def packed_frame(packed: Packed) -> tuple[dict[str, Any], list[memoryview]]:
-    """Return the header and the blocks of the frame that carries a packed value."""
+    """Return the header and the blocks of the frame for a packed value."""
     described = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
         for name, array in packed.arrays.items()
@@ -116,7 +141,7 @@ def packed_frame(packed: Packed) -> tuple[dict[str, Any], list[memoryview]]:
 
 
 def unpacked_frame(frame: Frame) -> Packed:
-    """Return the value a frame carries; its arrays are read-only views of the blocks.
+    """Return the value in a frame; its arrays are read-only views of the blocks.
 
     Raises
     ------
@@ -127,7 +152,7 @@ def unpacked_frame(frame: Frame) -> Packed:
     if not isinstance(plain, dict) or not isinstance(described, list):
         raise FrameError("a frame holds no value")
     if len(described) != len(frame.blocks):
-        raise FrameError("a frame has another number of arrays than announced")
+        raise FrameError("the number of arrays of a frame does not match its header")
     arrays = {}
     for entry, block in zip(described, frame.blocks, strict=True):
         match entry:

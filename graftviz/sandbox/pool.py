@@ -1,4 +1,4 @@
-"""Pool of worker processes that read uploads, a few at a time."""
+"""Pool of worker processes that read uploads."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from graftviz.wording import shortened
 
 log = logging.getLogger(__name__)
 WORKER_MODULE = "graftviz.sandbox.worker"
-START_SECONDS = 60.0  # until a worker must have imported its libraries
-_IDLE_SECONDS = 60.0  # after which a further idle worker is ended
-_LOOK_SECONDS = 0.05  # between two looks at memory and time of a worker
-# A worker may take longer than its processor seconds, as other work uses the cores too.
+START_SECONDS = 60.0  # time limit for the imports of a worker
+_IDLE_SECONDS = 60.0  # after which an additional idle worker is ended
+_LOOK_SECONDS = 0.05  # interval of the checks of memory and time of a worker
+# The wall time may exceed the processor time, as other processes use the cores too.
 _WALL_FACTOR, _WALL_SLACK = 4.0, 10.0
-_MOST_ANSWER = 3_000_000_000
-_SHOWN = 60  # characters of a file name in a sentence
+_MOST_RESPONSE = 3_000_000_000
+_SHOWN = 60  # maximum characters of a file name in a message
 _DAMAGED = "the file is damaged and stopped the process that reads it; save it again"
 _TIME_SIGNALS = ("SIGXCPU", "SIGKILL")
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 class BusyError(InputError):
-    """All workers are reading other uploads; the same upload may succeed later."""
+    """Error while all workers are reading other uploads; a later attempt may succeed."""
 
 
 class _Ended(Exception):
-    """A worker gives no answer and has to be ended; the reason is the end of a sentence."""
+    """Error for a worker that does not respond and must be ended; the message is the reason."""
 
 
 class ReaderError(Exception):
-    """An unexpected error in a worker; the message is its traceback."""
+    """Unexpected error in a worker; the message is its traceback."""
 
 
 class _Worker:
-    """One worker process.
+    """Worker process.
 
     Parameters
     ----------
     limits : Limits
     module : str
-        The main module of the process.
+        Main module of the process.
     """
 
     def __init__(self, limits: Limits, module: str) -> None:
@@ -66,7 +66,7 @@ class _Worker:
             [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # libraries print parts of the file there
+            stderr=subprocess.DEVNULL,  # libraries print parts of the file to it
             env={**os.environ, **single, "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=os.name == "posix",
         )
@@ -83,22 +83,22 @@ class _Worker:
         Raises
         ------
         _Ended
-            When it ends or takes too long.
+            When the worker ends or takes too long.
         """
         exchange = _Exchange(self._process)
         if not exchange.done.wait(START_SECONDS):
             raise _Ended("it did not start in time")
-        if exchange.answer is None:
+        if exchange.response is None:
             raise _Ended("it could not be started")
         self._idle_bytes = _use_of(self._process.pid).bytes
 
-    def answer_to(self, header: Mapping[str, Any], files: Sequence[UploadedFile]) -> Frame:
-        """Send a request and return the answer.
+    def response_to(self, header: Mapping[str, Any], files: Sequence[UploadedFile]) -> Frame:
+        """Send a request and return the response.
 
         Raises
         ------
         _Ended
-            When the worker has ended, or must be ended because it exceeded a limit.
+            When the worker has ended, or exceeds a limit.
         """
         listed = [{"role": file.role, "name": file.name} for file in files]
         request = {**header, "files": listed, **self._limits._asdict()}
@@ -111,12 +111,12 @@ class _Worker:
             most = _WALL_FACTOR * self._limits.seconds + _WALL_SLACK
             if use.seconds > self._limits.seconds or time.monotonic() - began > most:
                 raise _Ended(_time_reason(self._limits))
-        if exchange.answer is None:
+        if exchange.response is None:
             raise _Ended(_DAMAGED)
-        return exchange.answer
+        return exchange.response
 
     def end(self) -> None:
-        """End the process and its children; to be called once, as its number is free afterwards."""
+        """End the process and its children; call this once, since process ids are reused."""
         with suppress(OSError):
             if os.name == "posix":
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -136,7 +136,7 @@ class _Use(NamedTuple):
 
 
 def _use_of(process: int | None) -> _Use:
-    """Return what a process uses; nothing when it has ended."""
+    """Return memory and processor time of a process; zero if it has ended."""
     with suppress(psutil.Error):
         if process is not None:
             found = psutil.Process(process)
@@ -146,15 +146,15 @@ def _use_of(process: int | None) -> _Use:
 
 
 class _Exchange:
-    """One request and its answer, on a thread of its own so that the caller can watch the reader.
+    """Request and its response, in a separate thread so that the caller can monitor the reader.
 
     Attributes
     ----------
     done : threading.Event
     reader : int or None
-        The process that reads the upload, once it has begun.
-    answer : Frame or None
-        None when the worker ended before it answered.
+        Process that reads the upload, once it has started.
+    response : Frame or None
+        None if the worker ended without a response.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class _Exchange:
     ) -> None:
         self.done = threading.Event()
         self.reader: int | None = None
-        self.answer: Frame | None = None
+        self.response: Frame | None = None
         threading.Thread(target=self._run, args=(process, request, blocks), daemon=True).start()
 
     def _run(
@@ -179,33 +179,33 @@ class _Exchange:
         try:
             if request is not None:
                 write_frame(process.stdin, request, blocks)
-            answer = read_frame(process.stdout, _MOST_ANSWER)
-            if answer is not None and answer.header.get("status") == "reading":
-                self.reader = int(answer.header["process"])
-                answer = read_frame(process.stdout, _MOST_ANSWER)
-            self.answer = answer
+            response = read_frame(process.stdout, _MOST_RESPONSE)
+            if response is not None and response.header.get("status") == "reading":
+                self.reader = int(response.header["process"])
+                response = read_frame(process.stdout, _MOST_RESPONSE)
+            self.response = response
         except (OSError, ValueError, KeyError, TypeError, FrameError, MemoryError):
-            pass  # the worker has ended, or its answer cannot be used: there is no answer
+            pass  # the worker has ended, or its response is invalid: there is no response
         finally:
             self.done.set()
 
 
 class WorkerPool:
-    """Reads uploads in worker processes.
+    """Pool of worker processes that read uploads.
 
-    One idle worker is held ready; further ones are started when they are needed, and ended when
-    they have been idle for a minute.
+    One idle worker is always available; more are started on demand, and ended when they have been
+    idle for a minute.
 
     Parameters
     ----------
     limits : Limits
-        Of one upload.
+        Limits per upload.
     most : int
-        Uploads read at the same time.
+        Maximum number of concurrent uploads.
     patience : float
-        Seconds an upload waits for its turn.
+        Maximum waiting time of an upload in seconds.
     module : str
-        The main module of the worker processes.
+        Main module of the worker processes.
     """
 
     def __init__(
@@ -221,11 +221,11 @@ class WorkerPool:
         self._timer: threading.Timer | None = None
 
     def start(self) -> None:
-        """Start a worker in the background, so that the first upload need not wait for it."""
+        """Start a worker in the background, so that the first upload does not wait for it."""
         threading.Thread(target=self._start_idle, name="graftviz-sandbox", daemon=True).start()
 
     def close(self) -> None:
-        """End all idle workers; those at work end with their upload."""
+        """End all idle workers; busy ones end after their upload."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -248,49 +248,49 @@ class WorkerPool:
         Raises
         ------
         InputError
-            When the upload is refused by its reader, damages the worker or exceeds a limit.
+            When the upload is invalid, crashes the worker or exceeds a limit.
         """
         title = _title(files)
         if not self._turns.acquire(timeout=self._patience):
             raise BusyError(
-                f"{title} was not read, because the server is reading other files; try again in a "
-                "minute."
+                f"{title} was not read because the server is busy reading other files; try again in "
+                "a minute."
             )
         try:
-            answer = self._answer(kind, files, options or {})
+            response = self._respond(kind, files, options or {})
         except _Ended as ended:
             raise InputError(f"{title} cannot be read: {ended}.") from None
         finally:
             self._turns.release()
-        return _value(kind, title, answer, self._limits)
+        return _value(kind, title, response, self._limits)
 
-    def _answer(
+    def _respond(
         self, kind: str, files: Sequence[UploadedFile], options: Mapping[str, Any]
     ) -> Frame:
-        worker = self._taken()
+        worker = self._acquire()
         try:
-            answer = worker.answer_to({"kind": kind, "options": dict(options)}, files)
+            response = worker.response_to({"kind": kind, "options": dict(options)}, files)
         except BaseException:
             worker.end()
             self.start()
             raise
         if CAN_FORK:
-            self._hold(worker)
+            self._release(worker)
         else:  # the worker ends after one upload
             worker.end()
             self.start()
-        return answer
+        return response
 
-    def _taken(self) -> _Worker:
+    def _acquire(self) -> _Worker:
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
                 if worker.is_alive:
                     return worker
                 worker.end()
-        return self._started()
+        return self._start_worker()
 
-    def _started(self) -> _Worker:
+    def _start_worker(self) -> _Worker:
         worker = _Worker(self._limits, self._module)
         try:
             worker.wait_until_ready()
@@ -305,10 +305,10 @@ class WorkerPool:
             if self._idle or self._is_closed:
                 return
         with suppress(_Ended, OSError):
-            self._hold(self._started())
+            self._release(self._start_worker())
 
-    def _hold(self, worker: _Worker) -> None:
-        """Hold a worker ready for the next upload."""
+    def _release(self, worker: _Worker) -> None:
+        """Return a worker to the idle ones."""
         with self._lock:
             if not self._is_closed:
                 self._idle.append(worker)
@@ -332,16 +332,16 @@ class WorkerPool:
             spare.end()
 
 
-def _value(kind: str, title: str, answer: Frame, limits: Limits) -> Any:
-    """Return the value of an answer, or raise the reason why there is none."""
-    header = answer.header
+def _value(kind: str, title: str, response: Frame, limits: Limits) -> Any:
+    """Return the value in a response; raise :class:`InputError` if there is none."""
+    header = response.header
     reason = _DAMAGED
     match header.get("status"):
         case "read":
             try:
-                return KINDS[kind].unpack(unpacked_frame(answer))
+                return KINDS[kind].unpack(unpacked_frame(response))
             except Exception:
-                log.exception("An answer of the process that reads uploads is invalid.")
+                log.exception("A response of the process that reads uploads is invalid.")
         case "refused":
             raise InputError(str(header.get("reason", "")))
         case "memory":
@@ -350,20 +350,20 @@ def _value(kind: str, title: str, answer: Frame, limits: Limits) -> Any:
             reason = _time_reason(limits)
         case "failed":
             log.error("Reading an upload failed.", exc_info=ReaderError(header.get("trace")))
-            reason = "reading it stopped with an unexpected error; the server's log has it"
+            reason = "reading it failed with an unexpected error; see the server's log"
     raise InputError(f"{title} cannot be read: {reason}.")
 
 
 def _memory_reason(limits: Limits) -> str:
     return (
-        f"that needs more than {limits.memory / 1e6:,.0f} MB of memory; use fewer rows or columns, "
+        f"this needs more than {limits.memory / 1e6:,.0f} MB of memory; use fewer rows or columns, "
         "or read it with graftviz on your own machine"
     )
 
 
 def _time_reason(limits: Limits) -> str:
     return (
-        f"that takes more than {limits.seconds:g} seconds; use fewer rows or columns, or "
+        f"this takes more than {limits.seconds:g} seconds; use fewer rows or columns, or "
         "read it with graftviz on your own machine"
     )
 

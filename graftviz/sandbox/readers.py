@@ -1,7 +1,7 @@
-"""Readers of uploads: one per kind of upload, each with a packed form of what it returns.
+"""Readers of uploads, one per kind, each with a packed form of its result.
 
 `read` runs in the worker process and returns a value or raises InputError; `pack` divides the value
-into plain data and arrays; `unpack` runs in the server and checks everything while it rebuilds the
+into JSON data and arrays; `unpack` runs in the server, and validates the data while restoring the
 value.
 """
 
@@ -23,16 +23,16 @@ from graftviz.sandbox.frames import Packed
 from graftviz.table import DiscreteTable, read_table
 from graftviz.table.raw import check_names
 
-_FRAME = 10_000.0  # positions lie in a square of this width
+_FRAME = 10_000.0  # width of the square of positions
 
 
 class UploadedFile(NamedTuple):
-    """A file as it was uploaded.
+    """Uploaded file.
 
     Attributes
     ----------
     role : str
-        The purpose of the file, such as "table" or "truth".
+        Purpose of the file, such as "table" or "truth".
     name : str
     data : bytes
     """
@@ -42,7 +42,7 @@ class UploadedFile(NamedTuple):
     data: bytes
 
     def stream(self) -> io.BytesIO:
-        """Return the content as a binary file, which has a name if the upload has one."""
+        """Return the content as a binary file, with the name of the upload if it has one."""
         file = io.BytesIO(self.data)
         if self.name:
             file.name = self.name
@@ -50,7 +50,7 @@ class UploadedFile(NamedTuple):
 
 
 class TableUpload(NamedTuple):
-    """A table with, where they were uploaded, its true edges and the places of its variables."""
+    """Table, with its true edges and the positions of its variables if there are any."""
 
     table: DiscreteTable
     truth: np.ndarray | None
@@ -58,7 +58,7 @@ class TableUpload(NamedTuple):
 
 
 class SeriesUpload(NamedTuple):
-    """Time series with, where they were uploaded, the places and the parents of the series."""
+    """Time series, with the positions and the parents of the series if there are any."""
 
     series: TimeSeries
     positions: np.ndarray | None
@@ -66,7 +66,7 @@ class SeriesUpload(NamedTuple):
 
 
 class UploadKind(NamedTuple):
-    """One kind of upload: how it is read, packed and unpacked."""
+    """Kind of upload: functions to read, pack and unpack it."""
 
     read: Callable[[Sequence[UploadedFile], Mapping[str, Any]], Any]
     pack: Callable[[Any], Packed]
@@ -77,12 +77,12 @@ class UploadKind(NamedTuple):
 
 
 def read_table_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]) -> TableUpload:
-    """Read a table and, where there are such files, its true edges and places.
+    """Read a table, and its true edges and positions if there are such files.
 
     Parameters
     ----------
     files : sequence of UploadedFile
-        Of the roles "table", "truth" and "places".
+        Files with the roles "table", "truth" and "places".
     options : mapping
         Arguments of :func:`graftviz.table.read_table`.
     """
@@ -120,12 +120,12 @@ def _unpack_table(packed: Packed) -> TableUpload:
 
 
 def read_series_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]) -> SeriesUpload:
-    """Read time series and, where there are such files, their places and parents.
+    """Read time series, and their positions and parents if there are such files.
 
     Parameters
     ----------
     files : sequence of UploadedFile
-        Of the roles "series", "places" and "parents".
+        Files with the roles "series", "places" and "parents".
     options : mapping
         Arguments of :func:`graftviz.dynamics.read_series`.
     """
@@ -170,12 +170,12 @@ def _unpack_series(packed: Packed) -> SeriesUpload:
 
 
 def read_model_upload(files: Sequence[UploadedFile], _options: Mapping[str, Any]) -> ModelFile:
-    """Read the model that one or several files hold together.
+    """Read the model in one or several files.
 
     Raises
     ------
     InputError
-        When two files have the same name, or hold no model that can be used.
+        When two files have the same name, or hold no valid model.
     """
     contents = {file.name: file.data for file in files}
     if len(contents) < len(files):
@@ -223,7 +223,7 @@ def _present(**arrays: np.ndarray | None) -> dict[str, np.ndarray]:
 
 def _require(holds: bool | np.bool_) -> None:
     if not holds:
-        raise ValueError("a packed value contradicts itself")
+        raise ValueError("a packed value is inconsistent")
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -1,16 +1,15 @@
-"""Worker process: reads uploads that arrive on standard input, answers on standard output.
+"""Worker process: reads uploads from standard input and writes responses to standard output.
 
-Started as ``python -m graftviz.sandbox.worker``. Where the system can fork, every upload is read in
-a child of its own: the child has the imports of the worker but no memory of earlier uploads, its
-limits begin at zero, and it ends after one upload. Elsewhere the worker reads the upload itself and
-ends, and the server starts another one.
+It is started as ``python -m graftviz.sandbox.worker``. If the system can fork, every upload is read
+in a separate child process: the child inherits the imports of the worker but no data of earlier
+uploads, its limits count from zero, and it ends after one upload. Otherwise the worker itself reads
+the upload and ends, and the server starts another worker.
 """
 
 from __future__ import annotations
 
 import gc
 import io
-import json
 import os
 import signal
 import traceback
@@ -21,7 +20,15 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from graftviz.errors import InputError
-from graftviz.sandbox.frames import Frame, packed_frame, read_frame, write_frame
+from graftviz.sandbox.frames import (
+    EncodedFrame,
+    Frame,
+    encode_frame,
+    packed_frame,
+    read_frame,
+    write_encoded,
+    write_frame,
+)
 from graftviz.sandbox.readers import KINDS, UploadedFile, read_table_upload
 
 try:
@@ -31,8 +38,8 @@ except ImportError:  # Windows
 
 MOST_REQUEST_BYTES = 2_000_000_000
 CAN_FORK = hasattr(os, "fork") and resource is not None
-_NICE = 19  # the sessions that play come first
-_MOST_TRACE = 4_000  # characters
+_NICE = 19  # lowest priority, below the sessions
+_MOST_TRACE = 4_000  # maximum characters of a traceback
 _OUT_OF_MEMORY = ("malloc of size", "realloc of size", "bad_alloc", "Cannot allocate memory")
 
 
@@ -42,9 +49,9 @@ class Limits(NamedTuple):
     Attributes
     ----------
     memory : int
-        Bytes beyond those an idle worker holds.
+        Bytes in addition to those of an idle worker.
     seconds : float
-        Of processor time.
+        Processor time.
     """
 
     memory: int
@@ -52,37 +59,37 @@ class Limits(NamedTuple):
 
 
 def main() -> None:
-    """Answer requests until standard input ends."""
-    requests, answers = _private_pipes()
+    """Process requests until standard input ends."""
+    requests, responses = _private_pipes()
     _prepare()
-    write_frame(answers, {"status": "ready"})
+    write_frame(responses, {"status": "ready"})
     while (request := read_frame(requests, MOST_REQUEST_BYTES)) is not None:
         if not CAN_FORK:
-            write_frame(answers, {"status": "reading", "process": os.getpid()})
-            _answer(request, answers)
+            write_frame(responses, {"status": "reading", "process": os.getpid()})
+            _respond(request, responses)
             return
-        # pid 0 is the child; it leaves through os._exit, so that it runs no clean-up of the parent.
+        # pid 0 is the child; it ends by os._exit, which skips the clean-up of the parent.
         pid = os.fork()
         if pid == 0:
-            _answer_in_child(request, answers)
+            _respond_in_child(request, responses)
         del request
         _, status = os.waitpid(pid, 0)
         if status:
-            died = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else ""
-            write_frame(answers, {"status": "died", "signal": died})
+            name = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else ""
+            write_frame(responses, {"status": "died", "signal": name})
 
 
 def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Return standard input and output as binary files that no library can write to by accident."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
-    return requests, answers
+    """Return standard input and output as binary files; libraries see the null device instead."""
+    requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    return requests, responses
 
 
 def _prepare() -> None:
-    """Set priority and signals, and load whatever the libraries load with their first file."""
+    """Set priority and signals, and trigger the lazy imports of the libraries."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which ends its workers
     if hasattr(os, "nice"):
         with suppress(OSError):  # some containers and units forbid it
@@ -90,19 +97,19 @@ def _prepare() -> None:
     pa.set_memory_pool(pa.system_memory_pool())
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
-    if not CAN_FORK:  # reading starts threads of Arrow, which a fork would leave behind
+    if not CAN_FORK:  # reading starts threads of Arrow, which do not survive a fork
         read_table_upload([UploadedFile("table", "a.csv", b"a,b\n0,1\n1,0\n")], {})
     gc.collect()
-    gc.freeze()  # a collection in a child would copy every page of the imports
+    gc.freeze()  # otherwise, garbage collection in a child copies all pages of the imports
 
 
-def _answer_in_child(request: Frame, answers: BinaryIO) -> None:
-    """Answer one request within its limits and end the process."""
+def _respond_in_child(request: Frame, responses: BinaryIO) -> None:
+    """Process one request within its limits and end the process."""
     code = 1
     try:
         _limit(_limits(request.header))
-        write_frame(answers, {"status": "reading", "process": os.getpid()})
-        _answer(request, answers)
+        write_frame(responses, {"status": "reading", "process": os.getpid()})
+        _respond(request, responses)
         code = 0
     finally:
         os._exit(code)
@@ -113,7 +120,7 @@ def _limits(header: Mapping[str, Any]) -> Limits:
 
 
 def _limit(limits: Limits) -> None:
-    """Let the system refuse memory and writing of files, and end the process after its time."""
+    """Set the limits of this process on memory, processor time and written files."""
     seconds = int(limits.seconds) + 1
     _lower(resource.RLIMIT_CPU, seconds, seconds + 1)
     _lower(resource.RLIMIT_CORE, 0)
@@ -122,13 +129,13 @@ def _limit(limits: Limits) -> None:
 
 
 def _lower(limit: int, value: int, most: int | None = None) -> None:
-    """Set a limit of this process; where the system forbids that, the server watches alone."""
+    """Set a limit of this process; if the system forbids it, only the server enforces limits."""
     with suppress(OSError, ValueError):
         resource.setrlimit(limit, (value, value if most is None else most))
 
 
 def _data_bytes() -> int:
-    """Return the bytes of private memory that count against RLIMIT_DATA; 0 where unknown."""
+    """Return the bytes of private memory that count towards RLIMIT_DATA; 0 if unavailable."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[5]) * resource.getpagesize()
@@ -136,15 +143,15 @@ def _data_bytes() -> int:
         return 0
 
 
-def _answer(request: Frame, answers: BinaryIO) -> None:
-    header, blocks = _answer_of(request)
-    if resource is not None:  # an answer that has begun must not be cut off
+def _respond(request: Frame, responses: BinaryIO) -> None:
+    response = _response(request)
+    if resource is not None:  # a response must not be interrupted by the time limit
         _lower(resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU)[1])
-    write_frame(answers, header, blocks)
+    write_encoded(responses, response)
 
 
-def _answer_of(request: Frame) -> tuple[dict[str, Any], list[memoryview]]:
-    """Return header and blocks of the answer to a request."""
+def _response(request: Frame) -> EncodedFrame:
+    """Return the response to a request."""
     try:
         kind = KINDS[request.header["kind"]]
         files = [
@@ -153,22 +160,22 @@ def _answer_of(request: Frame) -> tuple[dict[str, Any], list[memoryview]]:
         ]
         packed = kind.pack(kind.read(files, request.header["options"]))
         header, blocks = packed_frame(packed)
-        json.dumps(header)  # text that cannot be sent is an error of the reader
+        # Encoded here, since values that JSON cannot express are an error of the reader.
+        return encode_frame({"status": "read", **header}, blocks)
     except MemoryError:
-        return {"status": "memory"}, []
+        return encode_frame({"status": "memory"})
     except InputError as error:
         if _is_out_of_memory(error):
-            return {"status": "memory"}, []
-        return {"status": "refused", "reason": str(error)}, []
+            return encode_frame({"status": "memory"})
+        return encode_frame({"status": "refused", "reason": str(error)})
     except Exception as error:  # noqa: BLE001 (reported to the server, which logs it)
         if _is_out_of_memory(error):
-            return {"status": "memory"}, []
-        return {"status": "failed", "trace": _trace(error)}, []
-    return {"status": "read", **header}, blocks
+            return encode_frame({"status": "memory"})
+        return encode_frame({"status": "failed", "trace": _trace(error)})
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error was caused by memory that could not be had."""
+    """Return whether an error was caused by a failed allocation of memory."""
     while error is not None:
         if isinstance(error, MemoryError) or any(word in str(error) for word in _OUT_OF_MEMORY):
             return True

@@ -1,4 +1,4 @@
-"""The layout of a graph that is known from the start, such as the true structure of a sample."""
+"""Layout of a static graph, such as the true structure of a sample."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from graftviz.layout.graph import REACH, in_frame, measure, sunflower
 from graftviz.layout.stress import anneal, push_apart, settle
 
-LARGEST_ANNEALED = 2_000  # annealing looks at all pairs; larger graphs are only settled
-SETTLING = 5  # sweeps of majorisation; they take out the tremor that annealing leaves
-ELBOW_ROOM = 0.55  # smallest distance of two nodes, in units of an even spread over the square
+LARGEST_ANNEALED = 2_000  # above this, annealing, which visits all pairs, is omitted
+SETTLING = 5  # sweeps of majorisation, which remove the noise of annealing
+ELBOW_ROOM = 0.55  # minimum distance of two nodes, in units of an even spread over the square
 
 
 def static_layout(n: int, edges: np.ndarray, seed: int = 0, iterations: int = 30) -> np.ndarray:
-    """Lay out a known graph so that it fills the frame.
+    """Return a layout of a graph that fills the frame.
 
     Parameters
     ----------
     n : int
     edges : int array, shape (m, 2)
     seed : int
-        Of the order in which pairs are visited.
+        Seed of the order in which pairs are visited.
     iterations : int
         Annealing sweeps over all pairs, at least 2.
 
@@ -34,7 +34,7 @@ def static_layout(n: int, edges: np.ndarray, seed: int = 0, iterations: int = 30
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     distances = measure(n, edges, LARGEST_ANNEALED)
     widest = max(1.0, float(np.abs(distances.hops).max()))
-    # Busy nodes start in the middle, where they end; the sweeps need not carry them there.
+    # Nodes of high degree start in the centre, close to their final positions.
     rank = np.empty(n, dtype=np.int64)
     rank[np.argsort(-np.diff(distances.offsets), kind="stable")] = np.arange(n)
     positions = np.ascontiguousarray(sunflower(n)[rank] * widest / 2)
@@ -60,19 +60,19 @@ def static_layout(n: int, edges: np.ndarray, seed: int = 0, iterations: int = 30
 
 
 def _fill_square(positions: np.ndarray) -> np.ndarray:
-    """Turn, stretch and gently open a layout so that it fills the square about the centre."""
+    """Return a layout rotated, stretched and spread so that it fills the square."""
     centred = positions - positions.mean(axis=0)
     angles = np.linspace(0.0, math.pi / 2, 180, endpoint=False)
     cosine, sine = np.cos(angles)[:, None], np.sin(angles)[:, None]
     across = centred[:, 0] * cosine - centred[:, 1] * sine
     down = centred[:, 0] * sine + centred[:, 1] * cosine
-    # The tightest square also sets a grid upright.
+    # The smallest bounding square also aligns a grid with the axes.
     best = int(np.maximum(np.ptp(across, axis=1), np.ptp(down, axis=1)).argmin())
     turned = np.stack([across[best], down[best]], axis=1)
     low, high = turned.min(axis=0), turned.max(axis=0)
     spans = np.maximum(high - low, 1e-9)
     units = (turned - (low + high) / 2) / (spans / 2)
-    # x ↦ x (1 + c (1 − x²)) opens a crowded middle; c gives |x| the mean of an even spread.
+    # x ↦ x (1 + c (1 − x²)) spreads a crowded centre; with c, |x| has the mean of an even spread.
     room = np.maximum((np.abs(units) * (1.0 - units**2)).mean(axis=0), 1e-9)
     opening = np.clip((0.5 - np.abs(units).mean(axis=0)) / room, 0.0, 0.45)
     stretch = np.minimum(1.0, 1.25 * spans / spans.max())
