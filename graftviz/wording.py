@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 LONGEST = 80  # characters of a value that a message repeats
 _END = 20  # of these, how many are taken from the end of the value
-# Control characters, line separators, marks that change the direction of text, lone surrogates.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _ARGUMENT = re.compile(r'\b(missing|continuous|constant|header|method)=(?:"([\w-]+)"|(True|False))')
 _NAMED = re.compile(r"\((max_memory)\)")
@@ -23,12 +21,16 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return `text` with control characters, lone surrogates and the like as Python escapes."""
+    r"""Return `text` with characters that are not printable as ``\x1b`` or ``\u202e``.
 
-    def escape(found: re.Match[str]) -> str:
-        return found[0].encode("unicode_escape").decode("ascii")
-
-    return _UNSAFE.sub(escape, text)
+    These are line ends, escape sequences, lone surrogates, marks that change the direction of
+    writing, and white space other than the blank.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
+    )
 
 
 def quoted(value: object, longest: int = LONGEST) -> str:

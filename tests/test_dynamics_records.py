@@ -100,7 +100,11 @@ def test_the_graph_carries_the_true_matrix(material) -> None:
     for i, (sources, values) in enumerate(rows):
         np.testing.assert_allclose(material.truth.matrix[i, sources], values, rtol=1e-3)
     graph = influence_graph(
-        material.series.names, material.places, "key", given=False, sizes=np.array([0.0, 2.0])
+        material.series.names,
+        material.places,
+        "key",
+        has_natural_positions=False,
+        sizes=np.array([0.0, 2.0]),
     )
     assert graph["truth"] is None
     assert graph["sizes"] == [1.0, 2.0]

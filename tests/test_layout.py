@@ -195,7 +195,7 @@ def test_cores_too_large_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         positions = layout.grow(edges[:end])
     lengths = np.linalg.norm(positions[edges[:, 0]] - positions[edges[:, 1]], axis=1)
     assert lengths.mean() < 0.75 * distances_between(positions).mean()
-    monkeypatch.setattr("graftviz.layout.known.LARGEST_ANNEALED", 100)
+    monkeypatch.setattr("graftviz.layout.static.LARGEST_ANNEALED", 100)
     assert (np.ptp(static_layout(300, edges), axis=0) > 7_000).all()
 
 

@@ -169,6 +169,8 @@ def test_a_graph_with_zero_potentials_is_plain_json() -> None:
     weights = model.weights.copy()
     weights[-1] = -np.inf
     blocked = type(model)(model.cardinalities, model.edges, weights)
-    record = json.loads(to_json(graph_record(blocked, np.zeros((4, 2)), "key", given=True)))
+    record = json.loads(
+        to_json(graph_record(blocked, np.zeros((4, 2)), "key", has_natural_positions=True))
+    )
     assert len(record["norms"]) == len(record["edges"]) == 4
     assert record["positions"] == [[0, 0]] * 4

@@ -144,7 +144,7 @@ def _join(parts: tuple[str, ...]) -> str:
 
 
 def _export(name: str, parts: tuple[str, ...], data: str = "") -> str:
-    """Return a script that defines `name` on ``globalThis``, an object with the function `mount`."""
+    """Return a script that defines `name` on ``globalThis`` as an object with `mount`."""
     body = f'"use strict";\n{data}{_join(parts)}return {{ mount }};\n'
     return f"globalThis.{name} = (() => {{\n{body}}})();\n"
 

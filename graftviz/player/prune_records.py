@@ -144,9 +144,7 @@ def _ranking(run: Run, t: int, rows: Rows) -> list[list[float]]:
     least = np.argsort(contributions.total, kind="stable")[:MOST_RANKED]
     return [
         [int(i), int(j), _number(contribution) or 0.0]
-        for (i, j), contribution in zip(
-            model.edges[least], contributions.total[least], strict=True
-        )
+        for (i, j), contribution in zip(model.edges[least], contributions.total[least], strict=True)
     ]
 
 

@@ -29,8 +29,8 @@ from graftviz.runs import Run
 from graftviz.trace import ActivationTest, ReservoirView, Step
 
 DIGITS = 6
-# A key frame is due if this share of the edges is new, and at least after n / 20 new edges. A run of
-# 3n edges has sixty to eighty key frames, most of them at its beginning.
+# A key frame is due if this share of the edges is new, and at least after n / 20 new edges. A run
+# of 3n edges has sixty to eighty key frames, most of them at its beginning.
 FRAME_SHARE = 1 / 8
 FRAMES_PER_NODE = 1 / 20
 

@@ -253,7 +253,7 @@ class WorkerPool:
         title = _title(files)
         if not self._turns.acquire(timeout=self._patience):
             raise BusyError(
-                f"{title} was not read because the server is busy reading other files; try again in "
+                f"{title} was not read because the server is reading other files; try again in "
                 "a minute."
             )
         try:

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from graftviz.wording import escaped
+
 MOST_CHARACTERS = 200  # of a piece of foreign text
 MOST_IN_A_LINE = 1000  # characters of a line of another package
 MOST_TRACEBACK_LINES = 200
@@ -118,13 +120,9 @@ def printable(text: object, most: int = MOST_CHARACTERS) -> str:
     whole = str(text)
     # Escaping only lengthens the text, and an id that begins before the cut must be found.
     start = _SESSION.sub("(id)", whole[: most + 36])
-    escaped = "".join(one if one.isprintable() else _escaped(one) for one in start)
-    is_cut = len(escaped) > most or len(whole) > most + 36
-    return escaped[: most - 1] + "…" if is_cut else escaped
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    shown = escaped(start)
+    is_cut = len(shown) > most or len(whole) > most + 36
+    return shown[: most - 1] + "…" if is_cut else shown
 
 
 def client_of(scope: Any) -> str:

@@ -81,7 +81,7 @@ def budget_message(
     }
     if mail.picture != picture or mail.need.get("graph"):
         message["graph"] = budget_graph(
-            known.material.train.names, known.places, picture, given=known.given
+            known.material.train.names, known.places, picture, has_natural_positions=known.given
         )
         mail.picture = picture
     return to_json(message)

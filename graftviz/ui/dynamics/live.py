@@ -76,7 +76,7 @@ def dynamics_message(
             material.series.names,
             material.places,
             picture,
-            given=material.given,
+            has_natural_positions=material.given,
             sizes=material.train.values.std(axis=0),
             truth=material.truth,
         )

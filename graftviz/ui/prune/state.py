@@ -299,7 +299,7 @@ class PruneState:
                 f"k = {learner.exchange_size(edges):,} exchanged at a time",
                 f"seed {self.settings.seed}",
             ],
-            given=material.positions is not None,
+            has_natural_positions=material.positions is not None,
             note=" ".join(material.warnings),
         )
 

@@ -400,7 +400,7 @@ class RaceState:
             title=material.title,
             names=material.train.names,
             places=material.places,
-            given=material.positions is not None,
+            has_natural_positions=material.positions is not None,
             truth=material.truth,
             racers=[
                 {

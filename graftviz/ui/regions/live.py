@@ -96,7 +96,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     }
     if mail.picture != shown.picture or need.get("graph"):
         message["graph"] = graph_record(
-            shown.model, shown.positions, shown.picture, given=shown.given
+            shown.model, shown.positions, shown.picture, has_natural_positions=shown.given
         )
         mail.picture = shown.picture
     if need.get("parts"):
