@@ -155,7 +155,7 @@ def forecast(
         A table, also one that is read in chunks, or the shape of one that is not there yet.
     learner : Learner
     cache_bytes : int
-        Bound of the pair cache, see :func:`graftviz.counts.cache_bound`.
+        Bound of the pair cache, see :func:`graftviz.counts.cache_limit`.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from graftviz.commands.folder import create_folder
 from graftviz.commands.option_line import option_line
 from graftviz.commands.progress import progress
 from graftviz.commands.selection import Selection
-from graftviz.counts import cache_bound
+from graftviz.counts import cache_limit
 from graftviz.datasets import (
     dataset_keys,
     load_dataset,
@@ -160,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = selection.choose_lam(arguments, learning)
     if path is not None:
         learning = Run(data.train, selection.with_best_lam(arguments, path), **measures)
-    with cache_bound(cache):
+    with cache_limit(cache):
         interrupted = _drain(learning)
     if interrupted and not learning.steps:
         print("Interrupted before the first step; nothing was learned.", file=sys.stderr)

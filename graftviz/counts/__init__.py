@@ -1,4 +1,4 @@
-"""Pair counts of a table, from bit-packed columns, on demand, within a memory bound."""
+"""Pair counts of a table from bit-packed columns, computed on demand within a memory limit."""
 
 from graftviz.counts.packed import (
     MAX_ROWS,
@@ -13,11 +13,11 @@ from graftviz.counts.packed import (
 from graftviz.counts.pair_counts import (
     DEFAULT_CACHE_BYTES,
     NEVER_COUNTED,
-    NOT_KEPT,
+    NOT_CACHED,
     PairCounts,
     TableStore,
     add_pair,
-    cache_bound,
+    cache_limit,
     count_slot,
     table_cells,
 )
@@ -26,13 +26,13 @@ __all__ = [
     "DEFAULT_CACHE_BYTES",
     "MAX_ROWS",
     "NEVER_COUNTED",
-    "NOT_KEPT",
+    "NOT_CACHED",
     "CountingPlan",
     "PackedTable",
     "PairCounts",
     "TableStore",
     "add_pair",
-    "cache_bound",
+    "cache_limit",
     "count_pair",
     "count_slot",
     "counting_plan",

@@ -1,9 +1,9 @@
-"""Vector instructions that numba does not write by itself: packing comparisons, counting bits.
+"""Vector instructions that numba does not generate: packing comparisons, counting bits.
 
-Counting the common bits of two planes one word at a time costs a cycle a word. Adding up words
-bit by bit first (a carry-save adder: three words of weight w become one of weight w and one of
-weight 2 w, for all 64 bits and all lanes at once) leaves one word in 16 to be counted, which halves
-the time. Processors that count bits of whole vectors need no such help and are told to do so.
+Counting the common bits of two planes one word at a time costs one cycle per word. Adding words
+bitwise first (a carry-save adder: three words of weight w become one of weight w and one of weight
+2 w, for all 64 bits and all lanes at once) leaves one word in 16 to count, which halves the time.
+On processors that count the bits of whole vectors, these are counted directly.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 WORD_BITS = 64
-_LANES = 4  # words a vector
-_VECTORS = 16  # vectors added up before bits are counted
-BLOCK_WORDS = _LANES * _VECTORS  # planes have a multiple of so many words
+_LANES = 4  # words per vector
+_VECTORS = 16  # vectors added before bits are counted
+BLOCK_WORDS = _LANES * _VECTORS  # the length of a plane is a multiple of this
 _WEIGHTS = 4  # partial sums of weight 1, 2, 4, 8
 
 _WORD = ir.IntType(WORD_BITS)
@@ -26,7 +26,7 @@ _VECTOR = ir.VectorType(_WORD, _LANES)
 
 
 def _and_count(_context: Any, planes: Any, _row: Any, _other: Any) -> Any:
-    """Count the bits that two rows of `planes` (words in blocks of BLOCK_WORDS) share."""
+    """Count the common bits of two rows of `planes` (words in blocks of BLOCK_WORDS)."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -34,9 +34,9 @@ def _and_count(_context: Any, planes: Any, _row: Any, _other: Any) -> Any:
         rows = [builder.gep(array.data, [builder.mul(row, words)]) for row in arguments[1:]]
         blocks = builder.udiv(words, ir.Constant(_WORD, BLOCK_WORDS))
         if binding.get_host_cpu_features().get("avx512vpopcntdq", False):
-            total = _counted_plainly(builder, rows, blocks)
+            total = _count_directly(builder, rows, blocks)
         else:
-            total = _counted_by_carries(builder, rows, blocks)
+            total = _count_by_carries(builder, rows, blocks)
         lanes = [builder.extract_element(total, ir.Constant(_WORD, k)) for k in range(_LANES)]
         count = lanes[0]
         for lane in lanes[1:]:
@@ -46,7 +46,7 @@ def _and_count(_context: Any, planes: Any, _row: Any, _other: Any) -> Any:
     return types.int64(planes, types.int64, types.int64), generate
 
 
-def _counted_plainly(builder: Any, rows: list[Any], blocks: Any) -> Any:
+def _count_directly(builder: Any, rows: list[Any], blocks: Any) -> Any:
     total = cgutils.alloca_once_value(builder, _constant(0))
     with cgutils.for_range(builder, blocks) as loop:
         found = builder.load(total)
@@ -56,14 +56,14 @@ def _counted_plainly(builder: Any, rows: list[Any], blocks: Any) -> Any:
     return builder.load(total)
 
 
-def _counted_by_carries(builder: Any, rows: list[Any], blocks: Any) -> Any:
+def _count_by_carries(builder: Any, rows: list[Any], blocks: Any) -> Any:
     partial = [cgutils.alloca_once_value(builder, _constant(0)) for _ in range(_WEIGHTS)]
     total = cgutils.alloca_once_value(builder, _constant(0))
     with cgutils.for_range(builder, blocks) as loop:
         sums = [builder.load(pointer) for pointer in partial]
 
         def carry(level: int, start: int) -> Any:
-            """Add 2^(level + 1) vectors to the partial sums; return what is carried beyond."""
+            """Add 2^(level + 1) vectors to the partial sums; return the carry."""
             if level == 0:
                 two = [_common(builder, rows, loop.index, start + k) for k in (0, 1)]
             else:
@@ -83,14 +83,14 @@ def _counted_by_carries(builder: Any, rows: list[Any], blocks: Any) -> Any:
 
 
 def _full_adder(builder: Any, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
-    """Return sum and carry; written so that a three-way logic instruction fits."""
+    """Return sum and carry, in a form that maps to ternary logic instructions."""
     differ = builder.xor(x, y)
     carried = builder.xor(x, builder.and_(differ, builder.xor(x, z)))
     return builder.xor(differ, z), carried
 
 
 def _common(builder: Any, rows: list[Any], block: Any, k: int) -> Any:
-    """Load vector k of a block of both rows and intersect them."""
+    """Return the intersection of vector k of a block of both rows."""
     at = builder.add(
         builder.mul(block, ir.Constant(_WORD, BLOCK_WORDS)), ir.Constant(_WORD, _LANES * k)
     )
@@ -114,7 +114,7 @@ def _constant(value: int) -> Any:
 
 
 def _equal_mask(_context: Any, codes: Any, _start: Any, _code: Any) -> Any:
-    """Return a word whose bit r says whether ``codes[start + r] == code``; 64 codes are read."""
+    """Return a word whose bit r is set if ``codes[start + r] == code``; 64 codes are read."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -128,8 +128,8 @@ def _equal_mask(_context: Any, codes: Any, _start: Any, _code: Any) -> Any:
         first = ir.Constant(ir.IntType(32), 0)
         one = builder.insert_element(ir.Constant(vector, ir.Undefined), code, first)
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WORD_BITS), [0] * WORD_BITS)
-        wanted = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), everywhere)
-        return builder.bitcast(builder.icmp_unsigned("==", seen, wanted), _WORD)
+        repeated = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), everywhere)
+        return builder.bitcast(builder.icmp_unsigned("==", seen, repeated), _WORD)
 
     return types.uint64(codes, types.int64, types.int64), generate
 

@@ -1,12 +1,12 @@
-"""Tables as bit-packed one-hot planes, and the counting of one pair from them.
+"""Tables as bit-packed one-hot planes, and the counting of pairs from them.
 
 Each variable with s states is stored as s - 1 bit planes of N bits. The number of rows in state
 (a, b) is the population count of the AND of two planes; only (s_i - 1)(s_j - 1) cells are counted,
 the rest follow from the margins.
 
-Planes of a table that is read in chunks are put together chunk by chunk. Where even they exceed
-the memory allowed, and there are few enough pairs, all pairs are counted while the chunks go by,
-and these sums take the place of the planes.
+Planes of a table that is read in chunks are filled chunk by chunk. If the planes exceed the memory
+limit and there are few enough pairs, all pairs are counted in one pass over the chunks, and these
+counts replace the planes.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ MAX_ROWS = 2**31 - 1  # a count must fit a signed 32-bit integer
 
 
 class PackedTable(NamedTuple):
-    """Read-only, kernel-side form of a table.
+    """Kernel-side form of a table, read-only.
 
     Attributes
     ----------
     planes : uint64 array, shape (P, W)
-        W words a plane, ⌈N / 64⌉ rounded up to whole blocks of 64; bits past the last row are
-        zero. W = 0 where `pair_cells` holds all there is to know.
+        W words per plane, ⌈N / 64⌉ rounded up to whole blocks of 64; bits past the last row are
+        zero. W = 0 if `pair_cells` is used instead.
     plane_offsets : int64 array, shape (n + 1,)
-        Variable i owns planes ``plane_offsets[i]`` … (s_i - 1 of them).
+        Variable i has the s_i - 1 planes from ``plane_offsets[i]``.
     margins : int32 array, flat
         Counts of each state of each variable.
     node_offsets : int64 array, shape (n + 1,)
-        Variable i owns ``margins[node_offsets[i]:node_offsets[i + 1]]``.
+        Margins of variable i are ``margins[node_offsets[i]:node_offsets[i + 1]]``.
     rows : int
     pair_cells : int32 array
-        The counts of all pairs in lexicographic order, if they were counted beforehand.
+        The counts of all pairs in lexicographic order, if they were counted in advance.
     pair_starts : int64 array
-        Where the pairs (i, i + 1), (i, i + 2), … begin in `pair_cells`; empty if there are none.
+        Start of the pairs (i, i + 1), (i, i + 2), … in `pair_cells`; empty if it is not used.
     """
 
     planes: np.ndarray
@@ -55,14 +55,15 @@ class PackedTable(NamedTuple):
 
 
 class CountingPlan(NamedTuple):
-    """How a table is going to be counted.
+    """Method and memory of counting a table.
 
     Attributes
     ----------
     by_planes : bool
-        From bit planes on demand; otherwise all pairs in one pass over the rows.
+        Whether pairs are counted on demand from bit planes; otherwise all in one pass over the
+        rows.
     planes_bytes, pairs_bytes : int
-        What planes, or the counts of all pairs, take.
+        Bytes of the planes, and of the counts of all pairs.
     """
 
     by_planes: bool
@@ -71,13 +72,13 @@ class CountingPlan(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """What the chosen way takes."""
+        """Bytes of the chosen method."""
         return self.planes_bytes if self.by_planes else self.pairs_bytes
 
 
 @njit(cache=True, nogil=True)
 def _pack_variable(codes, states, planes, first_word, margins):
-    """Set bit r of plane k where ``codes[r] == k``, for k < states - 1, and add up the margins.
+    """Set bit r of plane k if ``codes[r] == k``, for k < states - 1, and add to the margins.
 
     The rows of `codes` begin at bit 0 of word `first_word`.
     """
@@ -100,7 +101,7 @@ def _pack_variable(codes, states, planes, first_word, margins):
 
 @njit(cache=True, nogil=True)
 def _count_bits(planes, k, first_word, last_word):
-    """Count the bits of words `first_word` … of plane k, a few at a time."""
+    """Return the number of set bits in words `first_word` … `last_word` - 1 of plane k."""
     total = np.int64(0)
     for w in range(first_word, last_word):
         word = planes[k, w]
@@ -115,11 +116,11 @@ def _count_bits(planes, k, first_word, last_word):
 
 @njit(cache=True, nogil=True)
 def count_pair(packed, i, j, out):
-    """Write the counts of pair (i, j) into `out`, row-major, s_i · s_j cells."""
+    """Write the counts of pair (i, j) to `out`, row-major, s_i · s_j cells."""
     if len(packed.pair_starts) > 0:
         _copy_pair(packed, i, j, out)
     else:
-        # Taken out of the tuple here, since that costs a reference count each time.
+        # Arrays are extracted from the tuple once, as each extraction costs a reference count.
         _count_planes(
             packed.planes, packed.plane_offsets, packed.margins, packed.node_offsets, i, j, out, 0
         )
@@ -148,17 +149,17 @@ def _count_planes(planes, plane_offsets, margins, offsets, i, j, out, at):
 
 @njit(cache=True, nogil=True)
 def count_block(packed, first, starts, cells):
-    """Count the pairs of rows `first` … with all later variables into their places in `cells`.
+    """Count the pairs of variables `first` … with all later variables into `cells`.
 
     Parameters
     ----------
     starts : int64 array, shape (rows, n)
-        Where the counts of pair (first + k, j) go; -1: nowhere.
+        Start of the counts of pair (first + k, j) in `cells`; -1: the pair is skipped.
     """
     planes, plane_offsets = packed.planes, packed.plane_offsets
     margins, offsets = packed.margins, packed.node_offsets
     rows, n = starts.shape
-    # The planes of the few rows stay in a near cache while those of all partners go by once.
+    # The planes of these few variables stay in the cache while those of partners are read once.
     for j in range(first + 1, n):
         for k in range(min(rows, j - first)):
             at = starts[k, j]
@@ -172,7 +173,7 @@ def count_block(packed, first, starts, cells):
 
 @njit(cache=True, nogil=True)
 def _copy_pair(packed, i, j, out):
-    """Look a pair up that was counted beforehand, transposed if i > j."""
+    """Copy the counts of a pair that was counted in advance, transposed if i > j."""
     low, high = min(i, j), max(i, j)
     offsets, cells = packed.node_offsets, packed.pair_cells
     states_i, states_j = offsets[i + 1] - offsets[i], offsets[j + 1] - offsets[j]
@@ -198,24 +199,24 @@ def _add_row(chunk, i, at, cells, scratch):
 
 
 def planes_bytes(rows: int, cardinalities: np.ndarray) -> int:
-    """Return the size of a table's bit planes."""
+    """Return the size of a table's bit planes in bytes."""
     return int((cardinalities - 1).sum()) * _plane_words(rows) * WORD_BITS // 8
 
 
 def pairs_bytes(cardinalities: np.ndarray) -> int:
-    """Return the size of the counts of all pairs."""
+    """Return the size of the counts of all pairs in bytes."""
     total, squares = int(cardinalities.sum()), int((cardinalities**2).sum())
     return 4 * (total**2 - squares) // 2
 
 
 def counting_plan(table: DiscreteTable) -> CountingPlan:
-    """Decide how to count: from planes if there is memory for them.
+    """Choose the method of counting: from planes if they fit into memory.
 
     Raises
     ------
     InputError
-        For more rows than a count can hold, and for a table read in chunks for which neither its
-        planes nor the counts of all its pairs fit into its ``max_memory``.
+        If there are more rows than a count can hold, or if a table is read in chunks and neither
+        its planes nor the counts of all its pairs fit into its ``max_memory``.
     """
     if table.n_rows > MAX_ROWS:
         raise InputError(
@@ -239,7 +240,7 @@ def counting_plan(table: DiscreteTable) -> CountingPlan:
 
 
 def pack_table(table: DiscreteTable) -> PackedTable:
-    """Bit-pack a table, chunk by chunk; costs about half a nanosecond per entry in memory.
+    """Return a table as bit planes; for rows in memory this takes about 0.5 ns per entry.
 
     Raises
     ------
@@ -278,7 +279,7 @@ def _empty(cardinalities: np.ndarray, rows: int) -> PackedTable:
 
 
 def _pack(table: DiscreteTable, packed: PackedTable) -> None:
-    """Fill planes and margins; every chunk but the last has a multiple of 64 rows."""
+    """Fill planes and margins; every chunk except the last has a multiple of 64 rows."""
     first_word = 0
     for chunk in table.chunks():
         for i, states in enumerate(table.cardinalities.tolist()):

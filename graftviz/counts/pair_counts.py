@@ -1,7 +1,6 @@
-"""Pair counts on demand: each pair is counted once and kept, up to a memory bound.
+"""Pair counts on demand: each pair is counted once and cached, up to a memory limit.
 
-Beyond the bound tables are counted again whenever they are asked for, which costs about a
-microsecond.
+Beyond the limit a table is counted again at each request, which takes about a microsecond.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from graftviz.errors import InputError
 from graftviz.pairs import PairMap, find_slot, grown_pair_map, insert_pair, new_pair_map
 from graftviz.table import DiscreteTable
 
-NOT_KEPT = -1  # the cache was full when the table was counted
+NOT_CACHED = -1  # the cache was full when the table was counted
 NEVER_COUNTED = -2
-_ROWS_AT_ONCE = 16  # their planes should fit into a near cache
+_ROWS_AT_ONCE = 16  # variables whose planes fit into the cache together
 DEFAULT_CACHE_BYTES = 1 << 30
-_CACHE_BYTES: ContextVar[int] = ContextVar("bound of the pair cache", default=DEFAULT_CACHE_BYTES)
+_CACHE_BYTES: ContextVar[int] = ContextVar("limit of the pair cache", default=DEFAULT_CACHE_BYTES)
 
 
 class TableStore(NamedTuple):
-    """Kernel-side state of the cache: which pairs have a slot, and the cells of each slot.
+    """Kernel-side state of the cache: the slots of pairs and the cells of each slot.
 
     Attributes
     ----------
     pairs : PairMap
     cell_offsets : int64 array, one per slot (capacity)
-        Start of the slot's table in `cells`, or -1 where it is not kept.
+        Start of the slot's table in `cells`, NOT_CACHED or NEVER_COUNTED.
     cells : int32 array
     used : int64 array, shape (3,)
-        Cells in use; tables counted for the first time; tables counted again.
+        Numbers of cells in use, of tables counted for the first time, and of tables counted again.
     """
 
     pairs: PairMap
@@ -47,9 +46,9 @@ class TableStore(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def table_cells(packed, store, slot, scratch):
-    """Return (cells, start): the slot's table begins at ``cells[start]``, counted if need be.
+    """Return (cells, start): the slot's table begins at ``cells[start]``, counted if necessary.
 
-    `scratch` receives the table when the cache is full.
+    `scratch` receives the table if the cache is full.
     """
     start = store.cell_offsets[slot]
     if start < 0:
@@ -59,26 +58,26 @@ def table_cells(packed, store, slot, scratch):
 
 @njit(cache=True, nogil=True)
 def count_slot(packed, store, slot, scratch):
-    """Count a slot's table into the cache, or into `scratch`; return its start or NOT_KEPT."""
+    """Count a slot's table into the cache, or into `scratch`; return its start or NOT_CACHED."""
     i, j = store.pairs.first[slot], store.pairs.second[slot]
     states_i = packed.node_offsets[i + 1] - packed.node_offsets[i]
     states_j = packed.node_offsets[j + 1] - packed.node_offsets[j]
     size = states_i * states_j
-    store.used[2 if store.cell_offsets[slot] == NOT_KEPT else 1] += 1
+    store.used[2 if store.cell_offsets[slot] == NOT_CACHED else 1] += 1
     start = store.used[0]
     if start + size <= len(store.cells):
         store.used[0] = start + size
         store.cell_offsets[slot] = start
         count_pair(packed, i, j, store.cells[start : start + size])
         return start
-    store.cell_offsets[slot] = NOT_KEPT
+    store.cell_offsets[slot] = NOT_CACHED
     count_pair(packed, i, j, scratch)
-    return NOT_KEPT
+    return NOT_CACHED
 
 
 @njit(cache=True, nogil=True)
 def add_pair(store, i, j):
-    """Give the pair {i, j} a slot (it must have none) without counting it."""
+    """Assign a slot to the pair {i, j}, which must have none, without counting it."""
     slot = insert_pair(store.pairs, i, j)
     store.cell_offsets[slot] = NEVER_COUNTED
     return slot
@@ -86,14 +85,14 @@ def add_pair(store, i, j):
 
 @njit(cache=True, nogil=True)
 def _place_rows(packed, store, first, starts):
-    """Give all pairs of rows `first` … slots, and those not counted yet places in the cache.
+    """Assign slots to all pairs of variables `first` …, and cache space to uncounted ones.
 
-    The places are written to `starts`; -1 where nothing is to be counted.
+    The starts in the cache are written to `starts`; -1 for pairs that are not to be counted.
     """
     pairs, cell_offsets, used = store.pairs, store.cell_offsets, store.used
     offsets, room = packed.node_offsets, len(store.cells)
     rows, n = starts.shape
-    starts[:] = NOT_KEPT
+    starts[:] = NOT_CACHED
     for k in range(rows):
         i = first + k
         for j in range(i + 1, n):
@@ -105,7 +104,7 @@ def _place_rows(packed, store, first, starts):
                 continue
             used[1] += 1
             size = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
-            cell_offsets[slot] = NOT_KEPT
+            cell_offsets[slot] = NOT_CACHED
             if used[0] + size <= room:
                 cell_offsets[slot] = used[0]
                 starts[k, j] = used[0]
@@ -113,11 +112,11 @@ def _place_rows(packed, store, first, starts):
 
 
 @contextmanager
-def cache_bound(max_bytes: int) -> Iterator[None]:
-    """Bound the cache of every :class:`PairCounts` made inside by `max_bytes`.
+def cache_limit(max_bytes: int) -> Iterator[None]:
+    """Limit the cache of every :class:`PairCounts` created in this context to `max_bytes`.
 
-    So a bound reaches the counts without passing through the learner that makes them. It holds
-    for the thread (or task) that opened it, as context variables do.
+    The limit applies to counts that a learner creates, without being passed through the learner.
+    Like all context variables it holds for the thread (or task) that set it.
     """
     token = _CACHE_BYTES.set(max_bytes)
     try:
@@ -129,17 +128,17 @@ def cache_bound(max_bytes: int) -> Iterator[None]:
 class PairCounts:
     """Pair tables of one data set, counted on demand and cached within `max_bytes`.
 
-    Not thread-safe: every run owns one. The packed table is read-only and may be shared.
+    It is not thread-safe: every run has its own. The packed table is read-only and may be shared.
 
     Parameters
     ----------
     table : DiscreteTable
-        Also one that is read in chunks: it is packed chunk by chunk, or, if there is no memory
-        for that, all its pairs are counted right now.
+        A table that is read in chunks is packed chunk by chunk, or, if memory does not suffice,
+        all its pairs are counted immediately.
     packed : PackedTable, optional
-        The packed form of the same table, if at hand.
+        The packed form of the same table, if available.
     max_bytes : int, optional
-        Bound on the cached cells; default: that of :func:`cache_bound`, or 1 GiB.
+        Limit of the cached cells; default: that of :func:`cache_limit`, or 1 GiB.
 
     Raises
     ------
@@ -160,10 +159,10 @@ class PairCounts:
         self.n_rows = table.n_rows
         largest = int(self.cardinalities.max())
         self._scratch = np.zeros(largest * largest, dtype=np.int32)
-        bound = _CACHE_BYTES.get() if max_bytes is None else max_bytes
+        limit = _CACHE_BYTES.get() if max_bytes is None else max_bytes
         self._counted = len(self.packed.pair_starts) > 0
-        # What has been counted beforehand is looked up where it lies: no need to keep it twice.
-        self._max_cells = 0 if self._counted else bound // 4
+        # Pairs that were counted in advance are read from the packed table and not cached again.
+        self._max_cells = 0 if self._counted else limit // 4
         self._mean_cells = float(self.cardinalities.mean()) ** 2
         self.store = TableStore(
             pairs=new_pair_map(self.n_variables),
@@ -174,26 +173,26 @@ class PairCounts:
 
     @property
     def tables_possible(self) -> int:
-        """n (n - 1) / 2."""
+        """Number of pairs, n (n - 1) / 2."""
         return self.n_variables * (self.n_variables - 1) // 2
 
     @property
     def tables_counted(self) -> int:
-        """Number of different pairs counted so far."""
+        """Number of distinct pairs counted so far."""
         return self.tables_possible if self._counted else int(self.store.used[1])
 
     @property
     def tables_recounted(self) -> int:
-        """How often a table was counted again because the cache was full."""
+        """Number of times that a table was counted again because the cache was full."""
         return 0 if self._counted else int(self.store.used[2])
 
     @property
     def scratch(self) -> np.ndarray:
-        """Room for one table of the largest size, for kernels."""
+        """Buffer for one table of the largest size, for kernels."""
         return self._scratch
 
     def reserve(self, pairs: int) -> None:
-        """Make room for `pairs` more pairs, and (within the bound) for their cells."""
+        """Reserve slots for `pairs` more pairs and, within the limit, cache for their cells."""
         store = self.store
         slots = int(store.pairs.size[0]) + pairs
         if slots > len(store.cell_offsets):
@@ -201,15 +200,15 @@ class PairCounts:
             offsets = np.full(len(pair_map.first), NEVER_COUNTED, dtype=np.int64)
             offsets[: len(store.cell_offsets)] = store.cell_offsets
             store = store._replace(pairs=pair_map, cell_offsets=offsets)
-        wanted = int(store.used[0]) + int(pairs * self._mean_cells * 1.05) + len(self._scratch)
-        if wanted > len(store.cells) and len(store.cells) < self._max_cells:
-            cells = np.empty(min(max(wanted, 2 * len(store.cells)), self._max_cells), np.int32)
+        needed = int(store.used[0]) + int(pairs * self._mean_cells * 1.05) + len(self._scratch)
+        if needed > len(store.cells) and len(store.cells) < self._max_cells:
+            cells = np.empty(min(max(needed, 2 * len(store.cells)), self._max_cells), np.int32)
             cells[: len(store.cells)] = store.cells
             store = store._replace(cells=cells)
         self.store = store
 
     def slot(self, i: int, j: int) -> int:
-        """Return the slot of the pair {i, j}, giving it one if it has none."""
+        """Return the slot of the pair {i, j}, assigning one if it has none."""
         found = int(find_slot(self.store.pairs, i, j))
         if found >= 0:
             return found
@@ -227,7 +226,7 @@ class PairCounts:
         Raises
         ------
         InputError
-            When i and j are the same variable.
+            If i and j are the same variable.
         """
         if i == j:
             raise InputError(f"A pair table needs two variables; variable {i} was given twice.")
@@ -253,9 +252,9 @@ class PairCounts:
     def count_rows(self, first: int, last: int) -> None:
         """Count all pairs (i, j) with first <= i < last and j > i.
 
-        Several rows at once take less time than one after the other, since the planes of all
-        partners are fetched once for all of them. Pairs for which the cache has no room get a slot
-        and are counted when they are asked for.
+        Counting several variables together is faster, since the planes of all partners are read
+        once for all of them. Pairs that do not fit into the cache get a slot and are counted on
+        request.
         """
         n = self.n_variables
         last = min(last, n - 1)
@@ -266,6 +265,6 @@ class PairCounts:
             count_block(self.packed, row, starts, self.store.cells)
 
     def count_all(self) -> None:
-        """Count all pairs, as edge grafting needs them."""
+        """Count all pairs."""
         self.reserve(self.tables_possible - int(self.store.pairs.size[0]))
         self.count_rows(0, self.n_variables - 1)

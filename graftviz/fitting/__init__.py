@@ -1,1 +1,1 @@
-"""Fitting the weights of a fixed structure: network state, penalty, objective, solver."""
+"""Fit of the weights of a fixed structure: network state, penalty, objective, solver."""

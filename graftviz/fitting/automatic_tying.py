@@ -1,8 +1,8 @@
-"""Automatic parameter tying: a pseudo-likelihood fit whose parameters end up sharing K values.
+"""Automatic parameter tying: a pseudo-likelihood fit in which parameters share K values.
 
-Alternates between steps on the loss plus β Σ_j (θ_j − μ_{a_j})² and exact 1-D k-means, which finds
-the best μ and a for the parameters there are; both only lower the objective. At the end every
-parameter takes the value of its cluster, and the K values are fitted again.
+It alternates between steps on the loss plus β Σ_j (θ_j − μ_{a_j})² and exact 1-D k-means, which
+finds the best μ and a for the current parameters; both lower the objective. At the end every
+parameter is set to the value of its cluster, and the K values are fitted again.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 from graftviz.fitting.structure_fit import Penalties, Solved, StructureFit, fit_free, fit_tied
 from graftviz.fitting.tying import Tying, tie
 
-_ROUNDS = 12  # of alternation
+_ROUNDS = 12  # alternations
 _STEPS = 3  # Newton steps between two clusterings
-_ON_THE_WAY = 1e-4  # violation allowed before values are tied
+_ROUND_TOLERANCE = 1e-4  # violation allowed before values are tied
 
 
 class TiedFit(NamedTuple):
-    """A model whose parameters share K values.
+    """Fitted model whose parameters share K values.
 
     Attributes
     ----------
     values : float64 array, shape (p,)
-        The parameters before they were tied.
+        Parameters before tying.
     tying : Tying
-        The map, with the K values as fitted at the end.
+        Assignment, and the K values as fitted at the end.
     solved : Solved
-        The fit of the K values.
+        Fit of the K values.
     penalised : tuple of float
-        The penalised objective after every step and every clustering; it never rises.
+        Penalised objective after every step and every clustering, non-increasing.
     """
 
     values: np.ndarray
@@ -60,18 +60,18 @@ def fit_with_tying(
     ----------
     fit : StructureFit
     start : float64 array, shape (p,)
-        Where the parameters begin, before tying.
+        Initial parameters, before tying.
     clusters : int
-        K; where it is p or more the fit is untied.
+        K; if it is p or more, the parameters are not tied.
     beta : float
-        β, how strongly parameters are drawn to the value of their cluster, per row.
+        β, weight per row of the squared distance of parameters to the value of their cluster.
     lam2 : float
         λ₂, weight of Σ θ_j².
     tolerance : float
         Violation allowed at the end.
     """
     values = start
-    told: list[float] = []
+    objectives: list[float] = []
     if clusters >= len(values):
         free = fit_free(fit, values, Penalties(lam2), tolerance=tolerance)
         tying = tie(free.point.parameters, clusters)
@@ -79,15 +79,15 @@ def fit_with_tying(
     tying = tie(values, clusters)
     for _ in range(_ROUNDS):
         penalties = Penalties(lam2, beta, tying.values)
-        solved = fit_free(fit, values, penalties, tolerance=_ON_THE_WAY, max_steps=_STEPS)
-        told += solved.objectives
+        solved = fit_free(fit, values, penalties, tolerance=_ROUND_TOLERANCE, max_steps=_STEPS)
+        objectives += solved.objectives
         values = solved.point.parameters
         before, tying = tying, tie(values, clusters)
-        told.append(solved.point.loss + Penalties(lam2, beta, tying.values).price(values))
+        objectives.append(solved.point.loss + Penalties(lam2, beta, tying.values).price(values))
         settled = np.array_equal(before.assignment, tying.assignment)
-        if settled and solved.violation <= _ON_THE_WAY:
+        if settled and solved.violation <= _ROUND_TOLERANCE:
             break
     solved = fit_tied(fit, tying, lam2, tolerance=tolerance)
     centres = tying.centres.copy()
     centres[tying.assignment] = solved.point.parameters
-    return TiedFit(values, Tying(tying.assignment, centres), solved, tuple(told))
+    return TiedFit(values, Tying(tying.assignment, centres), solved, tuple(objectives))

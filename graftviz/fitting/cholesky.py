@@ -1,7 +1,7 @@
-"""Solving a symmetric positive definite system on one thread.
+"""Solution of a symmetric positive definite system on one thread.
 
-Libraries use all cores for a matrix of some hundred rows, which where the cores are busy takes many
-times as long as the work itself.
+Libraries use all cores for a matrix of some hundred rows; on busy cores this takes many times as
+long as the serial computation.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def solve_positive_definite(matrix, right):
     Parameters
     ----------
     matrix : float64 array, shape (p, p)
-        A, symmetric; its lower triangle is overwritten with L. A pivot that is not positive, which
-        only rounding can bring about, is taken to be tiny.
+        A, symmetric; its lower triangle is overwritten with L. A pivot that is not positive,
+        which only rounding can cause, is replaced by a tiny one.
     right : float64 array, shape (p,)
         b.
     """

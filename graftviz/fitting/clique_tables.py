@@ -1,9 +1,9 @@
-"""Clique tables of a small width: exact marginals of a model that is fitted again and again.
+"""Clique tables of a small width: exact marginals of a model during repeated fits.
 
-The junction tree of :mod:`graftviz.inference.exact` is made for one pass over large tables. A fit
-makes thousands of passes over small ones, so here all tables stay in one array, and a table is
-changed where it lies. A clique is a variable, which runs fastest, and the scope of its message, in
-the order of elimination; the message goes to the clique of the first variable of the scope.
+The junction tree of :mod:`graftviz.inference.exact` is designed for one pass over large tables. A
+fit makes thousands of passes over small ones, so here all tables are in one array and are updated
+in place. A clique consists of a variable, whose states vary fastest, and the scope of its message,
+in the order of elimination; the message goes to the clique of the first variable of the scope.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from numba import njit
 
 
 class CliqueTables(NamedTuple):
-    """Cliques of an elimination order and what the kernels know about them, by place.
+    """Cliques of an elimination order with their layout and tables, by position in the order.
 
     Attributes
     ----------
     order : int64 array, shape (n,)
-        The variable at each place.
+        The variable at each position.
     parent : int64 array, shape (n,)
         The clique that each message goes to; -1 for none.
     root : int64 array, shape (n,)
-        Where the elimination of the same component ends.
+        Position at which the elimination of the same component ends.
     states : int64 array, shape (n,)
-        States of the variable at each place.
+        Number of states of the variable at each position.
     starts : int64 array, shape (n + 1,)
-        Where each table lies in `entries`.
+        Start of each table in `entries`.
     message_starts : int64 array, shape (n + 1,)
-        Where each message lies in `messages`.
+        Start of each message in `messages`.
     map_starts, maps : int64 array, shape (n + 1,), and int32 array
-        For every entry of the parent's table, which entry of the message it agrees with.
+        For every entry of the parent's table, the matching entry of the message.
     edge_starts, edge_ids : int64 arrays
-        The edges that each clique fits: those of its variable to later ones.
+        The edges that each clique fits: those from its variable to later ones.
     edge_low, edge_middle, edge_states, edge_high : int64 arrays, one per edge
-        Entries in a row that agree about the clique's variable and the edge's other one: the table
-        is gone through as high × states of the other × middle × states of the clique's own.
+        Strides of the edge's variables: the table is traversed as high × states of the other
+        variable × middle × states of the clique's variable (low).
     edge_turned : bool array, one per edge
         Whether the clique's variable is the second of the edge.
     tour_starts, tour : int64 arrays
-        A way through each component from clique to neighbouring clique, by root: k + 1 goes down
-        into clique k, -(k + 1) goes back up from it.
+        A traversal of each component from clique to neighbouring clique, by root: k + 1 descends
+        to clique k, -(k + 1) returns from it to its parent.
     entries, messages : float64 arrays
     """
 
@@ -75,7 +75,7 @@ def clique_tables(
     cardinalities: np.ndarray,
     edges: np.ndarray,
 ) -> CliqueTables:
-    """Lay out the tables of an elimination order; they are filled by :func:`calibrate`.
+    """Return the empty tables of an elimination order, to be filled by :func:`calibrate`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def clique_tables(
 
 @njit(cache=True, nogil=True)
 def _places(order, starts, scopes, parent, states):
-    """Return roots, where tables, messages and maps lie, the maps, and the tours."""
+    """Return the roots, the starts of tables, messages and maps, the maps, and the tours."""
     n = len(order)
     root = np.arange(n)
     for k in range(n - 1, -1, -1):
@@ -164,7 +164,7 @@ def _places(order, starts, scopes, parent, states):
 
 @njit(cache=True, nogil=True)
 def _tours(parent, root):
-    """Return the visits of each component's way from clique to clique; see `CliqueTables.tour`."""
+    """Return the traversal of each component; see `CliqueTables.tour`."""
     n = len(parent)
     first, following = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     cliques = np.zeros(n, dtype=np.int64)
@@ -201,7 +201,7 @@ def _tours(parent, root):
 
 @njit(cache=True, nogil=True)
 def _edge_places(order, starts, scopes, states, edges):
-    """Sort edges to the cliques that fit them, and say how these tables are gone through."""
+    """Return the edges of each clique and the strides of their tables."""
     n, m = len(order), len(edges)
     place = np.empty(n, dtype=np.int64)
     for k in range(n):
@@ -223,12 +223,12 @@ def _edge_places(order, starts, scopes, states, edges):
                 high[e] *= states[scopes[at]]
     for k in range(n):
         edge_starts[k + 1] += edge_starts[k]
-    taken = edge_starts[:n].copy()
+    filled = edge_starts[:n].copy()
     ids = np.empty(m, dtype=np.int64)
     for e in range(m):
         k = min(place[edges[e, 0]], place[edges[e, 1]])
-        ids[taken[k]] = e
-        taken[k] += 1
+        ids[filled[k]] = e
+        filled[k] += 1
     return edge_starts, ids, low, middle, other, high, turned
 
 
@@ -236,7 +236,7 @@ def _edge_places(order, starts, scopes, states, edges):
 def calibrate(tables, node_offsets, node_weights, edge_offsets, edge_weights):
     """Fill every table with the marginal of its clique; return log Z.
 
-    Everything goes up in logarithms, so no weights are too large.
+    Messages to parents are computed in logarithms, so large weights do not overflow.
     """
     n = len(tables.order)
     entries, messages = tables.entries, tables.messages
@@ -288,7 +288,7 @@ def calibrate(tables, node_offsets, node_weights, edge_offsets, edge_weights):
 
 @njit(cache=True, nogil=True)
 def separator_of_parent(tables, k, messages):
-    """Write the marginal of clique k's scope, as its parent knows it, to its message."""
+    """Write the marginal of clique k's scope, computed from its parent, to its message."""
     first = tables.message_starts[k]
     messages[first : tables.message_starts[k + 1]] = 0.0
     at = tables.starts[tables.parent[k]]
@@ -312,9 +312,9 @@ def _add_edge(tables, at, e, weights, first):
 
 @njit(cache=True, nogil=True)
 def edge_marginal(tables, at, e, out):
-    """Write an edge's marginal, its first variable as the row, to `out`; the table begins at `at`.
+    """Write an edge's marginal to `out`, with the first variable as the row.
 
-    Where rows are those of the second variable, `edge_turned` says so, and `out` is turned back.
+    The table begins at `at`. If `edge_turned`, its layout is transposed, which this undoes.
     """
     own, other = tables.edge_low[e], tables.edge_states[e]
     along, across = (1, own) if tables.edge_turned[e] else (other, 1)

@@ -1,7 +1,7 @@
-"""One pass over the rows at given weights: pseudo-likelihood, its gradient, and the conditionals.
+"""Pseudo-likelihood, its gradient and the conditionals from one pass over the rows.
 
-The other kernels of the pseudo-likelihood keep the conditionals up to date edge by edge. Where all
-weights move at once, as they do when they share their values, the conditionals are computed afresh.
+The other kernels of the pseudo-likelihood update the conditionals edge by edge. If all weights
+change at once, as tied weights do, the conditionals are computed from scratch here.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from numba import njit
 
 from graftviz.fitting.softmax import exponentiate
 
-_BLOCK = 512  # rows whose logits are worked on together, so that they stay in the nearest cache
+_BLOCK = 512  # rows whose logits are processed together, so that they stay in the L1 cache
 
 
 class Structure(NamedTuple):
-    """Which variables are joined, and where their numbers stand in flat arrays.
+    """Edges of a graph, and the layout of flat arrays over its nodes and edges.
 
     Attributes
     ----------
     node_offsets : int64 array, shape (n + 1,)
-        Numbers of node i are ``node_offsets[i]`` … ``node_offsets[i + 1]``, one for each state.
+        Entries of node i are ``node_offsets[i]`` … ``node_offsets[i + 1]``, one per state.
     edges : int64 array, shape (m, 2)
         Pairs i < j.
     edge_offsets : int64 array, shape (m + 1,)
-        Numbers of edge e, row-major with x_i as the row.
+        Entries of edge e, row-major with x_i as the row.
     starts, incident : int64 arrays, shapes (n + 1,), (2m,)
         Node i has the edges ``incident[starts[i]:starts[i + 1]]``.
     """
@@ -45,7 +45,7 @@ def structure_of(cardinalities: np.ndarray, edges: np.ndarray) -> Structure:
     ----------
     cardinalities : int64 array, shape (n,)
     edges : int array, shape (m, 2)
-        Pairs i < j, none twice.
+        Distinct pairs i < j.
     """
     n = len(cardinalities)
     edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
@@ -93,8 +93,9 @@ def conditional_sums(
     node_losses, node_sums, edge_sums : float64 arrays, flat
         Overwritten.
     probabilities : float32 array, flat
-        Where `keep`: p(x_i = a | rest) of row m goes to ``[(node_offsets[i] + a) * R + m]``.
+        With `keep`: p(x_i = a | rest) of row m is written to ``[(node_offsets[i] + a) * R + m]``.
     keep : bool
+        Whether to write `probabilities`.
     """
     n, rows = codes.shape
     node_offsets, edges, edge_offsets = (
@@ -124,7 +125,7 @@ def conditional_sums(
             count = min(_BLOCK, rows - first)
             own = codes[i, first : first + count]
             weight = multiplicity[first : first + count]
-            # Everything is taken relative to state 0, whose logit is 0.
+            # All logits are relative to state 0, whose logit is 0.
             for a in range(1, states):
                 logits[a, :count] = node_weights[at + a] - node_weights[at]
             for k in range(starts[i], starts[i + 1]):
@@ -174,8 +175,8 @@ def conditional_sums(
                 for m in range(count):
                     total[m] += logit[m]
             for m in range(count):
-                # Each total lies between 1 and the number of states, so that the product of some
-                # is far from overflow, and one logarithm serves all.
+                # Each total lies between 1 and the number of states, so the product of 16 cannot
+                # overflow, and one logarithm is enough for all.
                 if weight[m] == 1.0:
                     product *= total[m]
                     factors += 1
@@ -210,7 +211,7 @@ def conditional_sums(
                     states_j = node_offsets[j + 1] - node_offsets[j]
                     seen = codes[j, first : first + count]
                     if states_j == 2:
-                        # Four sums side by side: one would have to wait for itself.
+                        # Four independent sums avoid a chain of dependent additions.
                         sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
                         for m in range(0, count - 3, 4):
                             sum_0 += residual[m] * seen[m]

@@ -1,11 +1,11 @@
-"""Conditional probabilities p(x_i | rest) of every row, kept while the weights change.
+"""Conditional probabilities p(x_i | rest) of every row, updated as the weights change.
 
-A pseudo-likelihood needs them and nothing else. Each connected variable holds one row-major block
-of single-precision probabilities, a lane per state (padded to 4, 8, 16, …); a change of weights
-multiplies the rows by a small table and normalises them again, so no exponential is taken per row.
-Rows that share the partner's state lie together in the partner's `order`, which keeps the table's
-row, and the sums asked for, in registers. A variable without edges has one distribution for all
-rows and holds no block.
+The pseudo-likelihood is a function of them alone. Each connected variable has one row-major block
+of single-precision probabilities, one lane per state (padded to 4, 8, 16, …). A change of weights
+multiplies the rows by a small table and normalises them again, without an exponential per row. Rows
+with the same state of the partner are contiguous in the partner's `order`, so that the row of the
+table and the sums stay in registers. A variable without edges has one distribution for all rows and
+no block.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from numba import njit
 
 BLOCK = 512  # rows summed in single precision before the sum goes to double precision
-SMALLEST = np.float32(1e-30)  # keeps probabilities out of the slow range of tiny floats
+SMALLEST = np.float32(1e-30)  # keeps probabilities away from subnormal floats, which are slow
 _LANES = 8
 _EIGHTS = BLOCK // 8
 
 
 class Conditionals(NamedTuple):
-    """Kernel-side state.
+    """Kernel-side state of the conditionals.
 
     Attributes
     ----------
     codes : uint8 or uint16 array, shape (n, R)
-        States of the R different rows.
+        States of the R distinct rows.
     multiplicity : float32 array, shape (R,)
-        How often each of them occurs; they sum to N.
+        Number of occurrences of each distinct row; they sum to N.
     node_offsets : int64 array, shape (n + 1,)
     margins : float64 array, flat
         Shares p_D(i) of the states.
@@ -37,17 +37,17 @@ class Conditionals(NamedTuple):
         p(x_i) of a variable without a block, the same in all rows: `margins`, unless its weights
         are penalised.
     starts : int64 array, shape (n,)
-        Where a variable's block begins in `probabilities`; -1: it has none.
+        Start of a variable's block in `probabilities`; -1: it has none.
     places : int64 array, shape (n,)
-        Row of `order` and `impurity` that belongs to a variable; -1: none.
+        Row of `order` and `impurity` of a variable; -1: none.
     lanes : int64 array, shape (n,)
-        Columns of the block, s_i rounded up.
+        Number of columns of the block, s_i rounded up.
     probabilities : float32 array, flat
-        p(x_i | rest), R rows of `lanes` columns; padding columns are next to 0.
+        p(x_i | rest), R rows of `lanes` columns; padding columns are almost 0.
     order : int32 array, shape (places, R)
         Rows sorted by the variable's own state, stable.
     groups : int64 array, flat
-        Boundaries of the states within `order`: s_i + 1 numbers at ``node_offsets[i] + i``.
+        Boundaries of the states within `order`: s_i + 1 entries from ``node_offsets[i] + i``.
     impurity : float32 array, shape (places, R)
         1 - Σ_a p(a | rest)², the variance of the variable's indicators given the rest.
     rows : float64
@@ -70,10 +70,10 @@ class Conditionals(NamedTuple):
 
 
 def empty_conditionals() -> Conditionals:
-    """Return the conditionals of nothing, of the types that kernels expect."""
+    """Return empty conditionals of the types that kernels expect."""
     no_numbers = np.zeros(0, dtype=np.int64)
     no_codes = np.zeros((0, 0), dtype=np.uint8)
-    no_codes.flags.writeable = False  # as those of a table are
+    no_codes.flags.writeable = False  # like the codes of a table: part of the compiled type
     return Conditionals(
         codes=no_codes,
         multiplicity=np.zeros(0, dtype=np.float32),
@@ -92,7 +92,7 @@ def empty_conditionals() -> Conditionals:
 
 
 def lanes_of(states: int) -> int:
-    """Return the number of columns that hold so many states."""
+    """Return the number of columns for `states` states."""
     return 4 if states <= 4 else -(-states // _LANES) * _LANES
 
 
@@ -298,7 +298,7 @@ def _sum_8(block, order, first, last, multiplicity, sums):
 
 @njit(cache=True, nogil=True)
 def sum_by_group(block, order, groups, multiplicity, sums):
-    """Sum the rows of a block per group of `order`, as :func:`mix` does without changing them."""
+    """Sum the rows of a block per group of `order`, like :func:`mix` but without changing them."""
     lanes = block.shape[1]
     for b in range(len(groups) - 1):
         for a in range(lanes):
@@ -327,17 +327,17 @@ def fill_impurity(block, states, out):
 
 @njit(cache=True, nogil=True)
 def mean_product(first, second, multiplicity, rows):
-    """Return the mean over all rows of two per-row quantities' product."""
+    """Return the mean over all rows of the product of two per-row quantities."""
     eights = len(first) // 8
     shape = (eights, 8)
     one, two = first[: 8 * eights].reshape(shape), second[: 8 * eights].reshape(shape)
-    often = multiplicity[: 8 * eights].reshape(shape)
+    counts = multiplicity[: 8 * eights].reshape(shape)
     total = 0.0
     for start in range(0, eights, _EIGHTS):
         t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = np.float32(0.0)
-        # Eight sums at once: one would have to wait for itself at every row.
+        # Eight independent sums avoid a chain of dependent additions.
         for k in range(start, min(start + _EIGHTS, eights)):
-            a, b, u = one[k], two[k], often[k]
+            a, b, u = one[k], two[k], counts[k]
             t0 += u[0] * a[0] * b[0]
             t1 += u[1] * a[1] * b[1]
             t2 += u[2] * a[2] * b[2]
@@ -369,7 +369,7 @@ def log_loss(block, codes, multiplicity):
         u = multiplicity[m]
         p = np.float64(block[m, codes[m]])
         if u == np.float32(1.0):
-            # One logarithm serves eight rows: eight factors of at least 1e-30 do not underflow.
+            # One logarithm for eight rows: the product of eight factors ≥ 1e-30 does not underflow.
             product *= p
             factors += 1
             if factors == 8:

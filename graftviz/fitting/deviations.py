@@ -1,16 +1,16 @@
 """Free parameters of a fixed structure: log-odds of deviations from the mean of the data.
 
 The weights of a pairwise model are not unique. Here every edge (i, j) has one free parameter for
-each pair of states but the references, and its table is
+each pair of states other than the references, and its table is
 
     w_ij[x, y] = Σ_ab t_ab (1{x = a} − q_i(a)) (1{y = b} − q_j(b)),
 
 with q the shares of the data; node parameters are the weights of all states but the reference,
-whose weight is 0. Two things follow from counting from the mean. First, the p parameters are
-exactly those a model of this structure has (for two states: one a node and an edge, the log-odds
-ratio), so that tying them says something and a tying into p values ties nothing. Second, an edge
-changes its nodes' mean logits hardly at all: parameters disturb one another little when they are
-tied, and an edge can be taken out, or put in, with all else left as it is.
+whose weight is 0. Deviations from the mean have two advantages. First, the parametrisation is
+minimal (for two states: one parameter per node and per edge, the log-odds ratio), so that tying
+into p values is no restriction. Second, an edge hardly changes the mean logits of its nodes:
+parameters interact little when they are tied, and an edge can be removed or added with all other
+parameters fixed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from graftviz.model import PairwiseMRF
 
 
 class Deviations(NamedTuple):
-    """The free parameters θ of a structure, nodes first.
+    """Layout of the free parameters θ of a structure, nodes first.
 
     Attributes
     ----------
     structure : Structure
     shares : float64 array, flat
-        q of all states of all variables.
+        Shares q of all states of all variables.
     references : int64 array, shape (n,)
-        The state of each variable that has no parameter: the first that occurs.
+        The state of each variable without a parameter: the first that occurs.
     node_starts : int64 array, shape (n + 1,)
         Parameters of node i are ``node_starts[i]`` … ``node_starts[i + 1]``.
     edge_starts : int64 array, shape (m + 1,)
@@ -48,11 +48,11 @@ class Deviations(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many parameters there are, p."""
+        """Number of parameters, p."""
         return int(self.edge_starts[-1])
 
     def weights(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return node weights and tables of parameters, both flat."""
+        """Return the node weights and tables of `parameters`, both flat."""
         structure = self.structure
         nodes = np.zeros(int(structure.node_offsets[-1]))
         tables = np.zeros(int(structure.edge_offsets[-1]))
@@ -60,7 +60,7 @@ class Deviations(NamedTuple):
         return nodes, tables
 
     def pulled_back(self, node_sums: np.ndarray, edge_sums: np.ndarray) -> np.ndarray:
-        """Return the derivatives by the parameters from those by node weights and tables."""
+        """Return the derivatives in the parameters from those in node weights and tables."""
         slopes = np.zeros(self.size)
         _pull_back(self, node_sums, edge_sums, slopes)
         return slopes
@@ -74,13 +74,13 @@ class Deviations(NamedTuple):
 
 
 def deviations_of(cardinalities: np.ndarray, shares: np.ndarray, edges: np.ndarray) -> Deviations:
-    """Return the parameters of a graph.
+    """Return the layout of the parameters of a graph.
 
     Parameters
     ----------
     cardinalities : int64 array, shape (n,)
     shares : float64 array, flat
-        How often each state of each variable occurs, as parts of 1.
+        Relative frequency of each state of each variable.
     edges : int array, shape (m, 2)
     """
     structure = structure_of(cardinalities, edges)
@@ -134,7 +134,7 @@ def _expand(layout, parameters, nodes, tables):
 
 @njit(cache=True, nogil=True)
 def _pull_back(layout, node_sums, edge_sums, slopes):
-    """Write derivatives by the parameters: the transpose of what `_expand` does."""
+    """Write the derivatives in the parameters (the transpose of `_expand`)."""
     structure, shares, references = layout.structure, layout.shares, layout.references
     offsets, edges = structure.node_offsets, structure.edges
     for i in range(len(offsets) - 1):
@@ -166,9 +166,9 @@ def _pull_back(layout, node_sums, edge_sums, slopes):
 def centred_weights(
     structure: Structure, nodes: np.ndarray, tables: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same model with rows and columns of all tables summing to 0, and node weights.
+    """Return equivalent weights in which rows and columns of all tables sum to 0.
 
-    It is the form in which all learners report weights.
+    All learners report weights in this form.
 
     Parameters
     ----------
@@ -211,13 +211,13 @@ def _centre(structure, nodes, tables):
 
 
 def parameters_of(layout: Deviations, nodes: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """Return the parameters of weights in any form; the inverse of :meth:`Deviations.weights`.
+    """Return the parameters of weights in any gauge; the inverse of :meth:`Deviations.weights`.
 
     Parameters
     ----------
     layout : Deviations
     nodes, tables : float64 arrays, flat
-        Node weights and tables, of whatever means.
+        Node weights and tables, not necessarily centred.
     """
     structure, references = layout.structure, layout.references
     offsets, nodes = structure.node_offsets, nodes.copy()
@@ -230,10 +230,10 @@ def parameters_of(layout: Deviations, nodes: np.ndarray, tables: np.ndarray) -> 
         odds = table - row - column[:, None] + table[references[i], references[j]]
         odds = np.delete(np.delete(odds, references[i], axis=0), references[j], axis=1)
         parameters[layout.edge_starts[e] : layout.edge_starts[e + 1]] = odds.reshape(-1)
-        # What is left is a function of x_i plus one of x_j, which belongs to the nodes.
-        left = table - layout.contrasts(i) @ odds @ layout.contrasts(j).T
-        nodes[offsets[i] : offsets[i + 1]] += left[:, 0]
-        nodes[offsets[j] : offsets[j + 1]] += left[0] - left[0, 0]
+        # The rest is a function of x_i plus a function of x_j, which is added to the nodes.
+        rest = table - layout.contrasts(i) @ odds @ layout.contrasts(j).T
+        nodes[offsets[i] : offsets[i + 1]] += rest[:, 0]
+        nodes[offsets[j] : offsets[j + 1]] += rest[0] - rest[0, 0]
     for i, reference in enumerate(references):
         own = nodes[offsets[i] : offsets[i + 1]]
         start, end = layout.node_starts[i], layout.node_starts[i + 1]
@@ -247,7 +247,7 @@ def model_of(
     names: tuple[str, ...],
     labels: tuple[tuple[str, ...], ...],
 ) -> PairwiseMRF:
-    """Return the model of parameters, in the centred form."""
+    """Return the model with `parameters`, in the centred form."""
     structure = layout.structure
     nodes, tables = centred_weights(structure, *layout.weights(parameters))
     sizes = np.diff(structure.node_offsets)

@@ -1,4 +1,4 @@
-"""The growing network of a learner whose active set is made of single features."""
+"""Network of a learner whose active set consists of single features."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SMOOTH = Penalty(0.0, 0.0, False, False)
 
 
 class FeatureNetwork(ActiveNetwork):
-    """The active features of one run, fitted to the counts of its data.
+    """Active features of one run, fitted to the counts of its data.
 
-    An edge is there as soon as one of its features is; the weights of the others stay zero. Node
-    weights are free. The :class:`Penalty` is read element by element: λ Σ |w_k| + λ₂ Σ w_k².
+    An edge is active if one of its features is; the weights of its other features are zero. Node
+    weights are free. The :class:`Penalty` applies element by element: λ Σ |w_k| + λ₂ Σ w_k².
 
     Attributes
     ----------
     active : bool array, flat
-        Which edge weights are active features, laid out like the weights.
+        Mask of the active features, in the layout of the edge weights.
     beliefs : float64 array, flat
-        Pair beliefs as of the last evaluation, laid out like the weights.
+        Pair beliefs at the last evaluation, in the layout of the edge weights.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class FeatureNetwork(ActiveNetwork):
         return e
 
     def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
-        """Re-optimise all active weights from where they are; see the base class."""
+        """Fit all active weights, starting from their current values; see the base class."""
         self._solve(penalty, tolerance, max_sweeps, one_step=False)
         return self._evaluate_stale(penalty)
 
     def step(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
         """Take one proximal step in all active weights that violate by more than `tolerance`.
 
-        Node weights, which are always active and free, follow exactly; messages are sent once.
+        Node weights, which are always free, are then set exactly, and messages are sent once.
         """
         self._solve(penalty, tolerance, 1, one_step=True)
         return self._evaluate_stale(penalty)
@@ -93,8 +93,8 @@ class FeatureNetwork(ActiveNetwork):
             violation = max(violation, float(self._terms[:m, 1].max()))
         return Evaluation(float(smooth + self._terms[:m, 0].sum()), violation, float(messages))
 
-    def _make_room(self) -> None:
-        super()._make_room()
+    def _reserve(self) -> None:
+        super()._reserve()
         cells, edges = len(self.state.edge_weights), len(self.state.edge_nodes)
         if cells > len(self.active):
             self.active = np.concatenate([self.active, np.zeros(cells - len(self.active), bool)])
@@ -105,8 +105,8 @@ class FeatureNetwork(ActiveNetwork):
 
 @njit(cache=True, nogil=True)
 def _follow(network, n_edges, active, penalty, beliefs, terms, work):
-    """Update pair belief, price and violation of all edges that are stale or touch a stale node."""
-    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    """Update pair belief, penalty and violation of edges that are stale or have a stale node."""
+    # Extracting an array from a tuple costs a reference count: once here, not once per edge.
     edge_nodes, stale_edges, stale_nodes = (
         network.edge_nodes,
         network.stale_edges,

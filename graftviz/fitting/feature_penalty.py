@@ -1,7 +1,7 @@
-"""The penalty λ Σ |w_k| + λ₂ Σ w_k² over single features, and its optimality conditions.
+"""Penalty λ Σ |w_k| + λ₂ Σ w_k² over single features, and its optimality conditions.
 
-A *feature* is one joint state (a, b) of one pair of variables. Those that are not active have
-weight zero and no condition here: whether they violate is the business of the search.
+A *feature* is one joint state (a, b) of one pair of variables. Inactive features have weight zero
+and no condition here; the search tests them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def soft_threshold(pull, threshold):
-    """Return the number nearest to `pull` when every unit of size costs `threshold`."""
+    """Return the minimiser v of ½ (v − pull)² + threshold |v|."""
     if pull > threshold:
         return pull - threshold
     if pull < -threshold:
@@ -23,7 +23,7 @@ def soft_threshold(pull, threshold):
 def feature_residual(weight, gradient, lam, lam2):
     """Return the violation of the optimality condition of one active feature (thesis, eq. 3.8).
 
-    |g + 2 λ₂ w + λ sign(w)| where w ≠ 0; max(0, |g| − λ) where w ended at zero.
+    It is |g + 2 λ₂ w + λ sign(w)| if w ≠ 0, and max(0, |g| − λ) if w = 0.
     """
     if weight > 0.0:
         return abs(gradient + 2.0 * lam2 * weight + lam)
@@ -34,7 +34,7 @@ def feature_residual(weight, gradient, lam, lam2):
 
 @njit(cache=True, nogil=True)
 def feature_terms(belief, target, weights, active, lam, lam2):
-    """Return what the active features of an edge cost, and the largest of their violations.
+    """Return the penalty of the active features of an edge and their largest violation.
 
     Parameters
     ----------

@@ -3,21 +3,21 @@
 One block is an edge with its two nodes. Given the cavity distributions α, β of its ends, the pair
 belief is b(x, y) ∝ α(x) ψ(x, y) β(y), and the block's part of the objective is convex in the node
 weights u, v, which are free, and in the weights w of the edge's active features. Node weights
-follow w exactly (:func:`_balance`), so that every block leaves the node beliefs at the data's
-margins and blocks do not disturb each other.
+are optimised exactly for given w (:func:`_balance`), so that every block leaves the node beliefs at
+the data's margins and blocks do not interact.
 
-The edge's own fit is Newton's: with u and v eliminated the curvature in w is
+The edge is fitted by Newton's method: with u and v eliminated the curvature in w is
 
     H_kl = b_k δ_kl − b_k b_l (M⁻[x_k, x_l] + M⁻[x_k, y_l] + M⁻[y_k, x_l] + M⁻[y_k, y_l]),
 
 where M = [[diag(rows), b], [bᵀ, diag(columns)]] is the curvature in (u, v), and M⁻ its inverse.
 The quadratic model with its ℓ₁ term is minimised by coordinate descent. Rows and columns of w are
-not shifted against the node weights: most of their cells may be inactive, and shifts change an ℓ₁
+not shifted into the node weights: most of their cells may be inactive, and shifts change the ℓ₁
 norm.
 
-A step changes no log-potential by more than a quarter. On the way the curvature grows by a factor
-of √e < 2 at most, so that a step that lowers the quadratic model lowers the objective, too: no line
-search is needed.
+A step changes no log-potential by more than a quarter. Along the step the curvature grows by a
+factor of at most √e < 2, so a step that lowers the quadratic model also lowers the objective, and
+no line search is needed.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from graftviz.fitting.solver import commit_block, pair_margins
 from graftviz.inference.propagation import cavity
 
 _LONGEST_STEP = 0.25  # of a log-potential
-_LARGEST_WEIGHT = 40.0  # keeps exp() finite where data hold an empty cell and penalties are tiny
+_LARGEST_WEIGHT = 40.0  # keeps exp() finite if a cell is empty and penalties are tiny
 _MARGIN_TOLERANCE = 1e-13
 _BALANCE_ROUNDS = 200
 _DESCENT_SWEEPS = 100
 _NEWTON_STEPS = 200
-_NO_PIVOT = 1e-13  # of what stood on the diagonal: less is rounding
+_NO_PIVOT = 1e-13  # share of the original diagonal below which a pivot is rounding error
 
 
 @njit(cache=True, nogil=True)
 def _inverse(belief, row, column):
     """Return M⁻, a symmetric generalised inverse of the curvature in the node weights (u, v).
 
-    M has the null vector (1, −1), and more where the belief falls apart into blocks: what has no
-    pivot left is given zeros, as Gauss and Jordan's elimination allows for consistent equations.
+    M has the null vector (1, −1), and more if the belief decomposes into blocks: rows and columns
+    without a pivot are set to zero, which Gauss–Jordan elimination of consistent equations allows.
     """
     states_i, states_j = len(row), len(column)
     size = states_i + states_j
@@ -76,10 +76,10 @@ def _inverse(belief, row, column):
 
 @njit(cache=True, nogil=True)
 def _balance(target_i, target_j, potentials, alpha, beta, belief, row, column):
-    """Scale α and β until the pair belief has the data's margins; `belief` and margins follow.
+    """Scale α and β until the pair belief has the data's margins; update `belief` and margins.
 
-    Each round is one of iterative proportional fitting, and one step of Newton's method where that
-    has not been enough.
+    Each round is one round of iterative proportional fitting, followed by one step of Newton's
+    method if the margins are not reached.
     """
     states_i, states_j = len(target_i), len(target_j)
     for _ in range(_BALANCE_ROUNDS):
@@ -118,7 +118,7 @@ def _balance(target_i, target_j, potentials, alpha, beta, belief, row, column):
 
 @njit(cache=True, nogil=True)
 def _part_of(shift, move, cells, states_i, states_j):
-    """Return which part of a step changes no log-potential by more than the longest step."""
+    """Return the largest share of a step that changes no log-potential beyond the limit."""
     largest = 0.0
     for x in range(states_i):
         for y in range(states_j):
@@ -136,16 +136,16 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
     Parameters
     ----------
     cells : int64 array, shape (k,)
-        The active ones of the edge's cells.
+        Active cells of the edge.
     goal : float
-        Violation at which coordinate descent ends.
+        Violation at which coordinate descent stops.
 
     Returns
     -------
     move : float64 array, shape (k,)
-        Of the weights.
+        Change of the weights.
     shift : float64 array, shape (s_i + s_j,)
-        What the node weights do about it.
+        Accompanying change of the node weights.
     """
     states_i, states_j, count = len(row), len(column), len(cells)
     inverse = _inverse(belief, row, column)
@@ -159,7 +159,7 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
             if k == m:
                 value = max(belief[cells[k]] + value, 0.0)
             curvature[k, m] = curvature[m, k] = value
-    slope = np.empty(count)  # of the smooth part of the model, at the present move
+    slope = np.empty(count)  # gradient of the smooth part of the model at `move`
     move = np.zeros(count)
     for k in range(count):
         slope[k] = belief[cells[k]] - target[cells[k]] + 2.0 * lam2 * weights[cells[k]]
@@ -169,10 +169,10 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
             steep = curvature[k, k] + 2.0 * lam2
             if steep <= 1e-300:
                 continue
-            now = weights[cells[k]] + move[k]
-            wanted = soft_threshold(steep * now - slope[k], lam) / steep
-            wanted = min(max(wanted, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
-            change = wanted - now
+            current = weights[cells[k]] + move[k]
+            target_weight = soft_threshold(steep * current - slope[k], lam) / steep
+            target_weight = min(max(target_weight, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
+            change = target_weight - current
             if change == 0.0:
                 continue
             move[k] += change
@@ -192,14 +192,14 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
 
 @njit(cache=True, nogil=True)
 def _proximal_move(belief, target, weights, cells, lam, lam2):
-    """Return one proximal step of the weights in the diagonal metric b + 2 λ₂, nodes held."""
+    """Return one proximal step of the weights in the metric diag(b + 2 λ₂), nodes fixed."""
     move = np.empty(len(cells))
     for k in range(len(cells)):
         at = cells[k]
         steep = belief[at] + 2.0 * lam2
         slope = belief[at] - target[at] + 2.0 * lam2 * weights[at]
-        wanted = soft_threshold(steep * weights[at] - slope, lam) / steep
-        move[k] = min(max(wanted, -_LARGEST_WEIGHT), _LARGEST_WEIGHT) - weights[at]
+        target_weight = soft_threshold(steep * weights[at] - slope, lam) / steep
+        move[k] = min(max(target_weight, -_LARGEST_WEIGHT), _LARGEST_WEIGHT) - weights[at]
     return move
 
 
@@ -211,13 +211,13 @@ def solve_features(network, e, active, penalty, tolerance, one_step, work):
     ----------
     network : Network
     active : bool array, flat
-        Which of all edge weights are active features.
+        Mask of the active features among all edge weights.
     penalty : Penalty
         λ and λ₂; node weights are free.
     tolerance : float
         Bound on the violation of every active feature's condition.
     one_step : bool
-        Take a single proximal step instead (grafting-light).
+        Whether to take a single proximal step instead (grafting-light).
     work : float64 array, shape (10, largest number of joint states of a pair)
 
     Returns
@@ -276,9 +276,9 @@ def solve_features(network, e, active, penalty, tolerance, one_step, work):
 
 @njit(cache=True, nogil=True)
 def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, one_step, work):
-    """Visit edges whose features or beliefs have moved since their last visit, until none has.
+    """Visit edges whose features or beliefs changed since their last visit, until none has.
 
-    With `one_step` every edge is visited once, and moves by one step.
+    With `one_step` every edge is visited at most once and takes one step.
 
     Returns
     -------
@@ -286,12 +286,12 @@ def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, 
         Number of blocks solved.
     """
     visits = 0
-    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    # Extracting an array from a tuple costs a reference count: once here, not once per edge.
     edge_nodes, drift, seen_drift = network.edge_nodes, network.drift, network.seen_drift
     for _ in range(1 if one_step else max_sweeps):
         settled = True
         for k in range(n_edges):
-            e = n_edges - 1 - k  # newest first: they have the most to learn
+            e = n_edges - 1 - k  # newest first, as they are farthest from their optimum
             i, j = edge_nodes[e, 0], edge_nodes[e, 1]
             if abs(drift[i] + drift[j] - seen_drift[e]) <= tolerance:
                 continue

@@ -1,4 +1,4 @@
-"""How far pairs of variables are from independence, and how far noise alone would take them."""
+"""Distance of pairs of variables from independence, and its size under sampling noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 from graftviz.counts import PairCounts, count_pair
 from graftviz.table import DiscreteTable
 
-_NOTHING_VARIES = 1e-3
+_FALLBACK = 1e-3
 _HALVINGS = 40
 
 
@@ -28,9 +28,9 @@ def noise_lam(table: DiscreteTable, dimensions: np.ndarray) -> float:
 
     For independent variables N ‖p_i p_jᵀ − p_D‖² is a sum of squared normal deviates, weighted by
     the products of the eigenvalues of V_i and V_j, V = diag(p) − p pᵀ. Its mean is tr V_i tr V_j;
-    it is taken as that times χ² / k with k = ν_i ν_j degrees of freedom, ν = (tr V)² / ‖V‖²
-    (Satterthwaite), and χ² by the formula of Wilson and Hilferty. The result is the λ at which the
-    probabilities of all pairs to exceed it add up to one.
+    it is approximated by that times χ² / k with k = ν_i ν_j degrees of freedom, ν = (tr V)² / ‖V‖²
+    (Satterthwaite), and χ² by the formula of Wilson and Hilferty. The result is the λ at which
+    the exceedance probabilities of all pairs sum to one.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def noise_lam(table: DiscreteTable, dimensions: np.ndarray) -> float:
     Returns
     -------
     float
-        1e-3 where no two variables vary.
+        1e-3 if fewer than two variables vary.
     """
     traces, freedoms = np.zeros(table.n_variables), np.ones(table.n_variables)
     for i, states in enumerate(table.cardinalities.tolist()):
@@ -54,7 +54,7 @@ def noise_lam(table: DiscreteTable, dimensions: np.ndarray) -> float:
     squares = traces[first] * traces[second] / table.n_rows / dimensions[first, second] ** 2
     varying = squares > 0.0
     if not varying.any():
-        return _NOTHING_VARIES
+        return _FALLBACK
     squares, freedom = squares[varying], (freedoms[first] * freedoms[second])[varying]
     low, high = 0.0, math.sqrt(squares.max())
     while _expected_above(high, squares, freedom) > 1.0:
@@ -80,14 +80,14 @@ def _distances_of_row(packed, i, table, out):
         for x in range(states_i):
             share = margins[offsets[i] + x] / rows
             for y in range(states_j):
-                apart = share * margins[offsets[j] + y] / rows - table[x * states_j + y] / rows
-                total += apart * apart
+                deviation = share * margins[offsets[j] + y] / rows - table[x * states_j + y] / rows
+                total += deviation * deviation
         out[j] = math.sqrt(total)
 
 
 @njit(cache=True, nogil=True)
 def _expected_above(score, squares, freedom):
-    """Return how many pairs noise takes above `score` on average, given mean squares and k."""
+    """Return the expected number of pairs that noise lifts above `score`."""
     total = 0.0
     for pair in range(len(squares)):
         ninth = 2.0 / (9.0 * freedom[pair])

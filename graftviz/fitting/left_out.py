@@ -1,4 +1,4 @@
-"""What the score of an active edge would be if it were not there: the test that prunes."""
+"""Score of an active edge when its weights are removed, for the pruning test."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from numba import njit
 from graftviz.fitting.conditionals import mix
 from graftviz.fitting.pseudo_likelihood import block_of, groups_of, pair_gradient
 
-_LARGEST_MOVE = 2.0  # of a node weight in one step
+_LARGEST_MOVE = 2.0  # change of a node weight in one step
 _MARGIN_STEPS = 20
 _MARGIN_TOLERANCE = 1e-4
 
 
 @njit(cache=True, nogil=True)
 def _restore_margins(block, order, groups, u, rows, i, sums, squares, factors):
-    """Give node i the margins of the data back, by steps on its node weights alone."""
+    """Restore the data's margins of node i by steps on its node weights alone."""
     at = rows.node_offsets[i]
     states = rows.node_offsets[i + 1] - at
     others = len(groups) - 1
@@ -40,12 +40,12 @@ def _restore_margins(block, order, groups, u, rows, i, sums, squares, factors):
 
 @njit(cache=True, nogil=True)
 def left_out_score(net, rows, e, spare, work):
-    """Return the gradient's norm for edge e, and its noise, were its weights zero.
+    """Return the gradient norm of edge e, and its noise, with the weights of e set to zero.
 
     Parameters
     ----------
     spare : float32 array, flat
-        Room for the blocks of both ends.
+        Buffer for the blocks of both ends.
     """
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]

@@ -1,7 +1,7 @@
 """Maximum likelihood of a growing pairwise model by exact inference, from pair counts.
 
-For fixed edges the likelihood is largest where the marginals of every edge and every node are those
-of the data: that is what a fit is judged by.
+For fixed edges the likelihood is maximal if the marginals of every edge and every node equal those
+of the data; the violation of a fit is their difference.
 """
 
 from __future__ import annotations
@@ -16,37 +16,39 @@ from graftviz.fitting.clique_tables import CliqueTables, calibrate, clique_table
 from graftviz.fitting.proportional import fit_round
 from graftviz.inference.exact.elimination import Elimination, eliminated
 
-LEAST_SHARE = 1e-9  # of rows in which variables are independent, so that the maximum exists
-_UNSEEN = 1e-12  # what a state that never occurs gets
+LEAST_SHARE = 1e-9  # smallest share of imaginary rows, so that the maximum exists
+_UNSEEN = 1e-12  # share of a state that never occurs
 _MOST_ROUNDS = 2000
-_LEAST_LAM2 = 1e-12  # below, a Newton step under the penalty would be made of rounding errors
+_LEAST_LAM2 = 1e-12  # below, a Newton step under the penalty consists of rounding errors
 
 
 class Targets:
     """Marginals of the data, smoothed so that a maximum with finite weights exists.
 
-    The share ε = a / (N + a) of a imaginary rows, in which all variables are independent with the
-    shares they have in the data, leaves node marginals as they are and shrinks what a pair differs
-    from independence by: p̃(i, j) = p(i) p(j) + (1 − ε) (p_D(i, j) − p(i) p(j)).
+    A share ε = a / (N + a) of imaginary rows, in which all variables are independent with the
+    shares of the data, preserves node marginals and shrinks the deviation of a pair from
+    independence: p̃(i, j) = p(i) p(j) + (1 − ε) (p_D(i, j) − p(i) p(j)).
 
     Parameters
     ----------
     counts : PairCounts
     pseudo_count : float
-        a. At least the share 10⁻⁹ is taken.
+        a. The share ε is at least 10⁻⁹.
     """
 
     def __init__(self, counts: PairCounts, pseudo_count: float) -> None:
         self.counts = counts
         rows = counts.n_rows
-        self.kept = 1.0 - max(pseudo_count / (rows + pseudo_count), LEAST_SHARE)
+        self.dependence_share = 1.0 - max(pseudo_count / (rows + pseudo_count), LEAST_SHARE)
         sizes = counts.cardinalities
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.shares = counts.packed.margins / rows
         seen = np.add.reduceat(self.shares > 0.0, self.offsets[:-1], dtype=np.int64)
-        lacks = np.repeat(seen < sizes, sizes)
-        evenly = np.repeat(1.0 / sizes, sizes)
-        self.nodes = np.where(lacks, (1.0 - _UNSEEN) * self.shares + _UNSEEN * evenly, self.shares)
+        has_unseen = np.repeat(seen < sizes, sizes)
+        uniform = np.repeat(1.0 / sizes, sizes)
+        self.nodes = np.where(
+            has_unseen, (1.0 - _UNSEEN) * self.shares + _UNSEEN * uniform, self.shares
+        )
 
     def node(self, i: int) -> np.ndarray:
         """Return p̃(i), shape (s_i,)."""
@@ -56,12 +58,12 @@ class Targets:
         """Return p̃(i, j), shape (s_i, s_j)."""
         seen_i = self.shares[self.offsets[i] : self.offsets[i + 1]]
         seen_j = self.shares[self.offsets[j] : self.offsets[j + 1]]
-        apart = self.counts.table(i, j) / self.counts.n_rows - np.outer(seen_i, seen_j)
-        return np.asarray(np.outer(self.node(i), self.node(j)) + self.kept * apart)
+        deviation = self.counts.table(i, j) / self.counts.n_rows - np.outer(seen_i, seen_j)
+        return np.asarray(np.outer(self.node(i), self.node(j)) + self.dependence_share * deviation)
 
 
 class Fitted(NamedTuple):
-    """A fit: objective in nats per row, KKT residual, and how many rounds were made."""
+    """Result of a fit: objective in nats per row, KKT residual, and number of rounds."""
 
     objective: float
     violation: float
@@ -87,8 +89,8 @@ class LikelihoodFit:
     ----------
     targets : Targets
     lam2 : float
-        λ₂, of the squared weights of edges; nodes are free. Below 10⁻¹², which changes no fit, it
-        is taken for 0.
+        λ₂, weight of the squared edge weights; nodes are free. Values below 10⁻¹², which do not
+        affect a fit, count as 0.
     """
 
     def __init__(self, targets: Targets, lam2: float = 0.0) -> None:
@@ -101,29 +103,29 @@ class LikelihoodFit:
         self.edge_weights = np.zeros(0)
         self.edge_targets = np.zeros(0)
         self.elimination = eliminated(self.edges, self.cardinalities, np.arange(n))
-        self.tables = self._laid_out()
-        self._room = np.empty(int(self.cardinalities.max()) ** 2)
-        self._factors = np.empty_like(self._room)
+        self.tables = self._new_tables()
+        self._buffer = np.empty(int(self.cardinalities.max()) ** 2)
+        self._factors = np.empty_like(self._buffer)
 
     def add_edge(self, i: int, j: int, elimination: Elimination) -> None:
-        """Activate an edge, with weights 0, and go over to an elimination of the grown graph."""
+        """Activate an edge with zero weights, given an elimination of the new graph."""
         target = self.targets.pair(i, j).reshape(-1)
         self.edges = np.vstack([self.edges, np.array([[i, j]])])
         self.edge_offsets = np.append(self.edge_offsets, self.edge_offsets[-1] + len(target))
         self.edge_targets = np.append(self.edge_targets, target)
         self.edge_weights = np.append(self.edge_weights, np.zeros(len(target)))
         self.elimination = elimination
-        self.tables = self._laid_out()
+        self.tables = self._new_tables()
 
     def fit(self, tolerance: float, *, around: int | None = None) -> Fitted:
-        """Maximise the likelihood from where the weights are.
+        """Maximise the likelihood, starting from the current weights.
 
         Parameters
         ----------
         tolerance : float
-            KKT residual to stop at.
+            KKT residual at which to stop.
         around : int, optional
-            Only the component of this variable has anything to fit; default: all.
+            Fit only the component of this variable; default: all.
         """
         self.calibrate()
         roots = np.flatnonzero(self.elimination.parent < 0)
@@ -137,7 +139,7 @@ class LikelihoodFit:
         return Fitted(objective, self.violation(), rounds)
 
     def calibrate(self) -> float:
-        """Make all tables the exact marginals of the weights; return the objective."""
+        """Compute the exact marginals in all tables; return the objective."""
         log_partition = calibrate(
             self.tables,
             self.targets.offsets,
@@ -159,7 +161,7 @@ class LikelihoodFit:
                 self.edge_targets,
                 self.edge_weights,
                 self.lam2,
-                self._room,
+                self._buffer,
             )
         )
 
@@ -170,7 +172,7 @@ class LikelihoodFit:
         return found
 
     def snapshot(self) -> Snapshot:
-        """Return what is needed to come back here."""
+        """Return the state that :meth:`restore` goes back to."""
         return Snapshot(
             self.edges,
             self.edge_offsets,
@@ -182,14 +184,14 @@ class LikelihoodFit:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to what was remembered, and calibrate."""
+        """Go back to a snapshot and calibrate."""
         self.edges, self.edge_offsets, self.edge_targets = snapshot[:3]
         self.node_weights, self.edge_weights = snapshot.node_weights, snapshot.edge_weights
         self.elimination, self.tables = snapshot.elimination, snapshot.tables
         self.calibrate()
 
     def _fit_component(self, begin: int, end: int, tolerance: float) -> int:
-        for made in range(_MOST_ROUNDS):
+        for rounds in range(_MOST_ROUNDS):
             worst = fit_round(
                 self.tables,
                 begin,
@@ -200,14 +202,14 @@ class LikelihoodFit:
                 self.edge_offsets,
                 (self.edge_weights, self.edge_targets),
                 self.lam2,
-                self._room,
+                self._buffer,
                 self._factors,
             )
             if worst <= tolerance:
-                return made + 1
+                return rounds + 1
         return _MOST_ROUNDS
 
-    def _laid_out(self) -> CliqueTables:
+    def _new_tables(self) -> CliqueTables:
         found = self.elimination
         return clique_tables(
             found.order, found.starts, found.scopes, found.parent, self.cardinalities, self.edges
@@ -215,27 +217,29 @@ class LikelihoodFit:
 
 
 @njit(cache=True, nogil=True)
-def _violation(tables, node_offsets, node_targets, edge_offsets, edge_targets, weights, lam2, room):
+def _violation(
+    tables, node_offsets, node_targets, edge_offsets, edge_targets, weights, lam2, buffer
+):
     """Return the largest ‖model − data (+ 2 λ₂ w)‖₂ over nodes and edges."""
     worst = 0.0
     for k in range(len(tables.order)):
         begin, end, own = tables.starts[k], tables.starts[k + 1], tables.states[k]
-        room[:own] = 0.0
+        buffer[:own] = 0.0
         for at in range(begin, end, own):
             for x in range(own):
-                room[x] += tables.entries[at + x]
+                buffer[x] += tables.entries[at + x]
         first = node_offsets[tables.order[k]]
         total = 0.0
         for x in range(own):
-            total += (room[x] - node_targets[first + x]) ** 2
+            total += (buffer[x] - node_targets[first + x]) ** 2
         worst = max(worst, total)
         for p in range(tables.edge_starts[k], tables.edge_starts[k + 1]):
             e = tables.edge_ids[p]
-            edge_marginal(tables, begin, e, room)
+            edge_marginal(tables, begin, e, buffer)
             total = 0.0
             first = edge_offsets[e]
             for c in range(edge_offsets[e + 1] - first):
-                gap = room[c] - edge_targets[first + c] + 2.0 * lam2 * weights[first + c]
+                gap = buffer[c] - edge_targets[first + c] + 2.0 * lam2 * weights[first + c]
                 total += gap**2
             worst = max(worst, total)
     return np.sqrt(worst)

@@ -1,8 +1,8 @@
-"""Sums of numbers over the rows whose bits are set: the innermost work of a score by rows.
+"""Sums over the rows whose bits are set: the inner loop of scores by rows.
 
-A processor adds sixteen numbers at once and leaves out those whose bit is 0, as long as the numbers
-of a column lie side by side. Compilers do not find this by themselves, so it is spelled out here.
-All numbers are added in the same order on every machine.
+A processor adds sixteen contiguous numbers at once and masks those whose bit is 0. Compilers do not
+generate this from a plain loop, so it is written in LLVM instructions here. All numbers are added
+in the same order on every machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 _WIDTH = 16  # numbers in a vector
 _WORD = 64  # bits in a word
 _CHUNKS = _WORD // _WIDTH
-_SUMS = 8  # at least so many sums go on side by side: one would have to wait for itself
+_SUMS = 8  # least number of independent sums, to avoid a chain of dependent additions
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, _WIDTH)
 _BITS = ir.VectorType(ir.IntType(1), _WIDTH)
@@ -25,14 +25,14 @@ _INDEX = ir.IntType(32)
 
 
 def _folded(builder: Any, vector: Any) -> Any:
-    """Fold a vector upon itself until one number is left."""
+    """Return the sum of the entries of a vector, by repeated halving."""
     count = _WIDTH
     while count > 1:
         count //= 2
-        nothing = ir.Constant(vector.type, ir.Undefined)
+        undefined = ir.Constant(vector.type, ir.Undefined)
         low, high = (
             builder.shuffle_vector(
-                vector, nothing, ir.Constant(ir.VectorType(_INDEX, count), list(chosen))
+                vector, undefined, ir.Constant(ir.VectorType(_INDEX, count), list(chosen))
             )
             for chosen in (range(count), range(count, 2 * count))
         )
@@ -55,8 +55,8 @@ def _add_masked(
     """Add to ``out[into + t]`` the sum of column t over the rows with a bit, t < len(columns).
 
     Column t holds 64 numbers for each of the `words` words of bits that begin at `first_word`; it
-    starts at ``numbers[at + t * width]``. `columns` is a tuple whose length counts. The bounds are
-    the caller's business.
+    starts at ``numbers[at + t * width]``. Only the length of the tuple `columns` is used. Bounds
+    are not checked.
     """
     count = len(columns)
     chains = min(_CHUNKS, max(1, _SUMS // count))
@@ -83,8 +83,8 @@ def _add_masked(
                     vector = builder.load(pointer)
                     vector.align = 4
                     so_far = partial[t][chunk % chains]
-                    kept = builder.select(chosen, vector, zero)
-                    builder.store(builder.fadd(builder.load(so_far), kept), so_far)
+                    masked = builder.select(chosen, vector, zero)
+                    builder.store(builder.fadd(builder.load(so_far), masked), so_far)
         for t in range(count):
             vector = builder.load(partial[t][0])
             for chain in range(1, chains):

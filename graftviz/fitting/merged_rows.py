@@ -1,19 +1,19 @@
-"""Equal rows of a table counted instead of repeated."""
+"""Merging of equal rows of a table into distinct rows with multiplicities."""
 
 from __future__ import annotations
 
 import numpy as np
 
 _HASH_SEED = 20
-_WORTH_MERGING = 0.8  # share of different rows below which equal rows are merged
+_MERGE_BELOW = 0.8  # share of distinct rows below which equal rows are merged
 
 
 def merged_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different rows of a table and how often each occurs.
+    """Return the distinct rows of a table and their multiplicities.
 
-    Tables with few repetitions are returned as they are. Rows are told apart by a 64-bit sum of
-    random words, one for each variable and state, and then compared, so that a coincidence of sums
-    costs time and never correctness.
+    Tables with few repetitions are returned unchanged. Rows are hashed by a 64-bit sum of random
+    words, one for each variable and state, and then compared, so that a collision costs time but
+    not correctness.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def merged_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     _, firsts, groups, counts = np.unique(
         sums, return_index=True, return_inverse=True, return_counts=True
     )
-    if len(firsts) > _WORTH_MERGING * rows or (codes != codes[:, firsts[groups]]).any():
+    if len(firsts) > _MERGE_BELOW * rows or (codes != codes[:, firsts[groups]]).any():
         return codes, np.ones(rows, dtype=np.float32)
     order = np.argsort(firsts)
     merged = np.ascontiguousarray(codes[:, firsts[order]])
-    merged.flags.writeable = False  # like a table's codes: kernels are compiled for one kind
+    merged.flags.writeable = False  # like a table's codes: part of the compiled type
     return merged, counts[order].astype(np.float32)

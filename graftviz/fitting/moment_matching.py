@@ -1,15 +1,15 @@
-"""Approximate maximum likelihood in closed form: weights under which beliefs are the data's shares.
+"""Approximate maximum likelihood in closed form, by matching beliefs to the data's marginals.
 
-Where exact inference is too large, log Z is replaced by that of belief propagation (Bethe) or of
-tree-reweighted belief propagation, an upper bound. The maximum of that likelihood is where the
-beliefs equal the marginals of the data, and there
+If exact inference is too expensive, log Z is replaced by that of belief propagation (Bethe) or of
+tree-reweighted belief propagation, an upper bound. This likelihood is maximal if the beliefs equal
+the marginals of the data, and then
 
     w_i = log p(i),    w_ij = ρ_ij log p(i, j) / (p(i) p(j)),
 
 with edge appearance probabilities ρ (1 for belief propagation): Wainwright, Jaakkola and Willsky,
 "Tree-reweighted belief propagation algorithms and approximate ML estimation by pseudo-moment
-matching" (2003). Tree-reweighted beliefs are unique, so inference finds them again; belief
-propagation may find another fixed point.
+matching" (2003). Tree-reweighted beliefs are unique, so inference reproduces them; belief
+propagation may reach another fixed point.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Matched(NamedTuple):
 
 
 def match_moments(targets: Targets, edges: np.ndarray, method: str) -> Matched:
-    """Return the weights whose beliefs are the targets.
+    """Return the weights whose beliefs equal the targets.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""The regressions of all variables on one another: active neighbours, and checks of all the others.
+"""Regressions of all variables on one another: fits of active neighbours, checks of all others.
 
-Each variable's regression (:mod:`graftviz.fitting.nodewise`) runs over its active neighbours only.
-Whether any other neighbour violates its optimality condition is seen from the gradient of the loss
-for all of them, which is one product of matrices: predictions minus observations of some variables,
-times indicators of the states of all.
+The regression of a variable (:mod:`graftviz.fitting.nodewise`) includes only its active neighbours.
+The optimality conditions of all other neighbours are checked with the gradient of the loss, which
+is one matrix product: predictions minus observations of some variables, times indicators of the
+states of all.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from graftviz.fitting.nodewise import fit_intercept, solve_regression
 from graftviz.fitting.softmax import residuals
 from graftviz.table import DiscreteTable
 
-_ROWS = 1024  # rows of one product of matrices
+_ROWS = 1024  # rows of one matrix product
 _NODES = 128  # regressions checked together
-# A state that never occurs gets this probability instead of zero.
+# Probability of a state that never occurs, instead of zero.
 _SMALLEST_SHARE = 1e-12
 
 
 @dataclass(slots=True)
 class _Regression:
-    """One variable's regression: active neighbours in ascending order, and weights per cell."""
+    """Regression of one variable: active neighbours in ascending order, and weights per cell."""
 
     neighbours: np.ndarray
     starts: np.ndarray
@@ -35,24 +35,24 @@ class _Regression:
 
 
 class Neighbourhoods:
-    """The penalised regressions of all variables, fitted at one λ after the other.
+    """Penalised regressions of all variables, fitted for a sequence of λ.
 
     Parameters
     ----------
     table : DiscreteTable
     slopes : float64 array, shape (n, n)
-        ‖p_i p_jᵀ − p_D(i, j)‖ of every pair: the gradient norms where no neighbour is active.
+        ‖p_i p_jᵀ − p_D(i, j)‖ of every pair: the gradient norms without active neighbours.
 
     Attributes
     ----------
     norms : float64 array, shape (n, n)
         ``norms[i, j]`` is ‖W_ij‖, j's group in the regression of variable i.
     slopes : float64 array, shape (n, n)
-        ``slopes[i, j]`` is the gradient norm of that group, as of the last check.
+        ``slopes[i, j]`` is the gradient norm of that group at the last check.
     entered : float64 array, shape (n, n)
-        The gradient norm with which the group violated when it was last let in.
+        Gradient norm of the group when it was activated last.
     tests : int
-        Gradients of groups looked at so far.
+        Number of group gradients computed so far.
     """
 
     def __init__(self, table: DiscreteTable, slopes: np.ndarray) -> None:
@@ -67,8 +67,8 @@ class Neighbourhoods:
         counts = [
             np.bincount(own, minlength=s) for own, s in zip(self._codes, self._sizes, strict=True)
         ]
-        # States that occur, and codes that count only those: the intercept of one that never does
-        # would run to minus infinity.
+        # States that occur, and codes among these: the intercept of a state that never occurs
+        # would diverge to minus infinity.
         self._seen = [np.flatnonzero(count) for count in counts]
         self._own = self._codes
         if any(len(seen) < s for seen, s in zip(self._seen, self._sizes, strict=True)):
@@ -98,7 +98,7 @@ class Neighbourhoods:
         return float(max(np.max(active), np.max(excess, where=self.norms == 0.0, initial=0.0)))
 
     def fit(self, thresholds: np.ndarray, lam2: float, tolerance: float) -> None:
-        """Minimise all penalised losses, from where they are, until no condition is violated.
+        """Minimise all penalised losses, from the current weights, until no condition is violated.
 
         Parameters
         ----------
@@ -115,12 +115,12 @@ class Neighbourhoods:
                 inside[i] = False
                 new = inside & (self.norms[i] == 0.0)
                 self.entered[i, new] = self.slopes[i, new]
-                self._let_in(i, np.flatnonzero(inside))
+                self._set_neighbours(i, np.flatnonzero(inside))
                 self._solve(i, thresholds[i], lam2, tolerance)
             self._check(pending)
             excess = self.slopes[pending] - thresholds[pending]
-            late = ((excess > tolerance) & (self.norms[pending] == 0.0)).any(axis=1)
-            pending = pending[late]
+            violates = ((excess > tolerance) & (self.norms[pending] == 0.0)).any(axis=1)
+            pending = pending[violates]
 
     def edge_weights(self, i: int, j: int) -> np.ndarray:
         """Return the mean of the two estimates of w_ij, shape (s_i, s_j)."""
@@ -129,7 +129,7 @@ class Neighbourhoods:
     def node_weights(
         self, i: int, partners: list[int], weights: list[np.ndarray], tolerance: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Fit the weights of node i under the pseudo-likelihood, those of its edges given.
+        """Fit the weights of node i by pseudo-likelihood, with fixed edge weights.
 
         Parameters
         ----------
@@ -167,8 +167,8 @@ class Neighbourhoods:
             estimate[self._seen[i]] = regression.weights[cells].T
         return estimate
 
-    def _let_in(self, i: int, neighbours: np.ndarray) -> None:
-        """Make `neighbours` the active ones of variable i; those that stay keep their weights."""
+    def _set_neighbours(self, i: int, neighbours: np.ndarray) -> None:
+        """Set the active neighbours of variable i; those that stay active keep their weights."""
         old = self._regressions[i]
         if np.array_equal(old.neighbours, neighbours):
             return
@@ -205,14 +205,14 @@ class Neighbourhoods:
             )
 
     def _cells(self, neighbours: np.ndarray, start: int, count: int) -> np.ndarray:
-        """Return the cells that some rows are in, int32, shape (count, A)."""
+        """Return the cells of rows ``start`` … ``start + count``, int32, shape (count, A)."""
         cells = np.empty((count, len(neighbours)), dtype=np.int32)
         first = np.concatenate([[1], 1 + np.cumsum(self._sizes[neighbours])])
         _fill_cells(self._codes, neighbours, first, start, cells)
         return cells
 
     def _check(self, nodes: np.ndarray) -> None:
-        """Take the gradient of every neighbour of `nodes` at the present weights."""
+        """Compute the gradient of every neighbour of `nodes` at the current weights."""
         for at in range(0, len(nodes), _NODES):
             self._check_some(nodes[at : at + _NODES])
         self.tests += len(nodes) * (len(self._sizes) - 1)
@@ -248,7 +248,7 @@ class Neighbourhoods:
 
 @njit(cache=True, nogil=True)
 def _fill_cells(codes, neighbours, first, start, cells):
-    """Write the cell of each neighbour for the rows from `start` on."""
+    """Write the cell of each neighbour for the rows from `start`."""
     for k in range(len(neighbours)):
         own = codes[neighbours[k]]
         for m in range(cells.shape[0]):
@@ -257,7 +257,7 @@ def _fill_cells(codes, neighbours, first, start, cells):
 
 @njit(cache=True, nogil=True)
 def _indicate(codes, columns, start, out):
-    """Write 1 where a row is in a state, 0 where not; state 0 of each variable is left out."""
+    """Write the indicators of the states of rows, without state 0 of each variable."""
     out[:] = 0.0
     for j in range(codes.shape[0]):
         for m in range(out.shape[0]):
@@ -268,7 +268,7 @@ def _indicate(codes, columns, start, out):
 
 @njit(cache=True, nogil=True)
 def _group_norms(sums, totals, columns, out):
-    """Write the 2-norm of every neighbour's gradient; those of the states 0 follow from sums."""
+    """Write the gradient norm of every neighbour; entries of states 0 follow from sums."""
     states = len(sums)
     for j in range(len(out)):
         square, corner = 0.0, 0.0

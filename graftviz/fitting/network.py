@@ -1,4 +1,4 @@
-"""The growing network a learner fits: flat arrays, targets from the data, and the fit itself."""
+"""Network that a learner fits: flat arrays, targets from the data, and the fit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from graftviz.inference.propagation import MessageGraph, propagate
 from graftviz.inference.response_terms import fill_pair_beliefs
 from graftviz.model import PairwiseMRF
 
-# A state the training rows never show gets this probability instead of zero: its unpenalised
-# weight would otherwise run to minus infinity. The error is far below any tolerance used here.
+# Probability of a state that never occurs, instead of zero: its unpenalised weight would diverge to
+# minus infinity. The error is far below any tolerance used here.
 _SMALLEST_TARGET = 1e-12
 
 
@@ -30,16 +30,16 @@ class Network(NamedTuple):
     edge_weights : float64 array, flat
         w_ij; `potentials` holds their exponentials.
     drift : float64 array, shape (n,)
-        Length of the path each node belief has travelled so far (sum of 2-norms of its moves).
+        Length of the path of each node belief (sum of the 2-norms of its changes).
     seen_drift : float64 array, shape (capacity,)
         drift_i + drift_j when the edge was last solved; -1 for an edge never solved.
     touched_nodes, touched_edges : bool arrays
-        What fits have changed since :meth:`ActiveNetwork.changes` was last asked.
+        Nodes and edges changed since the last call of :meth:`ActiveNetwork.changes`.
     stale_nodes, stale_edges : bool arrays
-        What fits have changed since the last evaluation.
+        Nodes and edges changed since the last evaluation.
     node_terms, edge_terms : float64 arrays, shapes (n, 2) and (capacity, 3)
-        What each adds to the objective, its violation, and for edges the message residual, as of
-        the last evaluation.
+        Contribution to the objective, violation, and for edges the message residual, at the last
+        evaluation.
     """
 
     node_offsets: np.ndarray
@@ -65,20 +65,20 @@ class Network(NamedTuple):
     edge_terms: np.ndarray
 
 
-# Arrays that grow with the edges, and by which size.
+# Arrays that grow with the number of edges, grouped by their length.
 _BY_EDGE = ("edge_nodes", "seen_drift", "touched_edges", "stale_edges", "edge_terms")
 _BY_BOUNDARY = ("edge_offsets", "message_offsets")
 _BY_CELL = ("edge_weights", "potentials", "edge_targets")
 
 
 class ActiveNetwork:
-    """The active set of one run, fitted to the counts of its data.
+    """Active set of one run, fitted to the counts of its data.
 
     Parameters
     ----------
     counts : PairCounts
     names, labels : tuples
-        Passed on to the models handed out.
+        Names of variables and states in the returned models.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ActiveNetwork:
         return self.state.node_beliefs
 
     def pair_beliefs(self) -> np.ndarray:
-        """Return the pair beliefs of all edges, flat, laid out like their weights."""
+        """Return the pair beliefs of all edges, flat, in the layout of their weights."""
         out = np.empty(int(self.state.edge_offsets[self.n_edges]))
         fill_pair_beliefs(self.state, self.n_edges, self._work, out)
         return out
@@ -145,7 +145,7 @@ class ActiveNetwork:
 
     def add_edge(self, i: int, j: int) -> None:
         """Add edge i < j with zero weights and the data's pair marginal as its target."""
-        self._make_room()
+        self._reserve()
         state, e = self.state, self.n_edges
         states_i, states_j = int(self._sizes[i]), int(self._sizes[j])
         cells = slice(int(state.edge_offsets[e]), int(state.edge_offsets[e]) + states_i * states_j)
@@ -166,20 +166,20 @@ class ActiveNetwork:
         self.n_edges = e + 1
 
     def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
-        """Re-optimise all weights from where they are.
+        """Fit all weights, starting from their current values.
 
         Parameters
         ----------
         tolerance : float
-            Belief movement that calls for another visit of an edge; the blocks themselves are
-            solved ten times as tightly.
+            Change of beliefs after which an edge is visited again; blocks are solved to a tenth
+            of it.
         """
         state = self.state
         solve_active_set(state, self.n_edges, penalty, tolerance, max_sweeps, self._work)
         return self._evaluate_stale(penalty)
 
     def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
-        """Fit every node on its own; needed at the start, and when the penalty has changed."""
+        """Fit every node separately; required at the start and after a change of the penalty."""
         self._fit_alone(np.arange(self.n_nodes), penalty, tolerance)
         self.state.seen_drift[: self.n_edges] = -1.0
 
@@ -192,12 +192,12 @@ class ActiveNetwork:
         return self.fit(penalty, tolerance=tolerance)
 
     def evaluate(self, penalty: Penalty) -> Evaluation:
-        """Evaluate objective and residuals at the present state, all of it."""
+        """Evaluate objective and residuals at the current state from scratch."""
         self.state.stale_nodes[:] = True
         return self._evaluate_stale(penalty)
 
     def _evaluate_stale(self, penalty: Penalty) -> Evaluation:
-        """Evaluate objective and residuals after fits have changed a part of the state."""
+        """Evaluate objective and residuals, recomputing only stale terms."""
         if penalty != self._evaluated:
             self.state.stale_nodes[:] = True
             self._evaluated = penalty
@@ -205,7 +205,7 @@ class ActiveNetwork:
         return Evaluation(*(float(value) for value in values))
 
     def changes(self) -> Changes:
-        """Return what fits have changed since this was last asked."""
+        """Return the changes since the last call."""
         state = self.state
         nodes = np.flatnonzero(state.touched_nodes)
         edges = np.flatnonzero(state.touched_edges[: self.n_edges])
@@ -225,22 +225,22 @@ class ActiveNetwork:
         return Changes(*arrays)
 
     def model(self) -> PairwiseMRF:
-        """Return the present model."""
+        """Return the current model."""
         cells = int(self.state.edge_offsets[self.n_edges])
         weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
         return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
 
     def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
-        """Return how far BP started cold ends from the tracked node beliefs (largest difference).
+        """Return the largest difference between BP from uniform messages and the node beliefs.
 
-        A large gap means that the weights sit on an unstable fixed point: whoever runs BP on the
-        model will see other beliefs than the learner did.
+        A large gap means that the fixed point is unstable: BP on the model will give other beliefs
+        than those of the fit.
         """
         state = self.state
-        # As a plain message graph, for which propagation is compiled anyway.
+        # A plain message graph, for which propagation is compiled already.
         shared = {name: getattr(state, name) for name in MessageGraph._fields}
-        fresh = {name: np.ones_like(shared[name]) for name in ("messages", "node_beliefs")}
-        cold = MessageGraph(**{**shared, **fresh})
+        initial = {name: np.ones_like(shared[name]) for name in ("messages", "node_beliefs")}
+        cold = MessageGraph(**{**shared, **initial})
         propagate(cold, self.n_nodes, self.n_edges, max_sweeps, tolerance, 0.0, self._work)
         return float(np.abs(cold.node_beliefs - state.node_beliefs).max())
 
@@ -251,10 +251,10 @@ class ActiveNetwork:
         self.state.stale_nodes[nodes] = True
 
     def _pair_target(self, i: int, j: int) -> np.ndarray:
-        """Return p_D(i, j), shape (s_i, s_j), with the margins that are the targets of the nodes.
+        """Return p_D(i, j), shape (s_i, s_j), adjusted to the targets of the nodes as margins.
 
-        They differ from the data's where a state never occurs; what they differ by is spread as
-        if i and j were independent.
+        The targets differ from the data's margins if a state never occurs; the difference is
+        spread as if i and j were independent.
         """
         shares = self.counts.table(i, j) / self.counts.n_rows
         if not (self._has_gaps[i] or self._has_gaps[j]):
@@ -266,7 +266,7 @@ class ActiveNetwork:
         spread = np.outer(margin_i - rows, columns) + np.outer(margin_i, margin_j - columns)
         return np.asarray(shares + spread)
 
-    def _make_room(self) -> None:
+    def _reserve(self) -> None:
         state, e = self.state, self.n_edges
         capacity = len(state.edge_nodes)
         largest = self._work.shape[1]
@@ -289,7 +289,7 @@ class ActiveNetwork:
 
 
 def longer(array: np.ndarray, length: int) -> np.ndarray:
-    """Return a copy of `array` with room for `length` entries, zeros after those there are."""
+    """Return a copy of `array` padded with zeros to `length` entries."""
     grown = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
     grown[: len(array)] = array
     return grown

@@ -7,9 +7,9 @@ For variable i the penalised loss per row is
 
 with one weight per state of i and state (a *cell*) of each neighbour j. It is minimised by proximal
 Newton steps: block coordinate descent on the quadratic model of the loss plus the exact penalty,
-then a line search. The Hessian is taken from at most some thousand rows and kept as long as
-violations fall quickly; the gradient always takes all rows, so the optimum does not depend on it.
-All is done in contrasts of the states, orthonormal and such that their mean covariance is diagonal.
+then a line search. The Hessian is computed from a few thousand rows and reused as long as
+violations fall quickly; the gradient uses all rows, so the optimum does not depend on the Hessian.
+All computations use orthonormal contrasts of the states whose mean covariance is diagonal.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from numba import njit
 from graftviz.fitting.penalty import group_residual, proximal_step
 from graftviz.fitting.softmax import LANES, loss_and_gradient, residuals
 
-_SWEEPS = 100  # of block coordinate descent on one quadratic model
-_INEXACT = 0.1  # how exactly a model is minimised, relative to the violation it should remove
+_SWEEPS = 100  # sweeps of block coordinate descent on one quadratic model
+_INEXACT = 0.1  # tolerance of a model's minimum relative to the current violation
 _HALVINGS = 30
-_ROUNDING = 1e-13  # of the objective, per row
-_HESSIAN_ROWS = 8192  # rows that are enough to know the Hessian; the gradient takes all
+_ROUNDING = 1e-13  # rounding error of the objective per row
+_HESSIAN_ROWS = 8192  # rows that the Hessian is computed from; the gradient uses all
 _RIDGE = 1e-9
 _INTERCEPT_STEPS = 100
-_SLOW = 0.3  # a violation that falls by less asks for a new Hessian
+_SLOW = 0.3  # ratio of successive violations above which the Hessian is recomputed
 
 
 class Solution(NamedTuple):
-    """What came of one regression.
+    """Result of one regression.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Solution(NamedTuple):
     violation : float
         Largest violation of an optimality condition.
     steps : int
-        Proximal Newton steps made.
+        Number of proximal Newton steps.
     gradient : float64 array, shape (C, s)
-        Of the loss, at the weights.
+        Gradient of the loss at the weights.
     """
 
     objective: float
@@ -66,7 +66,7 @@ def solve_regression(
     *,
     max_steps: int = 200,
 ) -> Solution:
-    """Minimise F for one variable from the weights given.
+    """Minimise F for one variable, starting from `weights`.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def solve_regression(
     tolerance : float
         Bound on the violation of each optimality condition, as a 2-norm in gradient units.
     weights : float64 array, shape (C, s)
-        Intercept, then W_j[x_j, :] cell after cell; rows sum to 0. Overwritten, but for the cells
-        from ``starts[-1]`` on: these stay as they are.
+        Intercept, then W_j[x_j, :] cell after cell; rows sum to 0. Overwritten, except for the
+        cells from ``starts[-1]``, which are fixed.
     max_steps : int
     """
     free = int(starts[-1])
@@ -97,9 +97,11 @@ def solve_regression(
         steps += 1
         if model is None:
             model = _model(codes, cells, starts, weights)
-        wanted = max(_INEXACT * violation, 0.1 * tolerance)
+        model_tolerance = max(_INEXACT * violation, 0.1 * tolerance)
         values, slopes = weights[:free] @ model.basis, gradient[:free] @ model.basis
-        _solve_model(model.hessian, model.bounds, starts, thresholds, lam2, wanted, values, slopes)
+        _solve_model(
+            model.hessian, model.bounds, starts, thresholds, lam2, model_tolerance, values, slopes
+        )
         direction = values @ model.basis.T - weights[:free]
         trial, new_gradient = weights.copy(), np.empty_like(weights)
         trial[:free] += direction
@@ -117,14 +119,14 @@ def solve_regression(
         loss, price, before = new_loss, new_price, violation
         violation = _violation(weights, gradient, starts, thresholds, lam2)
         if violation > _SLOW * before:
-            model = None  # the Hessian is not good enough any more
+            model = None  # recompute the Hessian
     return Solution(loss + price, violation, steps, gradient)
 
 
 def fit_intercept(
     codes: np.ndarray, cells: np.ndarray, weights: np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """Set the intercept ``weights[0]`` to its optimum, all else given, by Newton's method.
+    """Fit the intercept ``weights[0]`` by Newton's method, with all other weights fixed.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ def fit_intercept(
         if size <= tolerance:
             break
         if size > before:
-            # Too far: half of the way back.
+            # The step was too long: undo half of it.
             move *= 0.5
             weights[0] += move
             continue
@@ -168,13 +170,13 @@ def fit_intercept(
 
 
 class _Model(NamedTuple):
-    """The quadratic model of a loss: contrasts, Hessian in them, and a diagonal above its blocks.
+    """Quadratic model of a loss: contrasts, Hessian, and a diagonal bound of its blocks.
 
     Attributes
     ----------
     basis : float64 array, shape (s, E)
         E = s − 1 orthonormal contrasts of the states in which their mean covariance is diagonal.
-        Left out is the direction of equal entries: adding a constant to all states means nothing.
+        The direction of equal entries is omitted, as a constant added to all states has no effect.
     hessian : float64 array, shape (C, E, C, E)
     bounds : float64 array, shape (C, E)
     """
@@ -185,7 +187,7 @@ class _Model(NamedTuple):
 
 
 def _model(codes: np.ndarray, cells: np.ndarray, starts: np.ndarray, weights: np.ndarray) -> _Model:
-    """Return the model at the weights, from every k-th row."""
+    """Return the quadratic model at the weights, computed from every k-th row."""
     stride = max(1, len(codes) // _HESSIAN_ROWS)
     codes, cells = np.ascontiguousarray(codes[::stride]), np.ascontiguousarray(cells[::stride])
     states, free = weights.shape[1], int(starts[-1])
@@ -194,7 +196,7 @@ def _model(codes: np.ndarray, cells: np.ndarray, starts: np.ndarray, weights: np
     residuals(codes, cells, weights, 0, predictions)
     later = np.flatnonzero(codes)
     predictions[later, codes[later] - 1] += 1.0
-    # All in the states but the first: what concerns state 0 follows, as covariances sum to 0.
+    # All states but the first: entries of state 0 follow, as covariances sum to 0.
     mean = np.diag(predictions.mean(axis=0)) - predictions.T @ predictions / len(codes)
     helmert = _contrasts(states)
     turned = helmert[1:] - helmert[0]
@@ -235,7 +237,7 @@ def _fill_covariances(predictions, out):
 
 @njit(cache=True, nogil=True)
 def _sum_parts(cells_k, cells_l, covariances, size_l, sums):
-    """Add the covariances of every row to the sums of the pair of cells the row is in."""
+    """Add the covariances of every row to the sums of the row's pair of cells."""
     parts = covariances.shape[1]
     source = covariances.reshape(covariances.size)
     total = sums.reshape(sums.size)
@@ -303,15 +305,15 @@ def _solve_model(hessian, bounds, starts, thresholds, lam2, tolerance, values, s
     Parameters
     ----------
     hessian : float64 array, shape (C, E, C, E)
-        Of the loss, in the E contrasts.
+        Hessian of the loss in the E contrasts.
     bounds : float64 array, shape (C, E)
-        A diagonal that is nowhere below the blocks' part of the Hessian.
+        Diagonal of an upper bound of the diagonal blocks of the Hessian.
     starts : int64 array, shape (A + 1,)
         Cells ``starts[k]`` … ``starts[k + 1]`` belong to neighbour k; cell 0 is the intercept.
     thresholds : float64 array, shape (A,)
         c_k = λ d_k.
     tolerance : float
-        Violation of the model's optimality conditions that is put up with.
+        Allowed violation of the model's optimality conditions.
     values : float64 array, shape (C, E)
         Weights, overwritten with the minimiser.
     slopes : float64 array, shape (C, E)
@@ -374,7 +376,7 @@ def _price(weights, starts, thresholds, lam2):
 
 @njit(cache=True, nogil=True)
 def _violation(weights, gradient, starts, thresholds, lam2):
-    """Return the largest violation of the optimality conditions of intercept and groups."""
+    """Return the largest violation of the optimality conditions of the intercept and groups."""
     states = weights.shape[1]
     flat, slopes = weights.reshape(weights.size), gradient.reshape(gradient.size)
     worst = 0.0

@@ -1,4 +1,4 @@
-"""How large the scores of independent pairs and features are by sampling noise alone."""
+"""Expected scores of independent pairs and features due to sampling noise."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 
 def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bool) -> float:
-    """Return the belief score that two independent variables have by sampling noise alone.
+    """Return the belief score of two independent variables due to sampling noise.
 
-    The root mean square of ‖p_D(i, j) − p_D(i) p_D(j)‖₂ is √((1 − ‖p_i‖²)(1 − ‖p_j‖²) / N) then;
-    the score divides it by d_e. Returned is the mean over pairs of variables, those with one state
-    left out; 0 when there is no such pair.
+    The root mean square of ‖p_D(i, j) − p_D(i) p_D(j)‖₂ is √((1 − ‖p_i‖²)(1 − ‖p_j‖²) / N); the
+    score divides it by d_e. The result is the mean over pairs of variables with more than one
+    state; 0 if there is no such pair.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bo
     rows : int
         N.
     root : bool
-        Whether d_e is the root of the number of joint states, not the number itself.
+        Whether d_e is the square root of the number of joint states instead of the number.
     """
     sizes = np.diff(offsets)
     shares = np.asarray(margins, dtype=np.float64) / rows
@@ -30,11 +30,11 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: int, *, root: bo
 
 
 def feature_noise(margins: np.ndarray, offsets: np.ndarray, rows: int) -> float:
-    """Return the score that a feature of two independent variables has by sampling noise alone.
+    """Return the score of a feature of two independent variables due to sampling noise.
 
-    p_D(i = a, j = b) − p_D(i = a) p_D(j = b) has the variance p_a (1 − p_a) p_b (1 − p_b) / N then.
-    Returned is the root of its mean, taken over the states of all variables that vary; 0 when none
-    does. Parameters are those of :func:`score_noise`.
+    p_D(i = a, j = b) − p_D(i = a) p_D(j = b) has the variance p_a (1 − p_a) p_b (1 − p_b) / N. The
+    result is the root of its mean over the states of all variables that vary; 0 if none does. The
+    parameters are those of :func:`score_noise`.
     """
     shares = np.asarray(margins, dtype=np.float64) / rows
     spread = shares * (1.0 - shares)

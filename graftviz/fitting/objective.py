@@ -1,4 +1,4 @@
-"""The penalised Bethe likelihood 𝕃(w) and its optimality conditions (BC eq. 2 and 3)."""
+"""Penalised Bethe likelihood 𝕃(w) and its optimality conditions (BC eq. 2 and 3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftviz.inference.propagation import careful_cavity, quick_cavity
 
 
 class Evaluation(NamedTuple):
-    """𝕃(w) and how far the state is from a fixed point and an optimum.
+    """Objective 𝕃(w) and residuals of the optimality and fixed-point conditions.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Evaluation(NamedTuple):
     kkt_residual : float
         Largest violation over nodes and active edges.
     message_residual : float
-        Largest change one more message update would make (messages have mean one).
+        Largest change by one more message update (messages have mean one).
     """
 
     objective: float
@@ -41,7 +41,7 @@ def _norm(weights, size):
 def _log_field(network, i, out):
     """Write w_i + Σ log(messages into i) to `out`.
 
-    Products are taken first and the logarithm once, or again whenever a product gets extreme.
+    Messages are multiplied first; the logarithm is taken once, or when a product becomes extreme.
     """
     messages, node_offsets = network.messages, network.node_offsets
     message_offsets, following = network.message_offsets, network.following
@@ -69,7 +69,7 @@ def _log_field(network, i, out):
 
 @njit(cache=True, nogil=True)
 def _evaluate_node(network, i, penalty, field, gradient):
-    """Return what node i adds to the objective, and its violation."""
+    """Return the contribution of node i to the objective, and its violation."""
     at = network.node_offsets[i]
     states = network.node_offsets[i + 1] - at
     node_weights, node_targets = network.node_weights, network.node_targets
@@ -96,9 +96,9 @@ def _evaluate_node(network, i, penalty, field, gradient):
 
 @njit(cache=True, nogil=True)
 def _evaluate_edges(network, n_edges, penalty, work):
-    """Write the terms of all edges that are stale, or touch a stale node."""
+    """Write the terms of all edges that are stale or have a stale node."""
     outgoing, gradient, cavity_i, cavity_j = work[0], work[3], work[1], work[2]
-    # Taking an array out of a tuple costs a reference count: once here, not once per edge.
+    # Extracting an array from a tuple costs a reference count: once here, not once per edge.
     beliefs, messages, potentials = network.node_beliefs, network.messages, network.potentials
     node_offsets, edge_targets = network.node_offsets, network.edge_targets
     edge_nodes, edge_weights = network.edge_nodes, network.edge_weights
@@ -157,11 +157,11 @@ def _evaluate_edges(network, n_edges, penalty, work):
 
 @njit(cache=True, nogil=True)
 def evaluate(network, n_nodes, n_edges, penalty, work):
-    """Evaluate objective, KKT residual and message residual at the network's present state.
+    """Evaluate objective, KKT residual and message residual at the current state.
 
-    Only the terms of stale nodes and edges, and of edges at stale nodes, are computed; those of all
-    others are as they were. The Bethe log-partition function is stationary in the messages, so
-    small message errors change the objective only to second order.
+    Only the terms of stale nodes and edges, and of edges at stale nodes, are recomputed. The
+    Bethe log-partition function is stationary in the messages, so small message errors change the
+    objective only to second order.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The penalty λ Σ_g d_g ‖w_g‖₂ + λ₂ ‖w‖₂² (BC eq. 2) and its proximal step."""
+"""Penalty λ Σ_g d_g ‖w_g‖₂ + λ₂ ‖w‖₂² (BC eq. 2) and its proximal step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numba import njit
 
 
 class Penalty(NamedTuple):
-    """Which penalty, on which groups.
+    """Weights of the penalty, and the groups that it applies to.
 
     Attributes
     ----------
     lam, lam2 : float
         λ and λ₂.
     square_root : bool
-        d_g is the square root of the group's number of joint states, not the number itself.
+        Whether d_g is the square root of the group's number of joint states instead of the number.
     nodes : bool
         Whether node weights are penalised too (the paper's form). Penalised node weights bias the
         beliefs, so that independent pairs pass the activation test.
@@ -30,7 +30,7 @@ class Penalty(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def group_dimension(joint_states, square_root):
-    """Return d_g of a group with that many joint states."""
+    """Return d_g of a group with `joint_states` joint states."""
     return np.sqrt(joint_states) if square_root else float(joint_states)
 
 
@@ -38,10 +38,10 @@ def group_dimension(joint_states, square_root):
 def proximal_step(weights, smooth_gradient, curvature, threshold, size):
     """Replace `weights` by the minimiser of the diagonal local model plus the group norm.
 
-    Minimises Σ_k [g_k (v_k - w_k) + ½ h_k (v_k - w_k)²] + c ‖v‖₂ over v. With u = w - g / h the
+    It minimises Σ_k [g_k (v_k - w_k) + ½ h_k (v_k - w_k)²] + c ‖v‖₂ over v. With u = w - g / h the
     solution is 0 if ‖h u‖ ≤ c, else v_k = h_k u_k / (h_k + c / ν) where ν = ‖v‖ is the root of
-    Σ (h_k u_k / (h_k ν + c))² = 1. That sum falls and is convex in ν, so Newton's iteration from
-    the left end converges without safeguards.
+    Σ (h_k u_k / (h_k ν + c))² = 1. That sum is decreasing and convex in ν, so Newton's
+    iteration from the left end converges without safeguards.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def proximal_step(weights, smooth_gradient, curvature, threshold, size):
 def group_residual(weights, gradient, threshold, lam2, size):
     """Return the violation of a group's optimality condition, as a 2-norm in gradient units.
 
-    ‖g + 2 λ₂ w + c w / ‖w‖‖ where w ≠ 0, max(0, ‖g‖ - c) where w = 0; c = λ d_g.
+    It is ‖g + 2 λ₂ w + c w / ‖w‖‖ if w ≠ 0 and max(0, ‖g‖ - c) if w = 0, with c = λ d_g.
     """
     norm = 0.0
     for k in range(size):

@@ -1,11 +1,11 @@
 """Iterative proportional fitting on a tree of cliques: the exact likelihood, group by group.
 
-The group of an edge is fitted exactly, all else left as it is, by multiplying its pair potential by
-data marginal over model marginal (Deming and Stephan, 1940); nothing is searched for and the
-likelihood never falls. A way from clique to neighbouring clique keeps the table at hand exact, so
-that a round over all edges takes about as much as one pass of inference (Jiroušek and Přeučil, "On
-the effective implementation of the iterative proportional fitting procedure", 1995). With λ₂ > 0
-the group is fitted by Newton's method instead.
+The group of an edge is fitted exactly, with all other weights fixed, by multiplying its pair
+potential by data marginal over model marginal (Deming and Stephan, 1940); there is no line search,
+and the likelihood never decreases. A traversal from clique to neighbouring clique keeps the current
+table exact, so that a round over all edges costs about as much as one pass of inference (Jiroušek
+and Přeučil, "On the effective implementation of the iterative proportional fitting procedure",
+1995). With λ₂ > 0 the group is fitted by Newton's method instead.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _HALVINGS = 40
 def fit_round(
     tables, begin, end, pairs, node_offsets, nodes, edge_offsets, edges, lam2, marginal, factor
 ):
-    """Go one way through a component, fitting every group once.
+    """Traverse a component, fitting every group once.
 
     Parameters
     ----------
     tables : CliqueTables
-        The first clique of the way must be exact; then every one is when it is fitted.
+        The table of the first clique must be exact; then each table is exact when it is fitted.
     begin, end : int
-        The way: this part of `tables.tour`.
+        Range of the traversal in `tables.tour`.
     pairs : int64 array, shape (m, 2)
         The variables of every edge.
     node_offsets, edge_offsets : int64 arrays
-        Where the groups lie in the arrays below.
+        Starts of the groups in the arrays below.
     nodes, edges : pairs of float64 arrays (weights, targets)
         Weights are changed in place; targets are the marginals of the data.
     lam2 : float
     marginal, factor : float64 arrays
-        Room for the largest group.
+        Buffers for the largest group.
 
     Returns
     -------
     float
-        The largest violation that was found, ‖model − data (+ 2 λ₂ w)‖₂, before it was mended.
+        The largest violation ‖model − data (+ 2 λ₂ w)‖₂ of a group before it was fitted.
     """
     node_weights, node_targets = nodes
     edge_weights, edge_targets = edges
@@ -53,14 +53,14 @@ def fit_round(
     for visit in range(begin, end):
         step = tables.tour[visit]
         if step < 0:
-            _tell_parent(tables, -step - 1)
+            _update_parent(tables, -step - 1)
             continue
         k = step - 1
         if visit > begin:
-            _hear_parent(tables, k)
+            _update_from_parent(tables, k)
         start = tables.starts[k]
         if lam2 > 0.0:
-            # Without a penalty what the nodes aim at follows from their edges.
+            # Without a penalty the nodes' conditions follow from those of their edges.
             i = tables.order[k]
             first, own = node_offsets[i], tables.states[k]
             violation = _fit_node(tables, k, first, own, node_weights, node_targets, factor)
@@ -95,8 +95,8 @@ def fit_round(
 
 
 @njit(cache=True, nogil=True)
-def _hear_parent(tables, k):
-    """Make the table of clique k exact, given that its parent's is."""
+def _update_from_parent(tables, k):
+    """Update the table of clique k from the exact table of its parent."""
     messages, entries = tables.messages, tables.entries
     separator_of_parent(tables, k, messages)
     at, own = tables.starts[k], tables.states[k]
@@ -112,8 +112,8 @@ def _hear_parent(tables, k):
 
 
 @njit(cache=True, nogil=True)
-def _tell_parent(tables, k):
-    """Make the table of clique k's parent exact, given that its own is."""
+def _update_parent(tables, k):
+    """Update the table of clique k's parent from the exact table of clique k."""
     messages, entries = tables.messages, tables.entries
     separator_of_parent(tables, k, messages)
     at, own = tables.starts[k], tables.states[k]
@@ -131,7 +131,7 @@ def _tell_parent(tables, k):
 
 @njit(cache=True, nogil=True)
 def _fit_node(tables, k, first, own, weights, targets, factor):
-    """Fit the weights of clique k's variable; return the violation there was."""
+    """Fit the weights of clique k's variable; return the previous violation."""
     entries = tables.entries
     begin, end = tables.starts[k], tables.starts[k + 1]
     factor[:own] = 0.0
@@ -153,7 +153,7 @@ def _fit_node(tables, k, first, own, weights, targets, factor):
 def _centre(weights, own, other):
     """Move the row and column means of an edge's table to its nodes.
 
-    The model stays what it is, and the penalty falls; left to itself, the fit gets there slowly.
+    The model does not change, and the penalty falls; without it the fit would converge slowly.
     """
     rows, columns = len(own), len(other)
     for x in range(rows):
@@ -176,8 +176,8 @@ def _centre(weights, own, other):
 def _penalised_step(marginal, targets, weights, lam2, factor):
     """Write the factors that minimise log Σ p f − Σ q log f + λ₂ ‖w + log f‖².
 
-    Newton's method on log f. Its matrix is diag(μ) − μ μᵀ + 2 λ₂, inverted by Sherman and
-    Morrison's formula.
+    It uses Newton's method on log f. The matrix is diag(μ) − μ μᵀ + 2 λ₂, inverted by the
+    Sherman–Morrison formula.
     """
     size = len(marginal)
     change, belief, step = np.zeros(size), np.empty(size), np.empty(size)
@@ -211,12 +211,12 @@ def _penalised_step(marginal, targets, weights, lam2, factor):
     top = np.log(np.sum(marginal * np.exp(change)))
     for c in range(size):
         factor[c] = np.exp(change[c] - top)
-        weights[c] += top  # the factors are normalised; the weights themselves move by `change`
+        weights[c] += top  # the factors are normalised; the weights change by `change`
 
 
 @njit(cache=True, nogil=True)
 def _penalised(marginal, targets, weights, change, lam2, belief):
-    """Return what a penalised step minimises; write the marginal there to `belief`."""
+    """Return the objective of a penalised step; write the marginal to `belief`."""
     total, value = 0.0, 0.0
     for c in range(len(marginal)):
         belief[c] = marginal[c] * np.exp(change[c])

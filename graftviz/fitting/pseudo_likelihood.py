@@ -16,13 +16,13 @@ from numba import njit
 from graftviz.fitting.conditionals import log_loss, mix, sum_by_group
 from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
 
-_LARGEST_MOVE = 2.0  # of a weight in one step
+_LARGEST_MOVE = 2.0  # change of a weight in one step
 _LARGEST_WEIGHT = 40.0
 _MOST_CAUTION = 64.0
 
 
 class PairWeights(NamedTuple):
-    """Kernel-side state of the fit.
+    """Weights, targets and violations of a fit by pseudo-likelihood, for the kernels.
 
     Attributes
     ----------
@@ -32,17 +32,17 @@ class PairWeights(NamedTuple):
     edge_targets : float64 array, flat
         p_D(i, j).
     drift : float64 array, shape (n,)
-        Length of the path the log-conditionals of a node have travelled so far (root mean square).
+        Length of the path of a node's log-conditionals (root mean square over rows).
     seen_drift : float64 array, shape (capacity,)
         drift_i + drift_j when the edge's violation was last measured; -1: never.
     violation : float64 array, shape (capacity,)
-        Largest violation of the conditions of the edge and its nodes when it was last measured.
+        Largest violation of the conditions of the edge and its nodes at the last measurement.
     left_out : float64 array, shape (capacity, 2)
-        Gradient norm and noise if the edge were not there, when that was last asked.
+        Gradient norm and noise without the edge, at the last computation.
     left_out_drift : float64 array, shape (capacity,)
-        drift_i + drift_j then; -1: never.
+        drift_i + drift_j at that time; -1: never.
     touched_nodes, touched_edges : bool arrays
-        What fits have changed since somebody asked.
+        Nodes and edges changed since the last call of :meth:`PseudoNetwork.changes`.
     """
 
     node_offsets: np.ndarray
@@ -61,7 +61,7 @@ class PairWeights(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for one block: tables by the partner's state (rows) and the own state (columns)."""
+    """Buffers of one block: tables with the partner's states as rows, own states as columns."""
 
     sums_i: np.ndarray
     squares_i: np.ndarray
@@ -71,13 +71,13 @@ class Workspace(NamedTuple):
     factors_j: np.ndarray
     gradient: np.ndarray
     curvature: np.ndarray
-    kept: np.ndarray
+    previous: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
 
 
 def new_workspace(states: int, lanes: int) -> Workspace:
-    """Return a workspace for variables of up to so many states and lanes."""
+    """Return a workspace for variables of at most `states` states and `lanes` lanes."""
     tables = [np.zeros((states, lanes)) for _ in range(4)]
     factors = [np.zeros((states, lanes), dtype=np.float32) for _ in range(2)]
     cells = [np.zeros(states * states) for _ in range(3)]
@@ -135,7 +135,7 @@ def _node_residual(net, i, gradient, penalty):
 
 @njit(cache=True, nogil=True)
 def _measure(net, rows, e, penalty, work):
-    """Write the gradients of a block from its sums; return the largest violation."""
+    """Write the gradients of a block from its sums and return the largest violation."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
@@ -163,7 +163,7 @@ def _sum_block(net, rows, e, work):
 
 @njit(cache=True, nogil=True)
 def measure_edge(net, rows, e, penalty, work):
-    """Measure and note the violation of an edge's block as it stands."""
+    """Compute and store the current violation of an edge's block."""
     _sum_block(net, rows, e, work)
     net.violation[e] = _measure(net, rows, e, penalty, work)
     net.seen_drift[e] = net.drift[net.edge_nodes[e, 0]] + net.drift[net.edge_nodes[e, 1]]
@@ -172,11 +172,11 @@ def measure_edge(net, rows, e, penalty, work):
 
 @njit(cache=True, nogil=True)
 def _edge_step(net, e, penalty, caution, has_squares, rows, work):
-    """One proximal step on w_ij; leaves the old weights in `kept`.
+    """Take one proximal step on w_ij; write the previous weights to `previous`.
 
     Curvature: Σ_m diag p - p pᵀ of both conditionals has the diagonal Σ p (1 - p); times s/(s - 1)
-    it is the exact curvature of centred moves where p is uniform or has two states, and at most
-    half of it elsewhere. Before squares are known, Σ p bounds the curvature from above.
+    it is the exact curvature of centred moves if p is uniform or has two states, and at most half
+    of it otherwise. Before squares are computed, Σ p is used as an upper bound of the curvature.
     """
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
@@ -195,22 +195,22 @@ def _edge_step(net, e, penalty, caution, has_squares, rows, work):
                 spread = work.sums_i[b, a] + work.sums_j[a, b]
             bend = caution * (spread / rows.rows + 1e-6) + 2.0 * penalty.lam2
             work.curvature[k] = bend
-            work.kept[k] = weights[k]
+            work.previous[k] = weights[k]
             work.gradient[k] += 2.0 * penalty.lam2 * weights[k]
     threshold = penalty.lam * group_dimension(size, penalty.square_root)
     proximal_step(weights, work.gradient, work.curvature, threshold, size)
     for k in range(size):
-        move = min(max(weights[k] - work.kept[k], -_LARGEST_MOVE), _LARGEST_MOVE)
-        weights[k] = min(max(work.kept[k] + move, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
+        move = min(max(weights[k] - work.previous[k], -_LARGEST_MOVE), _LARGEST_MOVE)
+        weights[k] = min(max(work.previous[k] + move, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
     if not penalty.nodes:
         _centre(weights, states_i, states_j)
 
 
 @njit(cache=True, nogil=True)
 def _centre(weights, states_i, states_j):
-    """Take row and column means out of w_ij, which free node weights make up for.
+    """Remove the row and column means of w_ij, which free node weights compensate.
 
-    At an optimum they are zero anyway: the node conditions say so.
+    At an optimum they are zero by the conditions of the nodes.
     """
     for a in range(states_i):
         mean = 0.0
@@ -228,7 +228,7 @@ def _centre(weights, states_i, states_j):
 
 @njit(cache=True, nogil=True)
 def _node_step(net, rows, i, gradient, sums, squares, others, has_squares, penalty, caution, bend):
-    """One step on w_i; `gradient` receives the move, `bend` is scratch."""
+    """Take one step on w_i; `gradient` receives the move, `bend` is scratch."""
     at = net.node_offsets[i]
     states = net.node_offsets[i + 1] - at
     stretch = states / max(states - 1.0, 1.0)
@@ -256,7 +256,7 @@ def _node_step(net, rows, i, gradient, sums, squares, others, has_squares, penal
 
 @njit(cache=True, nogil=True)
 def _apply(net, rows, e, work):
-    """Multiply both ends' rows by the exponentials of the moves; return their lengths."""
+    """Multiply the rows of both ends by the exponentials of the moves; update the drift."""
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
@@ -264,7 +264,7 @@ def _apply(net, rows, e, work):
     length_i, length_j = 0.0, 0.0
     for a in range(states_i):
         for b in range(states_j):
-            move = net.edge_weights[at + a * states_j + b] - work.kept[a * states_j + b]
+            move = net.edge_weights[at + a * states_j + b] - work.previous[a * states_j + b]
             move_i, move_j = move + work.rows[a], move + work.columns[b]
             length_i += work.sums_i[b, a] * move_i * move_i
             length_j += work.sums_j[a, b] * move_j * move_j
@@ -290,16 +290,16 @@ def _apply(net, rows, e, work):
 
 @njit(cache=True, nogil=True)
 def solve_pair(net, rows, e, penalty, tolerance, iterations, work):
-    """Solve the block of edge e from where it is; return its last measured violation.
+    """Fit the block of edge e from its current weights; return its violation.
 
     Parameters
     ----------
     net : PairWeights
     rows : Conditionals
     tolerance : float
-        Violation at which nothing more is done.
+        Violation at which to stop.
     iterations : int
-        Most steps.
+        Largest number of steps.
     """
     i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
     states_i = net.node_offsets[i + 1] - net.node_offsets[i]
@@ -310,7 +310,7 @@ def solve_pair(net, rows, e, penalty, tolerance, iterations, work):
     for _ in range(iterations):
         if worst <= tolerance:
             break
-        # A growing violation means the diagonal metric was too bold: shorten the steps.
+        # A growing violation means that steps in the diagonal metric were too long: shorten them.
         if worst > 1.05 * previous:
             caution = min(_MOST_CAUTION, 2.0 * caution)
         else:
@@ -363,7 +363,7 @@ def solve_active_set(net, rows, n_edges, penalty, tolerance, sweeps, iterations,
     """Visit edges until none is stale; return the number of visits.
 
     An edge is stale when it has never been measured, its violation was above `tolerance`, or the
-    conditionals of its ends have travelled by more than `tolerance` since.
+    drift of its ends has increased by more than `tolerance` since.
     """
     visits = 0
     for sweep in range(sweeps):
@@ -371,9 +371,9 @@ def solve_active_set(net, rows, n_edges, penalty, tolerance, sweeps, iterations,
         for k in range(n_edges):
             e = n_edges - 1 - k if sweep % 2 == 0 else k
             i, j = net.edge_nodes[e, 0], net.edge_nodes[e, 1]
-            travelled = net.drift[i] + net.drift[j] - net.seen_drift[e]
+            increase = net.drift[i] + net.drift[j] - net.seen_drift[e]
             is_new = net.seen_drift[e] < 0.0
-            if is_new or travelled > tolerance or net.violation[e] > tolerance:
+            if is_new or increase > tolerance or net.violation[e] > tolerance:
                 solve_pair(net, rows, e, penalty, tolerance, iterations, work)
                 visits += 1
         if visits == before:
@@ -383,12 +383,12 @@ def solve_active_set(net, rows, n_edges, penalty, tolerance, sweeps, iterations,
 
 @njit(cache=True, nogil=True)
 def rebuild(net, rows, i, incident, work_logits):
-    """Compute the conditionals of variable i from the weights, free of rounding built up before.
+    """Compute the conditionals of variable i from the weights, without accumulated rounding.
 
     Parameters
     ----------
     incident : int64 array
-        Its edges.
+        Edges of variable i.
     work_logits : float64 array, shape (≥ lanes,)
     """
     block = block_of(rows, i)

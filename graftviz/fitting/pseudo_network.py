@@ -1,4 +1,4 @@
-"""The growing network fitted by pseudo-likelihood; the counterpart of ActiveNetwork."""
+"""Network fitted by pseudo-likelihood; the counterpart of ActiveNetwork."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from graftviz.inference.propagation import message_graph, propagate
 from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 
-_SMALLEST_SHARE = 1e-12  # of a state that never occurs; its free weight would run to minus infinity
+_SMALLEST_SHARE = 1e-12  # share of a state that never occurs, so that its weight stays finite
 _BY_EDGE = (
     "edge_nodes",
     "seen_drift",
@@ -40,19 +40,19 @@ _BY_EDGE = (
     "left_out_drift",
     "touched_edges",
 )
-_MOVED = 1e-12  # change of a weight worth computing conditionals for
+_MOVED = 1e-12  # change of a weight above which conditionals are recomputed
 _FIRST_ITERATIONS = 8
 _LATER_ITERATIONS = 3
 
 
 class PseudoNetwork:
-    """The active set of one run, fitted to the rows of its data by pseudo-likelihood.
+    """Active set of one run, fitted to the rows of its data by pseudo-likelihood.
 
     Parameters
     ----------
     table : DiscreteTable
     counts : PairCounts
-        Of the same table: its pair tables are the targets.
+        Counts of the same table; its pair tables are the targets.
     """
 
     objective_name = "pseudo-likelihood"
@@ -73,7 +73,7 @@ class PseudoNetwork:
         self._spare = np.zeros(2 * codes.shape[1] * lanes_of(largest), dtype=np.float32)
         self._next_start = 0
         self._incident: list[list[int]] = [[] for _ in range(self.n_nodes)]
-        different = codes.shape[1]
+        distinct = codes.shape[1]
         self.rows = Conditionals(
             codes=codes,
             multiplicity=multiplicity,
@@ -84,9 +84,9 @@ class PseudoNetwork:
             places=np.full(self.n_nodes, -1, dtype=np.int64),
             lanes=np.array([lanes_of(int(s)) for s in self._sizes], dtype=np.int64),
             probabilities=np.zeros(0, dtype=np.float32),
-            order=np.zeros((0, different), dtype=np.int32),
+            order=np.zeros((0, distinct), dtype=np.int32),
             groups=np.zeros(int(offsets[-1]) + self.n_nodes, dtype=np.int64),
-            impurity=np.zeros((0, different), dtype=np.float32),
+            impurity=np.zeros((0, distinct), dtype=np.float32),
             rows=float(counts.n_rows),
         )
         weights = np.log(margins)
@@ -107,7 +107,7 @@ class PseudoNetwork:
             touched_nodes=np.zeros(self.n_nodes, dtype=np.bool_),
             touched_edges=np.zeros(16, dtype=np.bool_),
         )
-        # Free weights give an isolated variable the data's margins, at the entropy's cost.
+        # With free weights an isolated variable has the data's margins; its loss is the entropy.
         cells = -counts.packed.margins * np.log(margins)
         self._losses = np.add.reduceat(cells, offsets[:-1])
         self._stale = np.zeros(self.n_nodes, dtype=np.bool_)
@@ -119,15 +119,15 @@ class PseudoNetwork:
 
     @property
     def node_beliefs(self) -> np.ndarray:
-        """Mean conditional of every variable, flat: at an optimum, the data's margins."""
+        """Mean conditional of every variable, flat; at an optimum, the data's margins."""
         return self.rows.margins
 
     def add_edge(self, i: int, j: int, weights: np.ndarray | None = None) -> None:
-        """Add edge i < j with the data's pair marginal as its target; weights are zero if left out.
+        """Add edge i < j with the data's pair marginal as its target; default weights are zero.
 
-        With `weights`, shape (s_i, s_j), the conditionals have to be rebuilt before the next fit.
+        With `weights`, shape (s_i, s_j), conditionals must be rebuilt before the next fit.
         """
-        self._make_room(int(self._sizes[i]) * int(self._sizes[j]))
+        self._reserve(int(self._sizes[i]) * int(self._sizes[j]))
         state, e = self.state, self.n_edges
         size = int(self._sizes[i]) * int(self._sizes[j])
         start = int(state.edge_offsets[e])
@@ -146,7 +146,7 @@ class PseudoNetwork:
         self.n_edges = e + 1
 
     def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 50) -> Evaluation:
-        """Re-optimise all weights from where they are, until no block violates by more."""
+        """Fit all weights from their current values until no violation exceeds `tolerance`."""
         state, work = self.state, self._work
         new = np.flatnonzero(state.seen_drift[: self.n_edges] < 0.0)
         iterations = _FIRST_ITERATIONS if len(new) else _LATER_ITERATIONS
@@ -164,26 +164,26 @@ class PseudoNetwork:
         return self.evaluate(penalty)
 
     def fit_nodes(self, penalty: Penalty, *, tolerance: float) -> None:
-        """Fit variables without edges: free weights are known, penalised ones are not."""
+        """Fit variables without edges; free weights have a closed form, penalised ones do not."""
         state = self.state
-        lonely = np.array([not incident for incident in self._incident])
+        isolated = np.array([not incident for incident in self._incident])
         if not penalty.nodes:
             moved = state.node_weights != self._alone
-            lonely &= np.logical_or.reduceat(moved, state.node_offsets[:-1])
-        for i in np.flatnonzero(lonely):
+            isolated &= np.logical_or.reduceat(moved, state.node_offsets[:-1])
+        for i in np.flatnonzero(isolated):
             self._fit_alone(int(i), penalty, tolerance)
-        # Those that lost their last edge have rows of probabilities.
-        self.rebuild(np.flatnonzero(lonely & (self.rows.starts >= 0)))
+        # Variables that lost their last edge still have a block of probabilities.
+        self.rebuild(np.flatnonzero(isolated & (self.rows.starts >= 0)))
         state.seen_drift[: self.n_edges] = -1.0
 
     def polish(self, penalty: Penalty, *, tolerance: float) -> Evaluation:
-        """Fit tightly, from conditionals computed afresh, every edge at least once."""
+        """Fit tightly from recomputed conditionals, every edge at least once."""
         self.rebuild()
         self.fit_nodes(penalty, tolerance=tolerance)
         return self.fit(penalty, tolerance=tolerance, max_sweeps=200)
 
     def rebuild(self, nodes: np.ndarray | None = None) -> None:
-        """Compute conditionals from the weights: those of `nodes`, or all."""
+        """Recompute the conditionals of `nodes` (default: all) from the weights."""
         connected = np.flatnonzero(self.rows.starts >= 0)
         for i in connected if nodes is None else nodes:
             incident = np.array(self._incident[i], dtype=np.int64)
@@ -191,21 +191,21 @@ class PseudoNetwork:
             self._stale[i] = True
         self.refresh_impurity()
 
-    def remove_edges(self, gone: np.ndarray) -> None:
-        """Take out the edges at these positions; the others close up."""
+    def remove_edges(self, positions: np.ndarray) -> None:
+        """Remove the edges at these positions; the others keep their order."""
         state = self.state
-        kept = np.setdiff1d(np.arange(self.n_edges), gone)
-        cells = flat_positions(state.edge_offsets, kept)
-        nodes = np.unique(state.edge_nodes[gone])
+        remaining = np.setdiff1d(np.arange(self.n_edges), positions)
+        cells = flat_positions(state.edge_offsets, remaining)
+        nodes = np.unique(state.edge_nodes[positions])
         for name in ("edge_weights", "edge_targets"):
             array = getattr(state, name)
             array[: len(cells)] = array[cells]
-        sizes = np.diff(state.edge_offsets)[kept]
+        sizes = np.diff(state.edge_offsets)[remaining]
         for name in _BY_EDGE:
             array = getattr(state, name)
-            array[: len(kept)] = array[kept]
-        state.edge_offsets[1 : len(kept) + 1] = np.cumsum(sizes)
-        self.n_edges = len(kept)
+            array[: len(remaining)] = array[remaining]
+        state.edge_offsets[1 : len(remaining) + 1] = np.cumsum(sizes)
+        self.n_edges = len(remaining)
         self._incident = [[] for _ in range(self.n_nodes)]
         for e, (i, j) in enumerate(self.edges.tolist()):
             self._incident[i].append(e)
@@ -215,17 +215,17 @@ class PseudoNetwork:
         self.rebuild(nodes)
 
     def follow(self, node_weights: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> None:
-        """Take over the weights of another fit whose first edges are the ones here.
+        """Set the weights of another fit, whose first edges are the edges of this network.
 
         Parameters
         ----------
         node_weights : float64 array, flat
         edges : int array, shape (m, 2)
         weights : float64 array, flat
-            Edge after edge.
+            Edge weights, edge after edge.
         """
-        known = self.n_edges
-        for i, j in edges[known:].tolist():
+        old_edges = self.n_edges
+        for i, j in edges[old_edges:].tolist():
             self.add_edge(i, j)
         state = self.state
         offsets = state.edge_offsets[: self.n_edges + 1]
@@ -234,7 +234,7 @@ class PseudoNetwork:
         if self.n_edges:
             there = state.edge_weights[: offsets[-1]]
             changed = np.logical_or.reduceat(np.abs(there - weights) > _MOVED, offsets[:-1])
-            changed[known:] = True
+            changed[old_edges:] = True
             moved[state.edge_nodes[: self.n_edges][changed].reshape(-1)] = True
             there[:] = weights
         state.node_weights[:] = node_weights
@@ -246,11 +246,11 @@ class PseudoNetwork:
         self.rebuild(np.flatnonzero(moved & (self.rows.starts >= 0)))
 
     def leave_one_out(self, *, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient norm and sampling noise of every edge if it were not there.
+        """Return gradient norm and sampling noise of every edge without that edge.
 
-        Its weights are taken out of the conditionals of both ends, which get the margins of the
-        data back; all other weights stay. What was found before is kept for edges whose ends have
-        not moved by more than `tolerance` since.
+        The weights of the edge are removed from the conditionals of both ends, whose node weights
+        are then refitted to the data's margins; all other weights are fixed. Earlier results are
+        reused for edges whose ends have not changed by more than `tolerance` since.
         """
         state, m = self.state, self.n_edges
         moved = state.drift[state.edge_nodes[:m]].sum(axis=1)
@@ -260,10 +260,10 @@ class PseudoNetwork:
         return state.left_out[:m, 0].copy(), state.left_out[:m, 1].copy()
 
     def restart_gap(self, *, tolerance: float = 1e-6, max_sweeps: int = 100) -> float:
-        """Return how far belief propagation on this model ends from the data's margins.
+        """Return the largest difference between beliefs of BP on this model and the data's margins.
 
-        The fit gives every variable the data's margin as its mean conditional. A large gap means
-        that whoever runs BP on the model will see other beliefs.
+        The mean conditional of every variable in the fit equals the data's margin. A large gap
+        means that BP on the model gives other beliefs.
         """
         graph = message_graph(self.model())
         largest = int(self._sizes.max())
@@ -272,7 +272,7 @@ class PseudoNetwork:
         return float(np.abs(graph.node_beliefs - self.rows.margins).max())
 
     def evaluate(self, penalty: Penalty) -> Evaluation:
-        """Evaluate objective and optimality conditions at the present state."""
+        """Evaluate objective and optimality conditions at the current state."""
         state = self.state
         moved = state.drift[state.edge_nodes[: self.n_edges]].sum(axis=1)
         for e in np.flatnonzero(moved != state.seen_drift[: self.n_edges]):
@@ -286,14 +286,14 @@ class PseudoNetwork:
         return Evaluation(objective, worst, 0.0)
 
     def refresh_impurity(self) -> None:
-        """Compute the impurity of the variables that fits have changed."""
+        """Recompute the impurity of changed variables."""
         for i in np.flatnonzero((self.state.touched_nodes | self._stale) & (self.rows.starts >= 0)):
             fill_impurity(
                 block_of(self.rows, i), self._sizes[i], self.rows.impurity[self.rows.places[i]]
             )
 
     def changes(self) -> Changes:
-        """Return what fits have changed since this was last asked."""
+        """Return the changes since the last call."""
         state = self.state
         nodes = np.flatnonzero(state.touched_nodes)
         edges = np.flatnonzero(state.touched_edges[: self.n_edges])
@@ -312,7 +312,7 @@ class PseudoNetwork:
         return Changes(*arrays)
 
     def model(self) -> PairwiseMRF:
-        """Return the present model."""
+        """Return the current model."""
         cells = int(self.state.edge_offsets[self.n_edges])
         weights = np.concatenate([self.state.node_weights, self.state.edge_weights[:cells]])
         return PairwiseMRF(self._sizes, self.edges, weights, self.names, self.labels)
@@ -343,8 +343,8 @@ class PseudoNetwork:
             self.state.touched_nodes[i] = True
 
     def _connect(self, i: int) -> None:
-        """Give a variable its block of probabilities, its order of rows and its impurity."""
-        rows, different = self.rows, self.rows.codes.shape[1]
+        """Allocate a variable's block of probabilities, its order of rows and its impurity."""
+        rows, distinct = self.rows, self.rows.codes.shape[1]
         states, lanes = int(self._sizes[i]), int(rows.lanes[i])
         place = int((rows.places >= 0).sum())
         larger: dict[str, Any] = {}
@@ -352,9 +352,9 @@ class PseudoNetwork:
             capacity = min(max(8, 2 * place), self.n_nodes)
             larger["order"] = longer(rows.order, capacity)
             larger["impurity"] = longer(rows.impurity, capacity)
-        stop = self._next_start + different * lanes
+        stop = self._next_start + distinct * lanes
         if stop > len(rows.probabilities):
-            longest = int((rows.lanes * different).sum())
+            longest = int((rows.lanes * distinct).sum())
             larger["probabilities"] = longer(rows.probabilities, min(2 * stop, longest))
         rows = self.rows = rows._replace(**larger)
         rows.starts[i], rows.places[i] = self._next_start, place
@@ -363,7 +363,7 @@ class PseudoNetwork:
             self.state.node_offsets[i] : self.state.node_offsets[i + 1]
         ]
         belief = np.exp(weights - weights.max())
-        block = rows.probabilities[int(rows.starts[i]) : stop].reshape(different, lanes)
+        block = rows.probabilities[int(rows.starts[i]) : stop].reshape(distinct, lanes)
         block[:, :states] = belief / belief.sum()
         block[:, states:] = 1e-30
         rows.order[place] = np.argsort(rows.codes[i], kind="stable")
@@ -374,7 +374,7 @@ class PseudoNetwork:
         fill_impurity(block, states, rows.impurity[place])
         self._stale[i] = True
 
-    def _make_room(self, cells: int) -> None:
+    def _reserve(self, cells: int) -> None:
         state, e = self.state, self.n_edges
         capacity = len(state.edge_nodes)
         larger = {}
@@ -391,7 +391,7 @@ class PseudoNetwork:
 
 
 def _descend(weights: np.ndarray, target: np.ndarray, penalty: Penalty, tolerance: float) -> None:
-    """Fit penalised weights, shape (s,), of a variable on its own to its margins, in place."""
+    """Fit the penalised weights of an isolated variable, shape (s,), in place."""
     threshold = penalty.lam * group_dimension(len(target), penalty.square_root)
     step = 1.0 / (0.5 + 2.0 * penalty.lam2)
     for _ in range(2000):

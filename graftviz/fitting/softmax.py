@@ -1,7 +1,7 @@
-"""Predictions of one variable from the states of others, row after row: the softmax of a table.
+"""Predictions of one variable from the states of others, row by row, by the softmax of weights.
 
-The weights say what a state and a *cell* have to do with each other; a cell is a state of one of
-the neighbours, and each row is in one cell of each. Cell 0 is the intercept: all rows are in it.
+There is one weight per state and *cell*; a cell is a state of a neighbour, and each row is in one
+cell of each neighbour. Cell 0 is the intercept, which contains all rows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numba import njit
 
-LANES = 4  # states but the first are worked on four at a time
-BLOCK = 256  # rows worked on together, so that they stay in the nearest cache
-_LEAST_EXPONENT = -700.0  # exp of less is nothing beside a total of at least 1
+LANES = 4  # states other than the first are processed four at a time
+BLOCK = 256  # rows processed together, so that they stay in the L1 cache
+_LEAST_EXPONENT = -700.0  # exp of less is negligible in a total of at least 1
 _ROUNDER = 1.5 * 2.0**52
 _LOG_2_HIGH = 0.6931471803691238  # ln 2 without its last bits, so that k times it is exact
 _LOG_2_LOW = 1.9082149292705877e-10  # ln 2 − _LOG_2_HIGH
@@ -29,8 +29,7 @@ def lanes_of(states):
 def exponentiate(values, bits, count):
     """Replace ``values[:count]``, all ≤ 0, by their exponentials.
 
-    Written out because the compiler can work on four numbers at once here, which it cannot with
-    calls into the mathematical library.
+    Written as a polynomial, which the compiler can vectorise, unlike calls to the math library.
     """
     floats = bits.view(np.float64)
     for m in range(count):
@@ -67,7 +66,7 @@ def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
     cells : int32 array, shape (N, A)
         For each row the cell of every neighbour, from 1; cell 0 is the intercept.
     start, count : int
-        Which rows; at most BLOCK.
+        First row and number of rows, at most BLOCK.
     states, lanes : int
         s_i, and s_i − 1 rounded up to a multiple of LANES.
     weights : float64 array, shape (C · lanes,)
@@ -123,8 +122,8 @@ def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
         total = top[m]
         for a in range(states - 1):
             total += out[at + a]
-        # Each total lies between 1 and the number of states: the product of 16 is far from
-        # overflow, and one logarithm serves all.
+        # Each total lies between 1 and the number of states: the product of 16 cannot overflow,
+        # and one logarithm is enough for all.
         product *= total
         if m & 15 == 15:
             loss += math.log(product)
@@ -141,7 +140,7 @@ def predict(codes, cells, start, count, states, lanes, weights, out, top, bits):
 
 @njit(cache=True, nogil=True)
 def _scatter(cells, start, count, lanes, residuals, sums):
-    """Add the residuals of some rows to the sums of the cells the rows are in."""
+    """Add the residuals of rows to the sums of their cells."""
     width = cells.shape[1]
     step = np.uint64(lanes)
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
@@ -209,7 +208,7 @@ def loss_and_gradient(codes, cells, weights, gradient):
 
 @njit(cache=True, nogil=True)
 def residuals(codes, cells, weights, column, out):
-    """Write p(x_i = a | x_A) − 1{x_i = a}, a ≥ 1, to columns of `out` from `column` on."""
+    """Write p(x_i = a | x_A) − 1{x_i = a}, a ≥ 1, to the columns of `out` from `column`."""
     states = weights.shape[1]
     lanes = lanes_of(states)
     relative = np.empty(len(weights) * lanes)

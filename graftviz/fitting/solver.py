@@ -6,13 +6,13 @@ pair belief is b(x, y) ∝ α(x) ψ(x, y) β(y), and the block's part of the obj
 
 1. nodes: unpenalised node weights are set exactly, by scaling α and β until the belief has the
    data's margins (iterative proportional fitting); penalised ones take a proximal step;
-2. edge: a proximal step on w_ij in the diagonal metric b + 2 λ₂, damped while it does not help;
-3. gauge: what the rows and columns of w_ij share with the node weights moves to where it is
-   penalised least; the distribution does not change.
+2. edge: a proximal step on w_ij in the diagonal metric b + 2 λ₂, damped if the violation grows;
+3. gauge: row and column means of w_ij are shifted to or from the node weights to minimise the
+   penalty; the distribution does not change.
 
-Both messages of the edge are sent at once. Where node weights are unpenalised every block leaves
-the node beliefs at the data's margins, so blocks do not disturb each other and only new edges need
-work; in general an edge is visited again while the beliefs at its ends have moved.
+Both messages of the edge are sent together. With unpenalised node weights every block leaves the
+node beliefs at the data's margins, so blocks do not interact and only new edges need work; in
+general an edge is visited again if the beliefs at its ends have changed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from numba import njit
 from graftviz.fitting.penalty import group_dimension, group_residual, proximal_step
 from graftviz.inference.propagation import cavity, refresh_belief
 
-_LARGEST_WEIGHT = 40.0  # keeps exp() finite where data hold an empty cell and penalties are tiny
+_LARGEST_WEIGHT = 40.0  # keeps exp() finite if a cell is empty and penalties are tiny
 _INNER_ITERATIONS = 400
 _INEXACT = 0.1
 
 
 @njit(cache=True, nogil=True)
 def solve_block(network, e, penalty, tolerance, work):
-    """Solve the block of edge e from its present weights and cavities; update the network.
+    """Fit the block of edge e from its current weights and cavities; update the network.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def solve_block(network, e, penalty, tolerance, work):
     moved_i, moved_j : float
         2-norms of the changes of the two node beliefs.
     solved : bool
-        Whether the block meets `tolerance`; while node weights are penalised it may take more
-        than one visit.
+        Whether the block meets `tolerance`; with penalised node weights it may take more than one
+        visit.
     """
     i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
     at_i, at_j = network.node_offsets[i], network.node_offsets[j]
@@ -56,7 +56,7 @@ def solve_block(network, e, penalty, tolerance, work):
     potentials = network.potentials[at : at + size]
     target = network.edge_targets[at : at + size]
     alpha, beta, belief, gradient, curvature = work[0], work[1], work[2], work[3], work[4]
-    row, column, base_i, base_j, kept = work[5], work[6], work[7], work[8], work[9]
+    row, column, base_i, base_j, previous_weights = work[5], work[6], work[7], work[8], work[9]
     threshold = penalty.lam * group_dimension(size, penalty.square_root)
     cavity(network, e, 0, alpha)
     cavity(network, e, 1, beta)
@@ -67,7 +67,7 @@ def solve_block(network, e, penalty, tolerance, work):
 
     caution = 1.0
     previous = np.inf
-    wanted = tolerance
+    goal = tolerance
     worst = np.inf
     for _ in range(_INNER_ITERATIONS):
         if penalty.nodes:
@@ -81,31 +81,31 @@ def solve_block(network, e, penalty, tolerance, work):
             gradient[k] = belief[k] - target[k]
         edge_violation = group_residual(weights, gradient, threshold, penalty.lam2, size)
         worst = max(worst, edge_violation)
-        if worst <= wanted:
+        if worst <= goal:
             break
         if penalty.nodes and previous == np.inf:
-            # The neighbours will move these beliefs again: no use in solving to the last digit.
-            wanted = max(tolerance, _INEXACT * worst)
-        # A growing violation means the diagonal metric was too bold: shorten the steps.
+            # Neighbouring blocks will change these beliefs again, so an inexact solution is enough.
+            goal = max(tolerance, _INEXACT * worst)
+        # A growing violation means that steps in the diagonal metric were too long: shorten them.
         caution = min(64.0, caution * 2.0) if worst > 1.05 * previous else max(1.0, 0.8 * caution)
         previous = worst
         for k in range(size):
             curvature[k] = caution * (belief[k] + 1e-9) + 2.0 * penalty.lam2
             gradient[k] += 2.0 * penalty.lam2 * weights[k]
-            kept[k] = weights[k]
+            previous_weights[k] = weights[k]
         proximal_step(weights, gradient, curvature, threshold, size)
         for k in range(size):
-            step = min(max(weights[k] - kept[k], -2.0), 2.0)
-            weights[k] = min(max(kept[k] + step, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
+            step = min(max(weights[k] - previous_weights[k], -2.0), 2.0)
+            weights[k] = min(max(previous_weights[k] + step, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
         if penalty.nodes:
-            _take_out_mean(weights, size)
+            _remove_mean(weights, size)
             _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, row)
         else:
             _centre(weights, states_i, states_j, row, column)
         for k in range(size):
             potentials[k] = np.exp(weights[k])
-    if worst > wanted:
-        # Out of patience after an update: the margins of the new weights are not known yet.
+    if worst > goal:
+        # The iteration limit was reached after an update: compute the margins of the new weights.
         pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_j)
     moved_i, moved_j = commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty)
     return moved_i, moved_j, worst <= tolerance
@@ -134,7 +134,7 @@ def pair_margins(alpha, potentials, beta, belief, row, column, states_i, states_
 
 @njit(cache=True, nogil=True)
 def _match_margins(network, at_i, at_j, states_i, states_j, potentials, alpha, beta):
-    """One round of iterative proportional fitting: rows, then columns."""
+    """Do one round of iterative proportional fitting: rows, then columns."""
     for x in range(states_i):
         total = 0.0
         for y in range(states_j):
@@ -162,7 +162,7 @@ def _node_residual(network, i, margin, penalty, scratch):
 
 @njit(cache=True, nogil=True)
 def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
-    """One proximal step on w_i, then one on w_j, each from an up-to-date belief."""
+    """Take one proximal step on w_i, then one on w_j, each from an updated belief."""
     belief, gradient, curvature, row, column = work[2], work[3], work[4], work[5], work[6]
     states_i = network.node_offsets[i + 1] - network.node_offsets[i]
     states_j = network.node_offsets[j + 1] - network.node_offsets[j]
@@ -180,14 +180,14 @@ def _penalised_nodes(network, i, j, potentials, alpha, beta, penalty, work):
             curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
             factor[x] *= np.exp(-weight)
         proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
-        _take_out_mean(network.node_weights[at:], states)
+        _remove_mean(network.node_weights[at:], states)
         for x in range(states):
             factor[x] *= np.exp(network.node_weights[at + x])
 
 
 @njit(cache=True, nogil=True)
-def _take_out_mean(values, size):
-    """Take the mean out of a group: the constant means nothing to p, but costs in the norm."""
+def _remove_mean(values, size):
+    """Remove the mean of a group: the constant does not affect p but increases the norm."""
     mean = 0.0
     for k in range(size):
         mean += values[k] / size
@@ -197,7 +197,7 @@ def _take_out_mean(values, size):
 
 @njit(cache=True, nogil=True)
 def _centre(weights, states_i, states_j, row, column):
-    """Take row and column means out of w_ij; the node weights make up for them exactly."""
+    """Remove the row and column means of w_ij; the node weights compensate exactly."""
     for y in range(states_j):
         column[y] = 0.0
     for x in range(states_i):
@@ -215,9 +215,9 @@ def _centre(weights, states_i, states_j, row, column):
 
 @njit(cache=True, nogil=True)
 def _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, shift):
-    """Move u(x) between w_i(x) and the rows of w_ij (then the columns) to lower the penalty.
+    """Shift u(x) between w_i(x) and the rows of w_ij (then the columns) to lower the penalty.
 
-    The group norms are majorised by quadratics at the present weights, which gives
+    The group norms are majorised by quadratics at the current weights, which gives
     u = (ω_e Σ_y w_ij(x, y) - ω_i w_i(x)) / (ω_i + s_j ω_e) with ω = λ₂ + λ d / (2 ‖w‖).
     """
     for side in range(2):
@@ -254,7 +254,7 @@ def _shift_gauge(network, i, j, weights, alpha, beta, penalty, size, shift):
 
 @njit(cache=True, nogil=True)
 def commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty):
-    """Send both messages of edge e, set beliefs and (unpenalised) node weights of its ends."""
+    """Send both messages of edge e; set beliefs and (unpenalised) node weights of its ends."""
     i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
     at_i, at_j = network.node_offsets[i], network.node_offsets[j]
     states_i, states_j = network.node_offsets[i + 1] - at_i, network.node_offsets[j + 1] - at_j
@@ -286,7 +286,7 @@ def commit_block(network, e, alpha, beta, base_i, base_j, row, column, penalty):
 
 @njit(cache=True, nogil=True)
 def _absorb(node_weights, factor, base):
-    """Add log(factor / base) to the node weights and centre them (the constant means nothing)."""
+    """Add log(factor / base) to the node weights and centre them."""
     mean = 0.0
     for x in range(len(node_weights)):
         node_weights[x] += np.log(factor[x] / base[x])
@@ -306,7 +306,7 @@ def _set_belief(belief, margin):
 
 @njit(cache=True, nogil=True)
 def solve_node(network, i, penalty, tolerance, work):
-    """Fit the weights of node i alone, its messages given; return the change of its belief."""
+    """Fit the weights of node i for fixed messages; return the change of its belief."""
     at = network.node_offsets[i]
     states = network.node_offsets[i + 1] - at
     margin, gradient, curvature, before = work[0], work[3], work[4], work[5]
@@ -322,7 +322,7 @@ def solve_node(network, i, penalty, tolerance, work):
                 gradient[x] += 2.0 * penalty.lam2 * network.node_weights[at + x]
                 curvature[x] = margin[x] + 1e-9 + 2.0 * penalty.lam2
             proximal_step(network.node_weights[at:], gradient, curvature, threshold, states)
-            _take_out_mean(network.node_weights[at:], states)
+            _remove_mean(network.node_weights[at:], states)
         else:
             for x in range(states):
                 ratio = network.node_targets[at + x] / max(margin[x], 1e-300)
@@ -337,7 +337,7 @@ def solve_node(network, i, penalty, tolerance, work):
 
 @njit(cache=True, nogil=True)
 def solve_active_set(network, n_edges, penalty, tolerance, max_sweeps, work):
-    """Visit edges until no belief at the end of any edge has moved since its last visit.
+    """Visit edges until no belief at the ends of an edge has changed since its last visit.
 
     Returns
     -------
@@ -348,10 +348,10 @@ def solve_active_set(network, n_edges, penalty, tolerance, max_sweeps, work):
     for _ in range(max_sweeps):
         settled = True
         for k in range(n_edges):
-            e = n_edges - 1 - k  # newest first: they have the most to learn
+            e = n_edges - 1 - k  # newest first, as they are farthest from their optimum
             i, j = network.edge_nodes[e, 0], network.edge_nodes[e, 1]
-            seen = network.drift[i] + network.drift[j]
-            if abs(seen - network.seen_drift[e]) <= tolerance:
+            total_drift = network.drift[i] + network.drift[j]
+            if abs(total_drift - network.seen_drift[e]) <= tolerance:
                 continue
             settled = False
             visits += 1

@@ -1,8 +1,8 @@
-"""Conditionals again, laid out for sums over the rows in which another variable has some state.
+"""Conditionals in columns, for sums over the rows in which another variable has some state.
 
-The fit keeps a variable's probabilities row by row; here each state has a column of its own. Which
-rows count is a plane of bits per state, as in the counting of pairs. A column takes a copy, made
-when the conditionals have moved, and saves most of the work of every score.
+The fit stores the probabilities of a variable row by row; here each state has its own column. The
+rows in a state are given by a plane of bits, as in the counting of pairs. Columns are copies, made
+when the conditionals have changed; they save most of the work of a score.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from graftviz.fitting.conditionals import Conditionals
 from graftviz.fitting.masked_sums import add_masked
 
 _WORD = 64
-_WORDS_AT_ONCE = 32  # 2,048 rows: so many of four columns stay in the nearest cache
+_WORDS_AT_ONCE = 32  # 2,048 rows: four columns of this length fit into the L1 cache
 
 
 class StateColumns(NamedTuple):
-    """Kernel-side state. R different rows fill W words of bits; the last word's rest is zero.
+    """Kernel-side state; R distinct rows fill W words of bits, padded with zeros.
 
     Attributes
     ----------
     planes : uint64 array, flat
-        W words for each state of each variable but its last.
+        W words for each state of each variable except its last.
     plane_offsets : int64 array, shape (n + 1,)
-        Variable i owns planes ``plane_offsets[i]`` ….
+        Planes of variable i are ``plane_offsets[i]`` … ``plane_offsets[i + 1]``.
     columns : float32 array, flat
-        u p(x_i = a | rest) of all rows, 64 W numbers for each state a but the last.
+        u p(x_i = a | rest) of all rows, 64 W numbers for each state a except the last.
     starts : int64 array, shape (n,)
-        Where the columns of a variable begin; -1: it has none.
+        Start of the columns of a variable; -1: it has none.
     totals : float64 array, flat
         Σ u p(x_i = a | rest) over all rows, all states of all variables.
     words : int
@@ -47,20 +47,20 @@ class StateColumns(NamedTuple):
 
 
 def empty_state_columns() -> StateColumns:
-    """Return the columns of nothing, of the types that kernels expect."""
-    nothing = np.zeros(0, dtype=np.int64)
+    """Return empty columns of the types that kernels expect."""
+    no_numbers = np.zeros(0, dtype=np.int64)
     return StateColumns(
         planes=np.zeros(0, dtype=np.uint64),
-        plane_offsets=nothing,
+        plane_offsets=no_numbers,
         columns=np.zeros(0, dtype=np.float32),
-        starts=nothing,
+        starts=no_numbers,
         totals=np.zeros(0),
         words=0,
     )
 
 
 def new_state_columns(rows: Conditionals) -> StateColumns:
-    """Return the planes of all variables, and no columns yet."""
+    """Return the planes of all variables, without columns."""
     n, different = rows.codes.shape
     sizes = np.diff(rows.node_offsets)
     words = -(-different // _WORD)
@@ -82,7 +82,7 @@ def new_state_columns(rows: Conditionals) -> StateColumns:
 
 
 def with_columns(state: StateColumns, nodes: np.ndarray) -> StateColumns:
-    """Return the state with room for the columns of more variables."""
+    """Return the state with columns allocated for `nodes`."""
     new = nodes[state.starts[nodes] < 0]
     if len(new) == 0:
         return state
@@ -129,7 +129,7 @@ def fill_columns(state, block, multiplicity, i, at, states):
 
 @njit(cache=True, nogil=True)
 def _add_tile(state, column, plane, first_word, words, into, out, count):
-    """Add the sums of `count` ≤ 4 columns; the tuples tell the compiler how many."""
+    """Add the sums of `count` ≤ 4 columns; the length of the tuple is the compile-time count."""
     columns, planes, width = state.columns, state.planes, state.words * _WORD
     at, bits = column + first_word * _WORD, plane * state.words + first_word
     if count == 4:
@@ -146,14 +146,14 @@ def _add_tile(state, column, plane, first_word, words, into, out, count):
 def sum_by_state(state, i, j, at_i, states_i, states_j, counts_j, sums):
     """Write Σ u p(x_i = a | rest) over the rows with x_j = b to ``sums[b * states_i + a]``.
 
-    Sums of the last state follow from the others and what all must add up to.
+    Sums of the last state follow from the others and the totals.
 
     Parameters
     ----------
     at_i : int
-        Of the totals of variable i.
+        Start of the totals of variable i.
     counts_j : float64 array, shape (s_j,)
-        How many rows have x_j = b.
+        Number of rows with x_j = b.
     sums : float64 array, flat
     """
     last_a, last_b = states_i - 1, states_j - 1

@@ -1,7 +1,7 @@
 """Pseudo-likelihood fit of a fixed structure by Newton's method, free or with tied parameters.
 
-All weights move at once, so a step costs a pass over the different rows and one linear system. The
-Hessian is a sum over nodes: that of node i concerns only its own parameters and those of its edges.
+All weights change at once, so a step costs a pass over the distinct rows and one linear system. The
+Hessian is a sum over nodes; the term of node i involves only its parameters and those of its edges.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from graftviz.fitting.tying import Tying
 from graftviz.table import DiscreteTable
 
 _DENSE = 600  # parameters up to which the Hessian is one matrix
-_HESSIAN_WORK = 3e9  # multiplications; of more rows than this allows, every k-th is taken
-_TILE = 1024  # rows of which products are taken at once
+_HESSIAN_WORK = 3e9  # multiplications; beyond it the Hessian uses every k-th row
+_TILE = 1024  # rows processed together
 _HALVINGS = 30
-_ROUNDING = 1e-15  # of the objective, relative to it
-_SUFFICIENT = 1e-4  # of the decrease that the slope promises
-_RIDGE = 1e-9  # curvature that is always there, so that a step is defined
-_LONGEST_STEP = 4.0  # of one parameter
+_ROUNDING = 1e-15  # relative rounding error of the objective
+_SUFFICIENT = 1e-4  # share of the decrease predicted by the slope that a step must reach
+_RIDGE = 1e-9  # added curvature, so that a step is defined
+_LONGEST_STEP = 4.0  # change of one parameter
 _CONJUGATE_STEPS = 200
-_FORCING = 1e-2  # how exactly a step is computed, relative to the gradient
+_FORCING = 1e-2  # tolerance of a step relative to the gradient
 
 
 class Rows(NamedTuple):
-    """The different rows of a table, how often each occurs, and the shares of all states.
+    """Distinct rows of a table, their multiplicities, and the shares of all states.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(table: DiscreteTable) -> Rows:
-    """Return the different rows of a table."""
+    """Return the distinct rows of a table."""
     codes, multiplicity = merged_rows(table.codes)
     sizes = table.cardinalities
     shares = [
@@ -64,7 +64,7 @@ def rows_of(table: DiscreteTable) -> Rows:
 
 
 class Point(NamedTuple):
-    """The pseudo-likelihood at some parameters.
+    """Value and gradient of the pseudo-likelihood at some parameters.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Point(NamedTuple):
     loss : float
         −Σ_i log p(x_i | rest), mean over rows, in nats.
     slopes : float64 array, shape (p,)
-        Its derivatives.
+        Gradient of the loss.
     beliefs : float64 array, flat
         Mean of p(x_i = a | rest) over rows.
     """
@@ -84,7 +84,7 @@ class Point(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """What a fit came to.
+    """Result of a fit.
 
     Attributes
     ----------
@@ -92,9 +92,9 @@ class Solved(NamedTuple):
     objective : float
         Loss plus penalties.
     violation : float
-        2-norm of the gradient of the objective by the free values.
+        2-norm of the gradient of the objective in the free values.
     objectives : tuple of float
-        After every step, the start first; they never rise.
+        Objectives at the start and after every step, non-increasing.
     """
 
     point: Point
@@ -104,7 +104,7 @@ class Solved(NamedTuple):
 
 
 class Penalties(NamedTuple):
-    """λ₂ Σ θ_j² + β Σ (θ_j − target_j)².
+    """Penalty λ₂ Σ θ_j² + β Σ (θ_j − target_j)².
 
     Attributes
     ----------
@@ -127,49 +127,49 @@ class Penalties(NamedTuple):
         return price
 
     def slopes(self, parameters: np.ndarray) -> np.ndarray:
-        """Return its derivatives."""
+        """Return the gradient of the penalty."""
         slopes: np.ndarray = 2.0 * self.lam2 * parameters
         if self.targets is not None:
             slopes = slopes + 2.0 * self.beta * (parameters - self.targets)
         return slopes
 
     @property
-    def bend(self) -> float:
-        """Its second derivative by any parameter."""
+    def curvature(self) -> float:
+        """Second derivative of the penalty in each parameter."""
         return 2.0 * (self.lam2 + (self.beta if self.targets is not None else 0.0))
 
 
 class StructureFit:
-    """The pseudo-likelihood of one structure, as a function of its parameters.
+    """Pseudo-likelihood of one structure as a function of its parameters.
 
     Parameters
     ----------
     rows : Rows
     edges : int array, shape (m, 2)
         Pairs i < j.
-    room : float32 array, flat, optional
-        Where probabilities go, if several structures take turns.
+    buffer : float32 array, flat, optional
+        Array for `probabilities`, which several structures may share in turn.
 
     Attributes
     ----------
     layout : Deviations
     probabilities : float32 array, flat
-        p(x_i = a | rest) of all different rows where it was last evaluated; see
+        p(x_i = a | rest) of all distinct rows at the last evaluation; see
         :func:`graftviz.fitting.conditional_sums.conditional_sums`.
     node_losses : float64 array, shape (n,)
-        −Σ log p(x_i | rest) over all rows, there.
+        −Σ log p(x_i | rest) over all rows at the last evaluation.
     """
 
-    def __init__(self, rows: Rows, edges: np.ndarray, room: np.ndarray | None = None) -> None:
+    def __init__(self, rows: Rows, edges: np.ndarray, buffer: np.ndarray | None = None) -> None:
         self.rows = rows
         self.layout: Deviations = deviations_of(rows.cardinalities, rows.shares, edges)
         states = int(rows.cardinalities.sum())
         size = states * rows.codes.shape[1]
-        self.probabilities = np.empty(size, dtype=np.float32) if room is None else room
+        self.probabilities = np.empty(size, dtype=np.float32) if buffer is None else buffer
         self.node_losses = np.empty(len(rows.cardinalities))
 
     def evaluate(self, parameters: np.ndarray) -> Point:
-        """Go through all rows at these parameters."""
+        """Return the pseudo-likelihood at `parameters` by a pass over all rows."""
         structure, rows = self.layout.structure, self.rows
         nodes, tables = self.layout.weights(parameters)
         node_sums, edge_sums = np.empty_like(nodes), np.empty_like(tables)
@@ -190,12 +190,12 @@ class StructureFit:
         return Point(parameters, loss, slopes, rows.shares + node_sums / rows.total)
 
     def hessian(self) -> _Hessian:
-        """Return the Hessian of the loss where it was last evaluated."""
+        """Return the Hessian of the loss at the last evaluation."""
         return _Hessian(self)
 
 
 class _Hessian:
-    """Sum of the nodes' blocks, each with the parameters it concerns."""
+    """Hessian as a sum of blocks, one per node, with the indices of their parameters."""
 
     def __init__(self, fit: StructureFit) -> None:
         layout, rows = fit.layout, fit.rows
@@ -209,9 +209,9 @@ class _Hessian:
         chosen = slice(0, None, stride)
         weights = rows.multiplicity[chosen]
         scale = weights.sum()
-        different = rows.codes.shape[1]
+        distinct = rows.codes.shape[1]
         offsets = layout.structure.node_offsets
-        probabilities = fit.probabilities.reshape(-1, different)[:, chosen]
+        probabilities = fit.probabilities.reshape(-1, distinct)[:, chosen]
         self.blocks: list[tuple[np.ndarray, np.ndarray]] = []
         for i in range(len(sizes)):
             if free[i] == 0:
@@ -245,7 +245,7 @@ class _Hessian:
     def _places(
         layout: Deviations, i: int, edges: np.ndarray, others: np.ndarray, free: np.ndarray
     ) -> np.ndarray:
-        """Return which parameters a block concerns, shape (s_i − 1, features)."""
+        """Return the indices of the parameters of a block, shape (s_i − 1, features)."""
         own = np.arange(free[i])[:, None]
         places = [layout.node_starts[i] + own]
         for e, j in zip(edges, others, strict=True):
@@ -255,7 +255,7 @@ class _Hessian:
         return np.concatenate(places, axis=1)
 
     def tied(self, assignment: np.ndarray, clusters: int) -> np.ndarray:
-        """Return the Hessian by K shared values, shape (K, K)."""
+        """Return the Hessian in K shared values, shape (K, K)."""
         total = np.zeros((clusters, clusters))
         for places, block in self.blocks:
             chosen = np.zeros((len(places), clusters))
@@ -263,38 +263,38 @@ class _Hessian:
             total += chosen.T @ (block @ chosen)
         return total
 
-    def solve(self, bend: float, right: np.ndarray) -> np.ndarray:
-        """Return the solution of (H + bend) x = right."""
+    def solve(self, curvature: float, right: np.ndarray) -> np.ndarray:
+        """Return the solution of (H + curvature) x = right."""
         if self.size <= _DENSE:
             full = np.zeros((self.size, self.size))
             for places, block in self.blocks:
                 full[places[:, None], places] += block
-            full[np.diag_indices(self.size)] += bend + _RIDGE
+            full[np.diag_indices(self.size)] += curvature + _RIDGE
             solution: np.ndarray = solve_positive_definite(full, right)
             return solution
-        diagonal = np.full(self.size, bend + _RIDGE)
+        diagonal = np.full(self.size, curvature + _RIDGE)
         for places, block in self.blocks:
             diagonal[places] += np.diag(block)
-        return self._conjugate_gradients(bend + _RIDGE, diagonal, right)
+        return self._conjugate_gradients(curvature + _RIDGE, diagonal, right)
 
     def _conjugate_gradients(
-        self, bend: float, diagonal: np.ndarray, right: np.ndarray
+        self, curvature: float, diagonal: np.ndarray, right: np.ndarray
     ) -> np.ndarray:
-        solution, left = np.zeros_like(right), right.copy()
-        scaled = left / diagonal
-        direction, product = scaled.copy(), float(left @ scaled)
-        enough = _FORCING * float(np.linalg.norm(right))
+        solution, residual = np.zeros_like(right), right.copy()
+        scaled = residual / diagonal
+        direction, product = scaled.copy(), float(residual @ scaled)
+        tolerance = _FORCING * float(np.linalg.norm(right))
         for _ in range(_CONJUGATE_STEPS):
-            if float(np.linalg.norm(left)) <= enough:
+            if float(np.linalg.norm(residual)) <= tolerance:
                 break
-            image = bend * direction
+            image = curvature * direction
             for places, block in self.blocks:
                 image[places] += block @ direction[places]
             step = product / float(direction @ image)
             solution += step * direction
-            left -= step * image
-            scaled = left / diagonal
-            before, product = product, float(left @ scaled)
+            residual -= step * image
+            scaled = residual / diagonal
+            before, product = product, float(residual @ scaled)
             direction = scaled + product / before * direction
         return solution
 
@@ -314,14 +314,14 @@ def fit_free(
     start : float64 array, shape (p,)
     penalties : Penalties
     tolerance : float
-        2-norm of the gradient at which nothing more is done.
+        2-norm of the gradient at which to stop.
     """
 
     def slopes_of(point: Point) -> np.ndarray:
         return point.slopes + penalties.slopes(point.parameters)
 
     def direction_of(_point: Point, slopes: np.ndarray) -> np.ndarray:
-        return -fit.hessian().solve(penalties.bend, slopes)
+        return -fit.hessian().solve(penalties.curvature, slopes)
 
     return _descend(fit, start, penalties, slopes_of, direction_of, tolerance, max_steps)
 
@@ -334,11 +334,11 @@ def fit_tied(
     Parameters
     ----------
     tying : Tying
-        Its assignment stays; its centres are where the fit starts.
+        Fixed assignment, and the initial values of the centres.
     """
     assignment, clusters = tying.assignment, len(tying.centres)
     penalties = Penalties(lam2)
-    bends = penalties.bend * np.bincount(assignment, minlength=clusters) + _RIDGE
+    curvatures = penalties.curvature * np.bincount(assignment, minlength=clusters) + _RIDGE
 
     def slopes_of(point: Point) -> np.ndarray:
         slopes = point.slopes + penalties.slopes(point.parameters)
@@ -346,11 +346,11 @@ def fit_tied(
 
     def direction_of(_point: Point, slopes: np.ndarray) -> np.ndarray:
         if clusters == len(assignment):
-            # K = all: the free fit, its parameters in another order.
-            move: np.ndarray = fit.hessian().solve(penalties.bend, slopes[assignment])
+            # K = p: the free fit with its parameters in another order.
+            move: np.ndarray = fit.hessian().solve(penalties.curvature, slopes[assignment])
             return -move
         matrix = fit.hessian().tied(assignment, clusters)
-        matrix[np.diag_indices(clusters)] += bends
+        matrix[np.diag_indices(clusters)] += curvatures
         move = -solve_positive_definite(matrix, slopes)
         spread: np.ndarray = move[assignment]
         return spread
@@ -368,7 +368,7 @@ def _descend(
     tolerance: float,
     max_steps: int,
 ) -> Solved:
-    """Take Newton steps, each as long as the objective falls enough."""
+    """Take Newton steps with a line search until the gradient meets the tolerance."""
     point = fit.evaluate(start)
     objective = point.loss + penalties.price(start)
     objectives = [objective]
@@ -380,7 +380,7 @@ def _descend(
         full = point.slopes + penalties.slopes(point.parameters)
         expected = float(full @ direction)
         if -expected <= _ROUNDING * objective:
-            # The quadratic model is exact here, but the objective cannot tell any more.
+            # The predicted decrease is below rounding: take the step if it lowers the gradient.
             last = fit.evaluate(point.parameters + direction)
             if np.linalg.norm(slopes_of(last)) < np.linalg.norm(slopes):
                 point, objective = last, last.loss + penalties.price(last.parameters)
@@ -398,7 +398,7 @@ def _descend(
                 break
             length *= 0.5
         else:
-            # No progress beyond rounding: this is as far as it gets.
+            # No progress beyond rounding: stop at the previous point.
             fit.evaluate(point.parameters)
             break
         point, objective = trial, value
@@ -410,7 +410,7 @@ def _descend(
 
 @njit(cache=True, nogil=True)
 def weighted_products(features, spread, products):
-    """Write Σ_m u_m f_m g_m of all pairs of features.
+    """Write Σ_m u_m f_m g_m for all pairs of features.
 
     Parameters
     ----------
@@ -429,7 +429,7 @@ def weighted_products(features, spread, products):
                 scaled[m] = features[f, first + m] * spread[first + m]
             for g in range(f + 1):
                 other = features[g, first : first + size]
-                # Four sums side by side: one would have to wait for itself.
+                # Four independent sums avoid a chain of dependent additions.
                 sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
                 for m in range(0, size - 3, 4):
                     sum_0 += scaled[m] * other[m]

@@ -1,9 +1,9 @@
-"""Parameter tying: numbers that share one of K values, found by exact 1-D k-means.
+"""Parameter tying: assignment of parameters to K shared values by exact 1-D k-means.
 
 In one dimension the clusters of an optimal k-means are intervals of the sorted numbers, so dynamic
 programming finds them: the best cost of the first j numbers in q clusters is the best cost of the
-first l in q − 1 plus the spread of the rest. The best l never falls as j grows, so that divide and
-conquer needs O(K n log n) instead of O(K n²).
+first l in q − 1 clusters plus the spread of the rest. The best l does not decrease with j, so
+divide and conquer takes O(K n log n) instead of O(K n²).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import njit
 
 
 class Tying(NamedTuple):
-    """An index map from parameters to the values they share.
+    """Map from parameters to shared values.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Tying(NamedTuple):
 
     @property
     def values(self) -> np.ndarray:
-        """μ_{a_j} of every parameter, shape (p,)."""
+        """Shared value μ_{a_j} of every parameter, shape (p,)."""
         tied: np.ndarray = self.centres[self.assignment]
         return tied
 
@@ -40,7 +40,7 @@ class Tying(NamedTuple):
 
 
 def untied(values: np.ndarray) -> Tying:
-    """Return the tying that ties nothing: K = all, every parameter has a value of its own."""
+    """Return the trivial tying with K = p, in which every parameter has its own value."""
     order = np.argsort(values, kind="stable")
     assignment = np.empty(len(values), dtype=np.int64)
     assignment[order] = np.arange(len(values))
@@ -55,7 +55,7 @@ def tie(values: np.ndarray, clusters: int) -> Tying:
     values : float64 array, shape (p,)
         θ.
     clusters : int
-        K, at least 1; where it is p or more, nothing is tied.
+        K, at least 1; if it is p or more, nothing is tied.
 
     References
     ----------
@@ -76,14 +76,14 @@ def tie(values: np.ndarray, clusters: int) -> Tying:
 
 @njit(cache=True, nogil=True, inline="always")
 def _spread(sums, squares, first, last):
-    """Return the sum of squared distances from their mean of numbers first … last − 1."""
+    """Return the sum of squared deviations from the mean of the numbers first … last − 1."""
     total = sums[last] - sums[first]
     return max(squares[last] - squares[first] - total * total / (last - first), 0.0)
 
 
 @njit(cache=True, nogil=True)
 def interval_ends(ascending, clusters):
-    """Return where each of the K intervals of an optimal partition ends.
+    """Return the ends of the K intervals of an optimal partition.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def interval_ends(ascending, clusters):
         Interval q holds numbers ``ends[q - 1]`` … ``ends[q] - 1``; none is empty.
     """
     n = len(ascending)
-    middle = ascending[n // 2]  # sums of squares lose fewer digits around it
+    middle = ascending[n // 2]  # sums of squares around it lose fewer digits
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     for j in range(n):
         value = ascending[j] - middle
@@ -108,31 +108,31 @@ def interval_ends(ascending, clusters):
     splits = np.zeros((clusters, n + 1), dtype=np.int32)
     for j in range(1, n + 1):
         costs[0, j] = _spread(sums, squares, 0, j)
-    waiting = np.empty((2 * n + 2, 4), dtype=np.int64)
+    stack = np.empty((2 * n + 2, 4), dtype=np.int64)
     for q in range(1, clusters):
-        before, now = costs[(q - 1) % 2], costs[q % 2]
-        # Of the first j numbers, at least q go to the clusters before and one to this one.
-        waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = q + 1, n, q, n - 1
-        held = 1
-        while held:
-            held -= 1
-            first, last = waiting[held, 0], waiting[held, 1]
-            low, high = waiting[held, 2], waiting[held, 3]
+        previous, current = costs[(q - 1) % 2], costs[q % 2]
+        # Of the first j numbers, at least q are in the previous clusters and one is in this one.
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = q + 1, n, q, n - 1
+        stack_size = 1
+        while stack_size:
+            stack_size -= 1
+            first, last = stack[stack_size, 0], stack[stack_size, 1]
+            low, high = stack[stack_size, 2], stack[stack_size, 3]
             j = (first + last) // 2
             best, best_split = np.inf, low
             for split in range(low, min(high, j - 1) + 1):
-                cost = before[split] + _spread(sums, squares, split, j)
+                cost = previous[split] + _spread(sums, squares, split, j)
                 if cost < best:
                     best, best_split = cost, split
-            now[j], splits[q, j] = best, best_split
+            current[j], splits[q, j] = best, best_split
             if first < j:
-                waiting[held, 0], waiting[held, 1] = first, j - 1
-                waiting[held, 2], waiting[held, 3] = low, best_split
-                held += 1
+                stack[stack_size, 0], stack[stack_size, 1] = first, j - 1
+                stack[stack_size, 2], stack[stack_size, 3] = low, best_split
+                stack_size += 1
             if j < last:
-                waiting[held, 0], waiting[held, 1] = j + 1, last
-                waiting[held, 2], waiting[held, 3] = best_split, high
-                held += 1
+                stack[stack_size, 0], stack[stack_size, 1] = j + 1, last
+                stack[stack_size, 2], stack[stack_size, 3] = best_split, high
+                stack_size += 1
     ends = np.empty(clusters, dtype=np.int64)
     end = n
     for q in range(clusters - 1, -1, -1):

@@ -24,7 +24,7 @@ from graftviz.inference.exact.elimination import (
     greedy_elimination,
 )
 from graftviz.learners.bounded_model import BoundedModel
-from graftviz.search.feasibility import REFUSED, UNKNOWN, first_that_fits
+from graftviz.search.feasibility import REFUSED, UNKNOWN, first_feasible
 
 _RECHECKS = 32  # refused pairs for which greedy orders are tried again, per step
 _SWEEP_TOLERANCE = 1e-6
@@ -88,7 +88,7 @@ class WidthChoice:
         while len(ranked):
             status = pairs.status[ranked]
             found = np.empty(len(model.cardinalities), dtype=np.int64)
-            at, by_min_fill, _ = first_that_fits(
+            at, by_min_fill, _ = first_feasible(
                 pairs.first[ranked], pairs.second[ranked], status, model.edges,
                 model.current.elimination, most, rechecks, found,
             )  # fmt: skip

@@ -123,7 +123,7 @@ class _FeatureRun:
             before = network.n_edges
             e = network.activate(i, j, cell)
             is_new = network.n_edges > before
-            self._search.take(i, j)
+            self._search.mark_active(i, j)
             self._previous_objective = self._evaluation.objective
             self._evaluation = (
                 network.step(penalty, tolerance=_STEP_TOLERANCE)
@@ -154,7 +154,7 @@ class _FeatureRun:
 
     def polish(self) -> None:
         """Fit all active weights tightly and reset the bounds of the search."""
-        self._search.forget()
+        self._search.reset_bounds()
         with self.clock.work("fitting"):
             for _ in range(_POLISH_ROUNDS):
                 self._evaluation = self._network.polish(

@@ -235,7 +235,7 @@ class _Stream:
         self.run.switch(options)
         self.plan = self._plan_of(options, self.run.counts.n_variables)
         self.search.resize(self.plan.capacity)
-        self.search.forget_scores()
+        self.search.invalidate_scores()
         with self.run.clock.work("scoring"):
             dropped = self.search.rescore(self.run.scorer.scoring, self.run.threshold)
         self._dropped = np.concatenate([self._dropped, dropped])

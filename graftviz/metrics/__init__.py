@@ -1,4 +1,4 @@
-"""How good a model is, measured beside the run: edges, pseudo-likelihood, likelihood."""
+"""Metrics of a model: recovered edges, pseudo-likelihood, likelihood."""
 
 from __future__ import annotations
 

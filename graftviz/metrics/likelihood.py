@@ -1,4 +1,4 @@
-"""Likelihoods of held-out rows: by the exact log Z, and of hidden halves given the other half."""
+"""Likelihoods of held-out rows: exact, and of a hidden half of the variables given the rest."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Ncmll(NamedTuple):
     Attributes
     ----------
     mean : float
-        Per row, averaged over the halves.
+        Value per row, averaged over the halves.
     total : float
-        Summed over rows, averaged over the halves: what the paper reports.
+        Sum over rows, averaged over the halves, as in the paper.
     by_half : tuple of float
-        Per row, for each half.
+        Value per row for each half.
     method : str
-        What the conditional marginals come from.
+        Inference method of the conditional marginals.
     converged : bool
         Whether all inference converged; exact inference always does.
     """
@@ -48,16 +48,16 @@ def nll(model: PairwiseMRF, table: DiscreteTable, *, max_memory: int | None = No
     ----------
     model : PairwiseMRF
     table : DiscreteTable
-        Rows of the same variables, coded as the model is.
+        Rows of the same variables, with the codes of the model.
     max_memory : int, optional
-        Bytes that the tables of exact inference may take; default: 80 % of what is free.
+        Memory limit in bytes of the tables of exact inference; default: 80 % of free memory.
 
     Raises
     ------
     InputError
-        When the rows are not about the variables and states of the model, when a row has
-        probability zero (its negative log-likelihood would be infinite), and when exact inference
-        does not fit into memory.
+        If the rows do not match the variables and states of the model, if a row has probability
+        zero (its negative log-likelihood would be infinite), or if exact inference does not fit
+        into memory.
     """
     _check_table(model, table)
     log_partition = JunctionTree(model, max_memory=max_memory).log_partition
@@ -83,30 +83,30 @@ def ncmll(
 ) -> Ncmll:
     """Return the negative conditional marginal log-likelihood of rows (Lee et al., 2006).
 
-    For a random half of the variables, ⌊n/2⌋, hidden from every row x: −Σ_{h hidden}
-    log p(x_h | x_observed), by the conditional marginals of single variables. Rows with the same
-    states of the observed variables that touch a hidden one share their inference, and all rows the
-    order of elimination.
+    With a random half of the variables, ⌊n/2⌋, hidden in every row x, it is −Σ_{h hidden}
+    log p(x_h | x_observed), from the conditional marginals of single variables. Rows with the same
+    states of the observed neighbours of hidden variables share their inference, and all rows share
+    the order of elimination.
 
     Parameters
     ----------
     model : PairwiseMRF
     table : DiscreteTable
-        Rows of the same variables, coded as the model is.
+        Rows of the same variables, with the codes of the model.
     halves : int
-        Random halves to average over.
+        Number of random halves to average over.
     seed : int
-        Of the halves: the same seed hides the same variables, whatever the model.
+        Seed of the halves; it determines the hidden variables for every model.
     method : {"exact", "bp", "trbp", "mean-field"}
     max_memory : int, optional
-        Bytes that tables may take.
+        Memory limit of tables in bytes.
 
     Raises
     ------
     InputError
-        For an unknown method, fewer than one half or two variables, rows that are not about the
-        variables and states of the model or have probability zero given the observed half, and
-        where exact inference does not fit into memory.
+        If the method is unknown, there are fewer than one half or two variables, the rows do not
+        match the variables and states of the model or have probability zero given the observed
+        half, or exact inference does not fit into memory.
     """
     if method not in METHODS:
         raise InputError(f"Inference method must be one of {', '.join(METHODS)}, not {method!r}.")
@@ -138,7 +138,7 @@ def hidden_halves(n: int, halves: int = 5, seed: int = 0) -> tuple[np.ndarray, .
 
 
 class _Half:
-    """The model of the hidden variables; what is observed changes its node weights only."""
+    """Model of the hidden variables; observations change only its node weights."""
 
     def __init__(
         self, model: PairwiseMRF, hidden: np.ndarray, settings: InferenceSettings, method: str
@@ -155,9 +155,9 @@ class _Half:
         crossing = model.edges[self._crossing]
         self._boundary = np.unique(crossing[place[crossing] < 0])
         nodes = [model.node_weights(i) for i in hidden.tolist()]
-        kept = [model.edge_weights(e).reshape(-1) for e in np.flatnonzero(inside).tolist()]
+        edge_weights = [model.edge_weights(e).reshape(-1) for e in np.flatnonzero(inside).tolist()]
         self._rest = PairwiseMRF(
-            model.cardinalities[hidden], ends[inside], np.concatenate([*nodes, *kept])
+            model.cardinalities[hidden], ends[inside], np.concatenate([*nodes, *edge_weights])
         )
         self._tree = RepeatedTree(self._rest, settings.max_memory) if method == "exact" else None
 
@@ -184,7 +184,7 @@ class _Half:
         return math.fsum(total)
 
     def _node_weights(self, observed: np.ndarray) -> np.ndarray:
-        """Return the node weights given states of the boundary, shape (configurations, Σ s_h)."""
+        """Return the node weights for states of the boundary, shape (configurations, Σ s_h)."""
         model, offsets = self._model, self._rest.node_offsets
         weights = np.tile(self._rest.weights[: offsets[-1]], (observed.shape[1], 1))
         for e in self._crossing.tolist():
@@ -198,14 +198,14 @@ class _Half:
         return weights
 
     def _marginals(self, node_weights: np.ndarray) -> np.ndarray:
-        """Return the marginals of the hidden variables, a row for each row of node weights."""
+        """Return the marginals of the hidden variables for each row of node weights."""
         if self._tree is not None:
             return self._tree.marginals(node_weights)[0]
         found = np.zeros(node_weights.shape)
         rest = self._rest.weights[node_weights.shape[1] :]
         for row, weights in enumerate(node_weights):
-            given = dataclasses.replace(self._rest, weights=np.concatenate([weights, rest]))
-            beliefs = METHODS[self._method](given, self._settings)
+            conditional = dataclasses.replace(self._rest, weights=np.concatenate([weights, rest]))
+            beliefs = METHODS[self._method](conditional, self._settings)
             self.converged = self.converged and beliefs.converged
             if beliefs.log_partition > -np.inf:
                 found[row] = np.concatenate(beliefs.node)
@@ -213,7 +213,7 @@ class _Half:
 
 
 def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct columns of `codes`, and for each column which of them it is."""
+    """Return the distinct columns of `codes` and the index of each column among them."""
     if len(codes) == 0:
         return codes[:, :1], np.zeros(codes.shape[1], dtype=np.int64)
     found, same = np.unique(codes, axis=1, return_inverse=True)
@@ -221,7 +221,7 @@ def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check_table(model: PairwiseMRF, table: DiscreteTable) -> None:
-    """Refuse rows that the model says nothing about."""
+    """Raise :class:`InputError` if the rows do not match the variables of the model."""
     if table.n_variables != model.n_variables:
         raise InputError(
             f"The rows have {table.n_variables:,} variables and the model has "
@@ -238,7 +238,7 @@ def _check_table(model: PairwiseMRF, table: DiscreteTable) -> None:
 
 
 def _impossible(model: PairwiseMRF, states: np.ndarray, row: int) -> InputError:
-    """Say which row has probability zero, and by which variable, where one alone is to blame."""
+    """Return the error for a row of probability zero, naming a variable that causes it alone."""
     for i, state in enumerate(states.tolist()):
         if model.node_weights(i)[state] == -np.inf:
             return InputError(

@@ -1,6 +1,6 @@
-"""What is measured at every step of a run: recall, precision, F1 and held-out NLPL.
+"""Metrics of every step of a run: recall, precision, F1 and held-out NLPL.
 
-Metrics observe steps. A learner never sees them, and they take none of its engine time.
+Metrics are computed from steps, outside the learner and its engine time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from graftviz.model import PairwiseMRF
 from graftviz.table import DiscreteTable
 from graftviz.trace import Step
 
-_BLOCK = 512  # rows whose logits are worked on together, so that they stay in the nearest cache
+_BLOCK = 512  # rows whose logits are processed together, so that they stay in the L1 cache
 
 
 class EdgeMetrics(NamedTuple):
-    """How found edges compare with the true ones; None where the ratio is 0 / 0."""
+    """Comparison of found edges with the true ones; None if a ratio is 0 / 0."""
 
     recall: float | None
     precision: float | None
@@ -30,14 +30,14 @@ class EdgeMetrics(NamedTuple):
 
 
 class StepMetrics(NamedTuple):
-    """What was measured after one step; None where it does not apply.
+    """Metrics after one step; None if not applicable.
 
     Attributes
     ----------
     recall, precision, f1 : float or None
-        Against the true edges, where these are known (see :class:`EdgeMetrics`).
+        Comparison with the true edges, if these are available (see :class:`EdgeMetrics`).
     nlpl_test : float or None
-        Negative log pseudo-likelihood of the held-out rows (nats per row), where there are any.
+        Negative log pseudo-likelihood of the held-out rows (nats per row), if there are any.
     """
 
     recall: float | None
@@ -61,13 +61,13 @@ def recall_precision_f1(
 def negative_log_pseudo_likelihood(model: PairwiseMRF, table: DiscreteTable) -> float:
     """Return the mean over rows of −Σ_i log p(x_i | x_N(i)), in nats per row.
 
-    That is eq. 3.22 of the thesis on graft learning; it needs no partition function. It is +inf
-    where the model gives some row probability zero.
+    This is eq. 3.22 of the thesis on graft learning; it needs no partition function. It is +inf if
+    a row has probability zero.
 
     Raises
     ------
     ArithmeticError
-        When weights are so large that their sums overflow.
+        If weights are so large that their sums overflow.
     """
     loss = _TableLoss(model, table)
     loss.refresh()
@@ -75,22 +75,22 @@ def negative_log_pseudo_likelihood(model: PairwiseMRF, table: DiscreteTable) -> 
 
 
 class MetricsObserver:
-    """Measures a run step by step, looking again only at what a step changed.
+    """Observer that computes the metrics of a run incrementally, step by step.
 
     Parameters
     ----------
     start_model : PairwiseMRF
         The run's model without edges (``history.start``).
     test : DiscreteTable, optional
-        Held-out rows, coded like the rows that are learned from. Those of a table that is read in
-        chunks are looked at once, at the end of the run.
+        Held-out rows with the codes of the training rows. A table that is read in chunks is
+        evaluated once, at the end of the run.
     truth : int array, shape (k, 2), optional
         The true edges.
 
     Attributes
     ----------
     start : StepMetrics
-        Of the model without edges.
+        Metrics of the model without edges.
     """
 
     def __init__(
@@ -109,21 +109,21 @@ class MetricsObserver:
         self.start = self._measure(self._loss_each_step)
 
     def observe(self, step: Step) -> StepMetrics:
-        """Return the metrics after `step`, which must not lie before one already observed."""
-        return self._follow(step.history, step.index, self._loss_each_step)
+        """Return the metrics after `step`, which must not precede an observed step."""
+        return self._process(step.history, step.index, self._loss_each_step)
 
     def observe_history(self, history: History) -> StepMetrics:
-        """Return the metrics after all that is recorded: at the end, of the polished model."""
-        return self._follow(history, len(history.counts), self._loss is not None)
+        """Return the metrics after all recorded steps; at the end, those of the polished model."""
+        return self._process(history, len(history.counts), self._loss is not None)
 
-    def _follow(self, history: History, step: int, with_loss: bool) -> StepMetrics:
-        """Take in the recorded steps up to `step` that have not been taken in yet."""
+    def _process(self, history: History, step: int, with_loss: bool) -> StepMetrics:
+        """Process the recorded steps up to `step` that have not been processed yet."""
         if step < self._seen_steps:
             raise ValueError(f"step {step} lies before step {self._seen_steps}, already observed")
         count = history.counts[step - 1] if step else 0
         activated = history.activations[self._seen_activations : count]
-        news = slice(self._seen_steps, step)
-        ids = [e for removed in history.removals[news] for e in removed]
+        new_steps = slice(self._seen_steps, step)
+        ids = [e for removed in history.removals[new_steps] for e in removed]
         removed = [history.activations[e] for e in ids]
         self._edges += len(activated) - len(removed)
         if self._truth is not None:
@@ -131,10 +131,10 @@ class MetricsObserver:
             self._hits -= sum(pair in self._truth for pair in removed)
         if self._loss is not None:
             self._loss.activate(activated)
-            for changes in history.changes[news]:
+            for changes in history.changes[new_steps]:
                 self._loss.change_nodes(changes.nodes, changes.node_weights)
                 self._loss.change_edges(changes.edges, changes.edge_weights)
-            self._loss.silence(np.array(ids, dtype=np.int64))
+            self._loss.remove_edges(np.array(ids, dtype=np.int64))
         self._seen_steps, self._seen_activations = step, count
         return self._measure(with_loss)
 
@@ -163,7 +163,7 @@ def _edge_metrics(hits: int, found: int, true: int) -> EdgeMetrics:
 
 
 class _TableLoss:
-    """The loss Σ_rows −log p(x_i | x_N(i)) of every node, kept up to date as weights change."""
+    """Loss Σ_rows −log p(x_i | x_N(i)) of every node, updated as weights change."""
 
     def __init__(self, model: PairwiseMRF, table: DiscreteTable) -> None:
         self._table = table
@@ -171,7 +171,7 @@ class _TableLoss:
         self._cardinalities = model.cardinalities
         self._node_offsets = model.node_offsets.copy()
         self._node_weights = model.weights[: self._node_offsets[-1]].copy()
-        # A copy, since activate makes a writable array, for which a kernel is compiled anew.
+        # A copy, as activate creates a writable array, for which kernels are compiled separately.
         self._edges = np.array(model.edges)
         self._edge_offsets = model.edge_offsets - self._node_offsets[-1]
         self._edge_weights = model.weights[self._node_offsets[-1] :].copy()
@@ -190,17 +190,17 @@ class _TableLoss:
         self._edge_weights = np.concatenate([self._edge_weights, np.zeros(int(sizes.sum()))])
 
     def change_nodes(self, nodes: np.ndarray, weights: np.ndarray) -> None:
-        """Set the weights of `nodes`, given node after node."""
+        """Set the weights of `nodes`, node after node."""
         self._node_weights[flat_positions(self._node_offsets, nodes)] = weights
         self._stale[nodes] = True
 
     def change_edges(self, edges: np.ndarray, weights: np.ndarray) -> None:
-        """Set the weights of `edges` (ids, see History), given edge after edge."""
+        """Set the weights of `edges` (ids, see History), edge after edge."""
         self._edge_weights[flat_positions(self._edge_offsets, edges)] = weights
         self._stale[self._edges[edges].reshape(-1)] = True
 
-    def silence(self, edges: np.ndarray) -> None:
-        """Take `edges` (ids) out: with zero weights they say nothing."""
+    def remove_edges(self, edges: np.ndarray) -> None:
+        """Remove `edges` (ids) by setting their weights to zero."""
         self.change_edges(edges, np.zeros(len(flat_positions(self._edge_offsets, edges))))
 
     def refresh(self) -> None:
@@ -228,7 +228,7 @@ class _TableLoss:
 
     def mean(self) -> float:
         """Return the loss per row, summed over nodes."""
-        # fsum: the same losses give the same sum to the last bit, however they came about.
+        # fsum: the sum does not depend on the order in which the losses were computed.
         value = math.fsum(self._losses) / self._rows
         if math.isnan(value):
             raise ArithmeticError("The weights are so large that their sums overflow.")
@@ -270,8 +270,8 @@ def _add_node_losses(
 ):
     """Add Σ_rows −log p(x_i | x_N(i)) to ``losses[i]`` for every i in `nodes`.
 
-    Rows are taken in blocks; the logits of a block are stored state after state, so that each of
-    the loops over rows runs through contiguous memory.
+    Rows are processed in blocks; the logits of a block are stored state after state, so that loops
+    over rows access contiguous memory.
     """
     rows = codes.shape[1]
     largest = 1
@@ -284,7 +284,7 @@ def _add_node_losses(
     bits = np.empty(_BLOCK, dtype=np.int64)
     for i in nodes:
         states = cardinalities[i]
-        loss = losses[i]  # going on from the chunk before, so that the sum is that of all rows
+        loss = losses[i]  # continues the sum of the previous chunk
         for first in range(0, rows, _BLOCK):
             count = min(_BLOCK, rows - first)
             for a in range(states):
@@ -317,11 +317,11 @@ def _add_node_losses(
             for m in range(count):
                 chosen = logits[codes[i, first + m], m]
                 if chosen == -np.inf:
-                    # Also where every state is impossible, and log-sum-exp would be undefined.
+                    # Also if every state is impossible and log-sum-exp would be undefined.
                     loss = np.inf
                     break
-                # Each total lies between 1 and the number of states: the product of 32 of them is
-                # far from overflow, and one logarithm serves all.
+                # Each total lies between 1 and the number of states: the product of 32 of them
+                # cannot overflow, and one logarithm is enough for all.
                 product *= total[m]
                 loss += top[m] - chosen
                 if m & 31 == 31:

@@ -1,1 +1,1 @@
-"""Searching for edges: the edge queue, the reservoir, the frozen list, and the exhaustive scan."""
+"""Search for edges: the edge queue, the reservoir, the frozen list, and the exhaustive scan."""

@@ -1,4 +1,4 @@
-"""Which edges of the reservoir a step activates: those in the interval I_α (BC alg. 4)."""
+"""Choice of the edges to activate: those of the reservoir in the interval I_α (BC alg. 4)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 
 class Activation(NamedTuple):
-    """What the activation rule makes of a reservoir.
+    """Result of the activation rule for a reservoir.
 
     Attributes
     ----------
     mean, tau, maximum : float
         μ, τ_α = (1 − α) μ + α max, and the maximum; the interval I_α is [τ_α, max].
     chosen : tuple of int
-        Places of the edges to activate, best score first.
+        Positions of the edges to activate, best score first.
     skipped : tuple of int
-        Places of edges with a score of at least τ_α that touch an edge chosen before them.
+        Positions of edges with a score of at least τ_α that share a node with a chosen edge.
     """
 
     mean: float
@@ -30,19 +30,19 @@ class Activation(NamedTuple):
 def activation(
     edges: np.ndarray, scores: np.ndarray, alpha: float, budget: int | None = None
 ) -> Activation:
-    """Pick edges: score ≥ τ_α, best first, none touching one picked before it.
+    """Choose edges with score ≥ τ_α, best first, of which no two share a node.
 
-    The maximum is always taken, and at α = 1 nothing else.
+    The edge with the largest score is always chosen; at α = 1 it is the only one.
 
     Parameters
     ----------
     edges : int array, shape (k, 2)
     scores : float array, shape (k,)
-        Not increasing.
+        In non-increasing order.
     alpha : float
         α.
     budget : int, optional
-        Most edges to pick.
+        Largest number of edges to choose.
     """
     maximum = float(scores[0])
     # Rounding may put the mean of nearly equal scores above all of them.

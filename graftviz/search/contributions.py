@@ -1,9 +1,9 @@
-"""What edges are worth to the pseudo-likelihood: those of a model, and those outside it.
+"""Contributions of edges to the pseudo-likelihood, and gains of inactive pairs.
 
-The *contribution* of an edge of the model is what the pseudo-likelihood loses when its weights are
-set to zero, the *gain* of another pair is what it wins when that pair's weights alone are fitted;
-all other weights stay. Both concern the conditionals of two variables only, and change them row by
-row by a factor from a small table, so that no logits are needed.
+The *contribution* of an edge is the decrease of the pseudo-likelihood when its weights are set to
+zero; the *gain* of an inactive pair is the increase when only the weights of that pair are fitted.
+All other weights are fixed. Both change the conditionals of two variables only, row by row by a
+factor from a small table, so no logits are needed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from graftviz.fitting.structure_fit import Rows, StructureFit
 from graftviz.model import PairwiseMRF
 
 _WORD = 64
-_WORDS_AT_ONCE = 32  # 2,048 rows: so many of two columns stay in the nearest cache
+_WORDS_AT_ONCE = 32  # 2,048 rows: two columns of this length fit into the L1 cache
 _NEWTON_STEPS = 12
-# Of the k-th largest estimate; gains of pairs with lower ones are not computed. Estimates are good
-# for two states, and coarse for more. At most 4k + 16 gains are computed, or three times as many.
-_WORTH_A_LOOK = (0.4, 0.2)
-_FEW = 16
-_ENOUGH = 1e-10  # change of a gain per row at which no further step is made
+# Share of the k-th largest estimate below which the gain of a pair is not computed. Estimates are
+# good for two states and coarse for more. At most 4k + 16 gains are computed (coarse: three times
+# as many).
+_LEAST_SHARE = (0.4, 0.2)
+_EXTRA_GAINS = 16
+_GAIN_TOLERANCE = 1e-10  # change of a gain per row at which Newton's method stops
 
 
 class Contributions(NamedTuple):
-    """What each edge of a model contributes, in nats per row.
+    """Contribution of each edge of a model, in nats per row.
 
     Attributes
     ----------
     total : float64 array, shape (m,)
     sides : float64 array, shape (m, 2)
-        To log p(x_i | rest) and to log p(x_j | rest) of edge (i, j).
+        Contributions of edge (i, j) to log p(x_i | rest) and to log p(x_j | rest).
     """
 
     total: np.ndarray
@@ -44,7 +45,7 @@ class Contributions(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """What pairs outside a model would gain, best first.
+    """Gains of inactive pairs, best first.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class Gains(NamedTuple):
     gains : float64 array, shape (k,)
         Nats per row.
     parameters : tuple of float64 arrays
-        The parameters fitted to each.
+        The fitted parameters of each pair.
     """
 
     edges: np.ndarray
@@ -61,13 +62,13 @@ class Gains(NamedTuple):
 
 
 def contributions(fit: StructureFit, tables: np.ndarray) -> Contributions:
-    """Return what each edge contributes where `fit` was last evaluated.
+    """Return the contribution of each edge at the point where `fit` was last evaluated.
 
     Parameters
     ----------
     fit : StructureFit
     tables : float64 array, flat
-        The tables of all edges there.
+        Tables of all edges at that point.
     """
     rows, structure = fit.rows, fit.layout.structure
     sides = np.zeros((len(structure.edges), 2))
@@ -81,7 +82,7 @@ def contributions(fit: StructureFit, tables: np.ndarray) -> Contributions:
 
 
 def contributions_of(model: PairwiseMRF, rows: Rows) -> tuple[StructureFit, Contributions]:
-    """Return the fit of a model to rows, and what each of its edges contributes.
+    """Return the fit of a model evaluated on rows, and the contribution of each edge.
 
     Parameters
     ----------
@@ -96,16 +97,16 @@ def contributions_of(model: PairwiseMRF, rows: Rows) -> tuple[StructureFit, Cont
 
 
 def loss_without(fit: StructureFit, tables: np.ndarray, i: int, edges: np.ndarray) -> float:
-    """Return what Σ log p(x_i | rest) loses over all rows without some of the edges of i.
+    """Return the decrease of Σ log p(x_i | rest) over all rows when edges of i are removed.
 
     Parameters
     ----------
     fit : StructureFit
-        Last evaluated at the model.
+        Evaluated at the model last.
     tables : float64 array, flat
     i : int
     edges : int64 array, shape (k,)
-        Edges of variable i.
+        Positions of edges of variable i.
     """
     rows, structure = fit.rows, fit.layout.structure
     return float(
@@ -114,49 +115,49 @@ def loss_without(fit: StructureFit, tables: np.ndarray, i: int, edges: np.ndarra
 
 
 def estimated_gains(fit: StructureFit, lam2: float) -> np.ndarray:
-    """Return what every pair would gain to second order, shape (n, n), symmetric.
+    """Return a second-order estimate of the gain of every pair, shape (n, n), symmetric.
 
-    With g the gradient and h the diagonal of the Hessian by the pair's parameters t it is
-    ½ Σ g² / (h + 2λ₂): exact to second order for two states, a ranking for more. Entries of edges
-    of the model, and of variables with themselves, mean nothing.
+    With g the gradient and h the diagonal of the Hessian in the pair's parameters t, the estimate
+    is ½ Σ g² / (h + 2λ₂): exact to second order for two states, a ranking for more. Entries of
+    active edges and on the diagonal are meaningless.
 
     Parameters
     ----------
     fit : StructureFit
-        Last evaluated at the model.
+        Evaluated at the model last.
     lam2 : float
     """
     rows, layout = fit.rows, fit.layout
     sizes, offsets = rows.cardinalities, layout.structure.node_offsets
     different = rows.codes.shape[1]
     probabilities = fit.probabilities.reshape(-1, different)
-    kept = np.concatenate(
+    free_states = np.concatenate(
         [
             np.delete(np.arange(s), r) + at
             for s, r, at in zip(sizes, layout.references, offsets[:-1], strict=True)
         ]
     ).astype(np.int64)
     owners = np.repeat(np.arange(len(sizes)), sizes - 1)
-    states = kept - offsets[owners]
-    shares = layout.shares[kept]
+    states = free_states - offsets[owners]
+    shares = layout.shares[free_states]
     words = -(-different // _WORD)
     width = words * _WORD
-    hits = np.zeros((len(kept), width), dtype=np.bool_)
+    hits = np.zeros((len(free_states), width), dtype=np.bool_)
     hits[:, :different] = rows.codes[owners] == states[:, None]
     planes = np.packbits(hits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    columns = np.zeros((len(kept), 2, width), dtype=np.float32)
-    weights, chances = rows.multiplicity.astype(np.float32), probabilities[kept]
+    columns = np.zeros((len(free_states), 2, width), dtype=np.float32)
+    weights, chances = rows.multiplicity.astype(np.float32), probabilities[free_states]
     columns[:, 0, :different] = weights * (chances - hits[:, :different])
     columns[:, 1, :different] = weights * (chances * (1.0 - chances))
-    sums = np.zeros((len(kept), len(kept), 2))
+    sums = np.zeros((len(free_states), len(free_states), 2))
     masked_products(columns.reshape(-1), planes.reshape(-1), words, sums.reshape(-1))
     totals = columns.sum(axis=2, dtype=np.float64)
     # Of deviations d = 1{x = b} − q: Σ r d, and Σ v d² with d² = 1{x = b} (1 − 2q) + q².
     slopes = sums[:, :, 0] - totals[:, :1] * shares
-    bends = sums[:, :, 1] * (1.0 - 2.0 * shares) + totals[:, 1:] * shares**2
+    curvatures = sums[:, :, 1] * (1.0 - 2.0 * shares) + totals[:, 1:] * shares**2
     slopes += slopes.T
-    bends += bends.T
-    worth = 0.5 * (slopes / rows.total) ** 2 / (bends / rows.total + 2.0 * lam2 + 1e-12)
+    curvatures += curvatures.T
+    worth = 0.5 * (slopes / rows.total) ** 2 / (curvatures / rows.total + 2.0 * lam2 + 1e-12)
     free = np.flatnonzero(sizes > 1)
     starts = np.concatenate([[0], np.cumsum(sizes - 1)[:-1]])[free].astype(np.int64)
     found = np.zeros((len(sizes), len(sizes)))
@@ -171,42 +172,43 @@ def best_gains(
 ) -> Gains:
     """Return the `count` pairs with the largest gains among `edges`.
 
-    Gains are computed by Newton's method for the pairs whose estimate is not far below the
-    `count`-th largest one; the others are taken to gain less.
+    Gains are computed by Newton's method for pairs whose estimate is not far below the `count`-th
+    largest one; other pairs are assumed to gain less.
 
     Parameters
     ----------
     fit : StructureFit
-        Last evaluated at the model.
+        Evaluated at the model last.
     lam2 : float
     estimates : float64 array, shape (n, n)
         See :func:`estimated_gains`.
     edges : int64 array, shape (k, 2)
-        Pairs i < j outside the model.
+        Inactive pairs i < j.
     count : int
     """
-    guesses = estimates[edges[:, 0], edges[:, 1]]
-    order = np.argsort(-guesses, kind="stable")
+    pair_estimates = estimates[edges[:, 0], edges[:, 1]]
+    order = np.argsort(-pair_estimates, kind="stable")
     count = min(count, len(edges))
     coarse = int(fit.rows.cardinalities.max() > 2)
-    floor = _WORTH_A_LOOK[coarse] * guesses[order[count - 1]] if count else 0.0
-    close = int(np.count_nonzero(guesses >= floor))
-    looked = order[: max(count, min(close, (1 + 2 * coarse) * (4 * count + _FEW)))]
-    found = [gain_of(fit, lam2, int(edges[e, 0]), int(edges[e, 1])) for e in looked]
+    floor = _LEAST_SHARE[coarse] * pair_estimates[order[count - 1]] if count else 0.0
+    close = int(np.count_nonzero(pair_estimates >= floor))
+    candidates = order[: max(count, min(close, (1 + 2 * coarse) * (4 * count + _EXTRA_GAINS)))]
+    found = [gain_of(fit, lam2, int(edges[e, 0]), int(edges[e, 1])) for e in candidates]
     gains = np.array([gain for gain, _ in found])
     best = np.argsort(-gains, kind="stable")[:count]
-    return Gains(edges[looked[best]], gains[best], tuple(found[k][1] for k in best))
+    return Gains(edges[candidates[best]], gains[best], tuple(found[k][1] for k in best))
 
 
 def gain_of(fit: StructureFit, lam2: float, i: int, j: int) -> tuple[float, np.ndarray]:
-    """Return what a pair gains in nats per row when its own weights are fitted, and its parameters.
+    """Return the gain of a pair in nats per row and its fitted parameters.
 
-    Fitted is the pseudo-likelihood minus λ₂ Σ t²; returned is the pseudo-likelihood alone.
+    The fit maximises the pseudo-likelihood minus λ₂ Σ t²; the gain is the increase of the
+    pseudo-likelihood alone.
 
     Parameters
     ----------
     fit : StructureFit
-        Last evaluated at the model, in which the pair is no edge.
+        Evaluated last at the model, in which the pair is inactive.
     lam2 : float
     i, j : int
         With i < j.
@@ -242,7 +244,7 @@ def gain_of(fit: StructureFit, lam2: float, i: int, j: int) -> tuple[float, np.n
             break
         parameters, (value, slopes, matrix) = point, terms
         before, gain = gain, value / rows.total
-        if abs(gain - before) <= _ENOUGH:
+        if abs(gain - before) <= _GAIN_TOLERANCE:
             break
     return gain, parameters
 
@@ -257,7 +259,7 @@ def _pair_terms(
     contrasts_j: np.ndarray,
     parameters: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return log-likelihood, gradient and minus the Hessian, summed over rows, at parameters."""
+    """Return log-likelihood, gradient and negative Hessian at `parameters`, summed over rows."""
     shape = (contrasts_i.shape[1], contrasts_j.shape[1])
     table = contrasts_i @ parameters.reshape(shape) @ contrasts_j.T
     own = blocks[offsets[i] : offsets[i + 1]]
@@ -284,11 +286,11 @@ def masked_products(columns, planes, words, sums):
     columns : float32 array, flat
         P pairs of columns of 64 W numbers.
     planes : uint64 array, flat
-        P planes of W words, a bit for each row.
+        P planes of W words with one bit per row.
     words : int
         W.
     sums : float64 array, flat
-        Pair k over plane l goes to ``[2 (k P + l)]`` and the place after it.
+        The sums of pair k over plane l are added at ``[2 (k P + l)]`` and the next index.
     """
     width = words * _WORD
     count = len(planes) // words
@@ -303,7 +305,7 @@ def masked_products(columns, planes, words, sums):
 
 @njit(cache=True, nogil=True)
 def _tilted(block, own, other, multiplicity, table):
-    """Sum what changes when row m's conditional is multiplied by exp(table[:, x_j]).
+    """Sum the changes when the conditional of every row is multiplied by exp(table[:, x_j]).
 
     Parameters
     ----------
@@ -360,7 +362,7 @@ def _tilted(block, own, other, multiplicity, table):
 
 @njit(cache=True, nogil=True)
 def _loss_without(codes, multiplicity, structure, tables, probabilities, i, chosen):
-    """Return what Σ u log p(x_i | rest) loses without the tables of some edges."""
+    """Return the decrease of Σ u log p(x_i | rest) without the tables of some edges."""
     rows = codes.shape[1]
     offsets, edges = structure.node_offsets, structure.edges
     at = offsets[i]

@@ -1,4 +1,4 @@
-"""Which k edges leave a model: the least contributing ones, or a random subset.
+"""Choice of the k edges to remove from a model: the least contributing ones or a random subset.
 
 A random subset S is drawn from the distribution ∝ exp(mean pseudo-likelihood per row of the model
 without S). Rejection sampling draws subsets uniformly and accepts with that probability, whose
@@ -15,23 +15,23 @@ import numpy as np
 from graftviz.fitting.structure_fit import StructureFit
 from graftviz.search.contributions import Contributions, loss_without
 
-_FIRST_BATCH = 256  # subsets drawn at once; doubled until one is accepted
+_FIRST_BATCH = 256  # subsets per batch; doubled until a subset is accepted
 _LARGEST_BATCH = 4096
-_REMEMBERED = 4096  # subsets that a fallback chooses from
+_FALLBACK_SUBSETS = 4096  # latest subsets that the fallback chooses from
 
 
 class Deletion(NamedTuple):
-    """The edges chosen to leave.
+    """Edges chosen for removal.
 
     Attributes
     ----------
     edges : int64 array, shape (k,)
-        Places in the model's edges, smallest contribution first.
+        Positions among the model's edges, smallest contribution first.
     tries, accepted : int
-        Subsets drawn, and accepted; 0 for the greedy choice.
+        Numbers of subsets drawn and accepted; 0 for the greedy choice.
     fallback : bool
-        Nothing was accepted within the tries allowed: the subset is one of those drawn, chosen with
-        probability ∝ exp(mean pseudo-likelihood without it).
+        Whether no subset was accepted within the allowed tries; the result is then one of the drawn
+        subsets, chosen with probability ∝ exp(mean pseudo-likelihood without it).
     """
 
     edges: np.ndarray
@@ -41,34 +41,38 @@ class Deletion(NamedTuple):
 
 
 class SubsetLosses:
-    """What the pseudo-likelihood loses without a set of edges, all else left as it is.
+    """Pseudo-likelihood without a set of edges, all other weights fixed.
 
-    A conditional changes only if its variable has an edge in the set. Where it has one, the loss is
-    that side of the edge's contribution; where it has more, it takes a pass over the rows, done
-    once for each combination.
+    A conditional changes only if its variable has an edge in the set. With one such edge, the loss
+    is that side of the edge's contribution; with several, it is computed by a pass over the rows
+    and cached for each combination.
 
     Parameters
     ----------
     fit : StructureFit
-        Last evaluated at the model.
+        Evaluated at the model last.
     tables : float64 array, flat
         Tables of the model's edges.
-    known : Contributions
+    contributions : Contributions
     node_losses : float64 array, shape (n,)
         −mean log p(x_i | rest) of every variable.
     """
 
     def __init__(
-        self, fit: StructureFit, tables: np.ndarray, known: Contributions, node_losses: np.ndarray
+        self,
+        fit: StructureFit,
+        tables: np.ndarray,
+        contributions: Contributions,
+        node_losses: np.ndarray,
     ) -> None:
-        self._fit, self._tables, self._sides = fit, tables, known.sides
+        self._fit, self._tables, self._sides = fit, tables, contributions.sides
         self._edges = fit.layout.structure.edges
         self._node_losses = node_losses
-        self._seen: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._losses: dict[tuple[int, tuple[int, ...]], float] = {}
 
     @property
     def count(self) -> int:
-        """How many edges there are to choose from."""
+        """Number of edges of the model."""
         return len(self._edges)
 
     @property
@@ -82,12 +86,12 @@ class SubsetLosses:
         for e in sorted(int(e) for e in subset):
             for node in self._edges[e].tolist():
                 at_node.setdefault(node, []).append(e)
-        return self.value - math.fsum(self._lost(node, tuple(es)) for node, es in at_node.items())
+        return self.value - math.fsum(self._loss(node, tuple(es)) for node, es in at_node.items())
 
     def bounds(self, subsets: np.ndarray) -> np.ndarray:
         """Return upper bounds of :meth:`without` for many sets at once, shape (B,).
 
-        A variable with several edges of the set is taken to be predicted perfectly.
+        The bound assumes that a variable with several edges in the set is predicted perfectly.
 
         Parameters
         ----------
@@ -95,39 +99,39 @@ class SubsetLosses:
         """
         nodes = self._edges[subsets].reshape(len(subsets), -1)
         sides = self._sides[subsets].reshape(len(subsets), -1)
-        often = (nodes[:, :, None] == nodes[:, None, :]).sum(axis=2)
-        most = np.where(often == 1, -sides, self._node_losses[nodes] / often)
+        occurrences = (nodes[:, :, None] == nodes[:, None, :]).sum(axis=2)
+        most = np.where(occurrences == 1, -sides, self._node_losses[nodes] / occurrences)
         bounds: np.ndarray = self.value + most.sum(axis=1)
         return bounds
 
-    def _lost(self, node: int, edges: tuple[int, ...]) -> float:
+    def _loss(self, node: int, edges: tuple[int, ...]) -> float:
         if len(edges) == 1:
             return float(self._sides[edges[0], int(self._edges[edges[0], 1] == node)])
-        if (node, edges) not in self._seen:
+        if (node, edges) not in self._losses:
             chosen = np.array(edges, dtype=np.int64)
             lost = loss_without(self._fit, self._tables, node, chosen)
-            self._seen[node, edges] = lost / self._fit.rows.total
-        return self._seen[node, edges]
+            self._losses[node, edges] = lost / self._fit.rows.total
+        return self._losses[node, edges]
 
 
-def least_contributing(known: Contributions, count: int) -> Deletion:
+def least_contributing(contributions: Contributions, count: int) -> Deletion:
     """Return the `count` edges with the smallest contributions."""
-    return Deletion(np.argsort(known.total, kind="stable")[:count])
+    return Deletion(np.argsort(contributions.total, kind="stable")[:count])
 
 
 def by_rejection(
     losses: SubsetLosses,
-    known: Contributions,
+    contributions: Contributions,
     count: int,
     tries: int,
     generator: np.random.Generator,
 ) -> Deletion:
     """Draw subsets until one is accepted, at most `tries`.
 
-    Most draws are rejected by an upper bound of their probability, without a look at the rows.
+    Most draws are rejected by an upper bound of their probability, without a pass over the rows.
     """
     drawn, batch = 0, _FIRST_BATCH
-    remembered: list[np.ndarray] = []
+    latest: list[np.ndarray] = []
     while drawn < tries:
         size = min(batch, tries - drawn)
         batch = min(2 * batch, _LARGEST_BATCH)
@@ -137,32 +141,33 @@ def by_rejection(
         bounds = losses.bounds(subsets)
         for k in np.flatnonzero(heights <= bounds + 1e-12):
             if heights[k] <= losses.without(subsets[k]):
-                chosen = _sorted(subsets[k], known)
+                chosen = _sorted(subsets[k], contributions)
                 return Deletion(chosen, drawn + int(k) + 1, 1)
         drawn += size
-        remembered = [*remembered, *subsets][-_REMEMBERED:]
-    weights = np.array([losses.without(subset) for subset in remembered])
+        latest = [*latest, *subsets][-_FALLBACK_SUBSETS:]
+    weights = np.array([losses.without(subset) for subset in latest])
     weights = np.exp(weights - weights.max())
-    chosen = remembered[int(generator.choice(len(remembered), p=weights / weights.sum()))]
-    return Deletion(_sorted(chosen, known), drawn, 0, fallback=True)
+    chosen = latest[int(generator.choice(len(latest), p=weights / weights.sum()))]
+    return Deletion(_sorted(chosen, contributions), drawn, 0, fallback=True)
 
 
 def by_metropolis(
     losses: SubsetLosses,
-    known: Contributions,
+    contributions: Contributions,
     count: int,
     swaps: int,
     generator: np.random.Generator,
 ) -> Deletion:
     """Return the last state of a Metropolis chain on subsets, started from a uniform one.
 
-    A proposal swaps one edge of the set for one outside it, both uniform, so that it is as likely
-    as its reverse; it is accepted with probability min(1, exp(difference of what remains)).
+    A proposal swaps one edge of the set for one outside it, both drawn uniformly, so it is as
+    likely as its reverse. It is accepted with probability min(1, exp(change of the mean
+    pseudo-likelihood without the set)).
     """
     order = generator.permutation(losses.count)
     inside, outside = order[:count].copy(), order[count:].copy()
     if len(outside) == 0:
-        return Deletion(_sorted(inside, known))
+        return Deletion(_sorted(inside, contributions))
     value, accepted = losses.without(inside), 0
     for _ in range(swaps):
         a, b = int(generator.integers(len(inside))), int(generator.integers(len(outside)))
@@ -172,10 +177,10 @@ def by_metropolis(
             value, accepted = proposed, accepted + 1
         else:
             inside[a], outside[b] = outside[b], inside[a]
-    return Deletion(_sorted(inside, known), swaps, accepted)
+    return Deletion(_sorted(inside, contributions), swaps, accepted)
 
 
-def _sorted(subset: np.ndarray, known: Contributions) -> np.ndarray:
+def _sorted(subset: np.ndarray, contributions: Contributions) -> np.ndarray:
     """Return the edges of a set, smallest contribution first."""
-    ordered: np.ndarray = subset[np.argsort(known.total[subset], kind="stable")]
+    ordered: np.ndarray = subset[np.argsort(contributions.total[subset], kind="stable")]
     return ordered

@@ -1,10 +1,10 @@
-"""The exhaustive scan of edge grafting: the best of all inactive pairs, at every step (BC alg. 1).
+"""Exhaustive scan of edge grafting: the best of all inactive pairs, at every step (BC alg. 1).
 
-A pair is scored again only when it could be the maximum. Between two looks its belief score can
-change by at most (drift_i + drift_j) / d_e, where drift is the length of the path a node belief has
-travelled: ‖b_i b_jᵀ - b'_i b'_jᵀ‖ ≤ ‖b_i - b'_i‖ + ‖b_j - b'_j‖, as beliefs have 2-norm at most
-one. The scan therefore returns the true maximum, at the price of a comparison per pair. For other
-scores there is no such bound: a pair is scored again as soon as either end has moved at all.
+A pair is scored again only if it could be the maximum. Since it was scored last, its belief score
+can change by at most (drift_i + drift_j) / d_e, where drift is the length of the path of a node
+belief: ‖b_i b_jᵀ - b'_i b'_jᵀ‖ ≤ ‖b_i - b'_i‖ + ‖b_j - b'_j‖, as beliefs have 2-norm at most one.
+The scan therefore returns the true maximum at the cost of one comparison per pair. Other scores
+have no such bound: a pair is scored again if either end has changed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _SLACK = 1e-12  # rounding of a bound must not lose the maximum
 def _scan_all(packed, store, scoring, drift, score, seen_drift, active, scratch):
     """Return the slot of the best inactive pair (ties: the smaller pair), or -1.
 
-    Pairs are scored again where an end has moved. Slots are in lexicographic order of pairs.
+    Pairs are scored again if an end has changed. Slots are in lexicographic order of pairs.
     """
     pairs = store.pairs
     best = -1
     for slot in range(pairs.size[0]):
         if active[slot]:
             continue
-        travelled = drift[pairs.first[slot]] + drift[pairs.second[slot]]
-        if travelled != seen_drift[slot]:
+        total_drift = drift[pairs.first[slot]] + drift[pairs.second[slot]]
+        if total_drift != seen_drift[slot]:
             score[slot] = score_slot(slot, packed, store, scoring, scratch)
-            seen_drift[slot] = travelled
+            seen_drift[slot] = total_drift
         if best < 0 or score[slot] > score[best]:
             best = slot
     return best
@@ -40,16 +40,16 @@ def _scan_all(packed, store, scoring, drift, score, seen_drift, active, scratch)
 
 @njit(cache=True, nogil=True)
 def _count_above(base, drift, per_drift, i, at, bound):
-    """Return how many pairs (i, j), j > i, may score more than `bound`.
+    """Return the number of pairs (i, j), j > i, that may score more than `bound`.
 
-    A plain loop over neighbouring numbers, which compilers turn into vector instructions.
+    A plain loop over contiguous arrays, which the compiler vectorises.
     """
     size = len(drift) - 1 - i
     row, drifts, factors = base[at : at + size], drift[i + 1 :], per_drift[i + 1 :]
-    travelled, factor = drift[i], per_drift[i]
+    total_drift, factor = drift[i], per_drift[i]
     found = 0
     for k in range(size):
-        found += row[k] + (travelled + drifts[k]) * (factor * factors[k]) > bound
+        found += row[k] + (total_drift + drifts[k]) * (factor * factors[k]) > bound
     return found
 
 
@@ -62,18 +62,18 @@ def _scan_bounded(
     Parameters
     ----------
     per_drift : float64 array, shape (n,)
-        A move of length 1 of b_i or b_j changes the score by ``per_drift[i] * per_drift[j]`` at
-        most.
+        A change of b_i or b_j of norm 1 changes the score by at most
+        ``per_drift[i] * per_drift[j]``.
     base : float64 array, one per slot
-        The latest score less what had been travelled by then, in units of the score: so a score is
-        now at most ``base + (drift_i + drift_j) * per_drift_i * per_drift_j``.
+        The latest score minus the drift at that time in units of the score, so that the current
+        score is at most ``base + (drift_i + drift_j) * per_drift_i * per_drift_j``.
     starting_point : int
-        A slot that is thought to score highly, or -1: the higher, the less there is to score.
+        A slot with a presumably high score, or -1; the higher its score, the fewer are computed.
 
     Returns
     -------
     best, runner_up : int
-        The runner-up is the second best of those that were scored.
+        The runner-up is the second best of the slots that were scored.
     """
     second = store.pairs.second
     best, runner_up = -1, -1
@@ -111,12 +111,12 @@ def _scan_bounded(
 
 
 class ExhaustiveSearch:
-    """All pairs, counted at the start.
+    """Search over all pairs, which are counted at the start.
 
     Parameters
     ----------
     counts : PairCounts
-        Must be fresh: slots are then in lexicographic order of pairs.
+        Must be new: slots are then in lexicographic order of pairs.
     """
 
     def __init__(self, counts: PairCounts) -> None:
@@ -132,7 +132,7 @@ class ExhaustiveSearch:
         self._next_row = 0
 
     def count(self, rows: int) -> bool:
-        """Count the pairs of up to `rows` more variables; return whether some are left."""
+        """Count the pairs of up to `rows` further variables; return whether some remain."""
         last = self.counts.n_variables - 1
         if self._next_row == 0:
             self.counts.reserve(self.counts.tables_possible)
@@ -147,9 +147,9 @@ class ExhaustiveSearch:
         Parameters
         ----------
         scoring : Scoring
-            How to score, at the current weights.
+            Scoring at the current weights.
         drift : float64 array, shape (n,)
-            How far what the score depends on has moved at each node since the run began.
+            Accumulated change at each node of the quantities that the score depends on.
         """
         pairs = self.counts.store.pairs
         size = self.counts.tables_possible
@@ -161,18 +161,18 @@ class ExhaustiveSearch:
             self.counts.scratch,
             self.scores,
         )
-        travelled = drift[pairs.first[:size]] + drift[pairs.second[:size]]
-        self.seen_drift[:] = travelled
+        total_drift = drift[pairs.first[:size]] + drift[pairs.second[:size]]
+        self.seen_drift[:] = total_drift
         if _is_bounded(scoring):
             sizes = self.counts.cardinalities
             self._per_drift = 1.0 / (np.sqrt(sizes) if scoring.unit == ROOT else sizes)
             factors = self._per_drift[pairs.first[:size]] * self._per_drift[pairs.second[:size]]
-            self.base = self.scores - travelled * factors
-        self._measure = _measure_of(scoring)
+            self.base = self.scores - total_drift * factors
+        self._measure = _measure_key(scoring)
 
     def best(self, scoring: Scoring, drift: np.ndarray) -> tuple[int, float]:
         """Return slot and score of the best inactive pair; (-1, 0) if there is none."""
-        if _measure_of(scoring) != self._measure:
+        if _measure_key(scoring) != self._measure:
             # Scores of different measures cannot be compared.
             self.score_all(scoring, drift)
         counts = self.counts
@@ -206,11 +206,11 @@ class ExhaustiveSearch:
 
 
 def _is_bounded(scoring: Scoring) -> bool:
-    """Whether a move of the beliefs bounds how far scores move."""
+    """Whether the drift of the beliefs bounds the change of scores."""
     return scoring.kind == BELIEF and scoring.unit != NOISE and scoring.significance == 0.0
 
 
-def _measure_of(scoring: Scoring) -> tuple[float, ...]:
-    """Return what scores must have in common to be compared; λ matters to effective scores only."""
+def _measure_key(scoring: Scoring) -> tuple[float, ...]:
+    """Return the key under which scores are comparable; λ matters to effective scores only."""
     lam = scoring.lam if scoring.significance > 0.0 else 0.0
     return (scoring.kind, scoring.unit, scoring.significance, lam)

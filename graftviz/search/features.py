@@ -1,10 +1,10 @@
-"""The exhaustive scan of feature grafting: the best of all inactive features, at every step.
+"""Exhaustive scan of feature grafting: the best of all inactive features, at every step.
 
 A feature is one joint state (a, b) of a pair (i, j); its score is |b_i(a) b_j(b) − p_D(a, b)| while
 the pair has no active feature, and |b_ij(a, b) − p_D(a, b)| with the pair belief afterwards. Of a
-pair without active features only the best one matters. Between two looks its score can change by at
-most drift_i + drift_j, the lengths of the paths both node beliefs have travelled, as no entry moves
-farther than the belief does. Pairs that cannot be the maximum are therefore not scored again.
+pair without active features only the best feature matters. Since it was scored last, its score can
+change by at most drift_i + drift_j, the lengths of the paths of both node beliefs, as no entry
+changes by more than the belief. Pairs that cannot be the maximum are therefore not scored again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROWS_AT_ONCE = 64
 
 
 class FoundFeature(NamedTuple):
-    """An inactive feature: its pair i < j, its cell (row-major) and its score."""
+    """Inactive feature: its pair i < j, its cell (row-major) and its score."""
 
     i: int
     j: int
@@ -54,7 +54,7 @@ def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
 def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scratch):
     """Return the slot without active features that has the best feature, or -1.
 
-    Slots are in lexicographic order of pairs; of equal ones the first is taken.
+    Slots are in lexicographic order of pairs; ties go to the first.
     """
     first, second, offsets = store.pairs.first, store.pairs.second, packed.node_offsets
     scale = 1.0 / packed.rows
@@ -87,7 +87,7 @@ def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scra
 def best_inside(edge_offsets, n_edges, active, beliefs, targets):
     """Return edge, cell and score of the best inactive feature of the active edges.
 
-    All arrays but the offsets are flat over the cells of the edges; edge -1: there is none.
+    All arrays but the offsets are flat over the cells of the edges. Edge -1: none is inactive.
     """
     edge, cell, score = -1, 0, -1.0
     for e in range(n_edges):
@@ -98,12 +98,12 @@ def best_inside(edge_offsets, n_edges, active, beliefs, targets):
 
 
 class FeatureSearch:
-    """All pairs, counted at the start; what it needs of a fit is handed in.
+    """Search over the features of all pairs, which are counted at the start.
 
     Parameters
     ----------
     counts : PairCounts
-        Must be fresh: slots are then in lexicographic order of pairs.
+        Must be new: slots are then in lexicographic order of pairs.
     """
 
     def __init__(self, counts: PairCounts) -> None:
@@ -127,7 +127,7 @@ class FeatureSearch:
         beliefs : float64 array, flat
             Node beliefs.
         drift : float64 array, shape (n,)
-            How far each has moved since the run began.
+            Accumulated change of each belief since the run began.
         """
         counts = self.counts
         slot = _scan(
@@ -151,11 +151,11 @@ class FeatureSearch:
             float(self._scores[slot]),
         )
 
-    def forget(self) -> None:
-        """Score every pair anew when next asked: a certificate leans on no bound."""
+    def reset_bounds(self) -> None:
+        """Score every pair again at the next scan, so that a certificate relies on no bound."""
         self._seen_drift[:] = -np.inf
         self._scores[:] = np.inf
 
-    def take(self, i: int, j: int) -> None:
-        """Leave the pair to the fit from now on: one of its features is active."""
+    def mark_active(self, i: int, j: int) -> None:
+        """Exclude a pair with an active feature from the scan; :func:`best_inside` covers it."""
         self._active[self.counts.slot(i, j)] = True

@@ -1,4 +1,4 @@
-"""A binary min-heap on three parallel arrays: key, tie-break, slot."""
+"""Binary min-heap on three parallel arrays: key, tie-break, slot."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def heapify(keys, ties, slots, size):
 
 @njit(cache=True, nogil=True)
 def push(keys, ties, slots, size, key, tie, slot):
-    """Append an entry to a heap of `size` entries; the caller counts it."""
+    """Append an entry to a heap of `size` entries; the caller updates the size."""
     keys[size], ties[size], slots[size] = key, tie, slot
     sift_up(keys, ties, slots, size)
 
 
 @njit(cache=True, nogil=True)
 def pop(keys, ties, slots, size):
-    """Remove and return the slot of the smallest entry; the caller counts it out."""
+    """Remove the smallest entry and return its slot; the caller updates the size."""
     slot = slots[0]
     last = size - 1
     keys[0], ties[0], slots[0] = keys[last], ties[last], slots[last]

@@ -1,8 +1,8 @@
-"""Gradients of the exact likelihood by edges that are not there: all pairs of a component at once.
+"""Gradients of the exact likelihood for inactive edges: all pairs of a component at once.
 
 The gradient of a pair is the marginal of the data minus that of the model. The marginals of a
-variable with all others come from one walk over its component: the joint table of the variable with
-a clique follows from that with the neighbouring clique, through the scope they share.
+variable with all others come from one pass over its component: the joint table of the variable with
+a clique is computed from that with the neighbouring clique, through the shared scope.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from graftviz.pairs import find_slot
 def independent_gradients(targets: Targets) -> np.ndarray:
     """Return ‖p̃(i, j) − p̃(i) p̃(j)‖₂ of all pairs, symmetric, shape (n, n).
 
-    That is the gradient between components while nodes have the marginals of the data. All pairs
-    must have been counted.
+    This is the gradient between components as long as nodes have the marginals of the data. All
+    pairs must have been counted.
     """
     n = len(targets.offsets) - 1
     found = np.zeros((n, n))
     counts = targets.counts
     _independent(
         counts.packed, counts.store, counts.scratch, targets.offsets, targets.shares,
-        targets.kept, found,
+        targets.dependence_share, found,
     )  # fmt: skip
     return found
 
@@ -35,28 +35,28 @@ def independent_gradients(targets: Targets) -> np.ndarray:
 def update_gradients(
     gradients: np.ndarray, targets: Targets, tables: CliqueTables, member: int
 ) -> None:
-    """Write the gradient norms of all pairs of one component, active ones included.
+    """Update the gradient norms of all pairs of one component, including active ones.
 
     Parameters
     ----------
     gradients : float64 array, shape (n, n)
-        Symmetric.
+        Symmetric; updated in place.
     targets : Targets
         All pairs must have been counted.
     tables : CliqueTables
-        Calibrated.
+        Calibrated tables.
     member : int
-        Place of a variable of the component.
+        Position in the order of a variable of the component.
     """
     counts = targets.counts
     _component(
         tables, member, counts.packed, counts.store, counts.scratch, targets.offsets,
-        targets.shares, targets.nodes, targets.kept, gradients,
+        targets.shares, targets.nodes, targets.dependence_share, gradients,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _independent(packed, store, scratch, offsets, shares, kept, found):
+def _independent(packed, store, scratch, offsets, shares, dependence_share, found):
     n = len(offsets) - 1
     for i in range(n):
         for j in range(i + 1, n):
@@ -65,16 +65,18 @@ def _independent(packed, store, scratch, offsets, shares, kept, found):
             total = 0.0
             for a in range(offsets[i], offsets[i + 1]):
                 for b in range(offsets[j], offsets[j + 1]):
-                    total += (kept * (cells[at] / packed.rows - shares[a] * shares[b])) ** 2
+                    total += (
+                        dependence_share * (cells[at] / packed.rows - shares[a] * shares[b])
+                    ) ** 2
                     at += 1
             found[i, j] = found[j, i] = np.sqrt(total)
 
 
 @njit(cache=True, nogil=True)
 def _component(
-    tables, member, packed, store, scratch, offsets, shares, nodes, kept, gradients
+    tables, member, packed, store, scratch, offsets, shares, nodes, dependence_share, gradients
 ):  # fmt: skip
-    """Go through all variables of a component; see `update_gradients`."""
+    """Update the gradients of one component; see `update_gradients`."""
     n, root = len(tables.order), tables.root[member]
     cliques, widest, largest = np.empty(n, dtype=np.int64), np.int64(0), np.int64(0)
     size, most, whole = 0, np.int64(0), np.int64(0)
@@ -97,7 +99,7 @@ def _component(
         a = cliques[at]
         i = tables.order[a]
         states = tables.states[a]
-        # The variable with its own clique: it runs fastest there.
+        # The joint table with the variable's own clique, in which its states vary fastest.
         for e in range(tables.starts[a + 1] - tables.starts[a]):
             for x in range(states):
                 joint[x, begins[a] + e] = 0.0
@@ -105,13 +107,13 @@ def _component(
         done[a] = at + 1
         k = a
         while tables.parent[k] >= 0:
-            _go_up(tables, k, states, joint, begins, message, separators)
+            _to_parent(tables, k, states, joint, begins, message, separators)
             k = tables.parent[k]
             done[k] = at + 1
         for step in range(at):
             k = cliques[step]
             if done[k] != at + 1:
-                _go_down(tables, k, states, joint, begins, message, separators)
+                _from_parent(tables, k, states, joint, begins, message, separators)
                 done[k] = at + 1
         for step in range(at):
             k = cliques[step]
@@ -131,8 +133,8 @@ def _component(
             total, p = 0.0, 0
             for u in range(offsets[first], offsets[first + 1]):
                 for v in range(offsets[second], offsets[second + 1]):
-                    apart = kept * (cells[c] / packed.rows - shares[u] * shares[v])
-                    total += (nodes[u] * nodes[v] + apart - pair[p]) ** 2
+                    deviation = dependence_share * (cells[c] / packed.rows - shares[u] * shares[v])
+                    total += (nodes[u] * nodes[v] + deviation - pair[p]) ** 2
                     c += 1
                     p += 1
             gradients[first, second] = gradients[second, first] = np.sqrt(total)
@@ -140,7 +142,7 @@ def _component(
 
 @njit(cache=True, nogil=True)
 def _separators(tables, cliques):
-    """Return the marginals of all scopes, laid out as messages."""
+    """Return the marginals of all scopes, in the layout of messages."""
     found = np.zeros(len(tables.messages))
     for k in cliques:
         at, own = tables.starts[k], tables.states[k]
@@ -152,8 +154,8 @@ def _separators(tables, cliques):
 
 
 @njit(cache=True, nogil=True)
-def _go_up(tables, k, states, joint, begins, message, separators):
-    """Make the joint table with clique k's parent from that with clique k."""
+def _to_parent(tables, k, states, joint, begins, message, separators):
+    """Compute the joint table with the parent of clique k from that with clique k."""
     parent, own = tables.parent[k], tables.states[k]
     first = tables.message_starts[k]
     count = tables.message_starts[k + 1] - first
@@ -174,8 +176,8 @@ def _go_up(tables, k, states, joint, begins, message, separators):
 
 
 @njit(cache=True, nogil=True)
-def _go_down(tables, k, states, joint, begins, message, separators):
-    """Make the joint table with clique k from that with its parent."""
+def _from_parent(tables, k, states, joint, begins, message, separators):
+    """Compute the joint table with clique k from that with its parent."""
     parent, own = tables.parent[k], tables.states[k]
     first = tables.message_starts[k]
     count = tables.message_starts[k + 1] - first

@@ -1,19 +1,19 @@
-"""The edge queue: which inactive edge is tested next (BC §3.1.2 and alg. 2).
+"""Edge queue: the order in which inactive edges are tested (BC §3.1.2 and alg. 2).
 
-The order is that of one full priority queue over all pairs, smallest first, where
+The order equals that of a full priority queue over all pairs, smallest first, with
 
     priority(i, j) = base - h_i - h_j,
 
-base is 0 for a pair never tested and v = 1 - s/λ for one that returns from the frozen list, and
-h_i counts how often node i was boosted as a hub. Equal priorities come in random order, except
-that stored entries go before pairs that are not stored. Only this much is stored:
+base is 0 for a pair never tested and v = 1 - s/λ for a pair from the frozen list, and h_i is the
+number of times that node i was boosted as a hub. Equal priorities are in random order, except that
+stored entries precede pairs that are not stored. Stored are only
 
 * pairs that were drawn before (they have a slot), in a heap, and
 * pairs of two hubs.
 
 A pair of a hub and a plain node is drawn by picking the hub with the largest h and a random
-partner; a pair of two plain nodes by rejection. When rejection gets slow, what is left is
-enumerated once.
+partner; a pair of two plain nodes by rejection. When rejection becomes slow, the remaining pairs
+are enumerated once.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from graftviz.search.state import (
     N_PLAIN,
     QUEUE_SIZE,
     QUEUED,
-    REMAINDER_KNOWN,
+    REMAINDER_LISTED,
     REMAINDER_SIZE,
     SCREENED,
 )
 
-NOTHING_LEFT = -1
+NO_EDGE = -1
 ENUMERATE_FIRST = -2
 _TRIES = 64
 
@@ -54,7 +54,7 @@ def random_word(random):
 @njit(cache=True, nogil=True)
 def random_below(random, bound):
     """Return a random integer in 0 … bound - 1."""
-    # 53 random bits scaled: for any bound met here the bias is below 1e-8.
+    # 53 scaled random bits: for all bounds in use the bias is below 1e-8.
     return np.int64(np.float64(random_word(random) >> np.uint64(11)) * (2.0**-53) * bound)
 
 
@@ -84,13 +84,13 @@ def _priority(state, store, slot, lam, history):
 
 @njit(cache=True, nogil=True)
 def next_edge(state, store):
-    """Take the first edge off the queue.
+    """Remove the first edge from the queue.
 
     Returns
     -------
     int
-        Its slot, or NOTHING_LEFT (the queue is empty and every pair has a slot), or
-        ENUMERATE_FIRST (call `enumerate_remainder`, then again).
+        Its slot, or NO_EDGE (the queue is empty and every pair has a slot), or ENUMERATE_FIRST
+        (call `enumerate_remainder`, then repeat).
     """
     _skip_exhausted_hubs(state)
     queued = state.sizes[QUEUE_SIZE]
@@ -102,7 +102,7 @@ def next_edge(state, store):
         state.sizes[QUEUE_SIZE] = queued - 1
         return pop(state.queue_keys, state.queue_ties, state.queue_slots, queued)
     if not any_undrawn:
-        return NOTHING_LEFT
+        return NO_EDGE
     if hub_left:
         return _draw_at_hub(state, store)
     return _draw_plain(state, store)
@@ -136,21 +136,21 @@ def _draw_at_hub(state, store):
         partner = random_below(state.random, n)
         if partner != hub and find_slot(store.pairs, hub, partner) < 0:
             return _store(state, store, hub, partner)
-    # Few partners are left: pick the k-th of them.
+    # Few partners remain: pick the k-th of them.
     skip = random_below(state.random, state.undrawn[hub])
     for partner in range(n):
         if partner != hub and find_slot(store.pairs, hub, partner) < 0:
             if skip == 0:
                 return _store(state, store, hub, partner)
             skip -= 1
-    return NOTHING_LEFT
+    return NO_EDGE
 
 
 @njit(cache=True, nogil=True)
 def _draw_plain(state, store):
-    """Draw a random undrawn pair of plain nodes (all pairs at hubs have slots by now)."""
+    """Draw a random undrawn pair of plain nodes; all pairs at hubs must have slots."""
     n = len(state.boosts)
-    if state.sizes[REMAINDER_KNOWN] == 0:
+    if state.sizes[REMAINDER_LISTED] == 0:
         plain, random, count = state.plain, state.random, state.sizes[N_PLAIN]
         for _ in range(_TRIES):
             i, j = plain[random_below(random, count)], plain[random_below(random, count)]
@@ -166,12 +166,12 @@ def _draw_plain(state, store):
         # Some of the remainder may have been drawn since, at a node that became a hub.
         if find_slot(store.pairs, key // n, key % n) < 0:
             return _store(state, store, key // n, key % n)
-    return NOTHING_LEFT
+    return NO_EDGE
 
 
 @njit(cache=True, nogil=True)
 def enumerate_remainder(state, store):
-    """List all pairs without a slot; `state.remainder` has room for them."""
+    """List all pairs without a slot in `state.remainder`, which must be large enough."""
     n = len(state.boosts)
     size = 0
     for i in range(n):
@@ -182,12 +182,12 @@ def enumerate_remainder(state, store):
                 state.remainder[size] = i * n + j
                 size += 1
     state.sizes[REMAINDER_SIZE] = size
-    state.sizes[REMAINDER_KNOWN] = 1
+    state.sizes[REMAINDER_LISTED] = 1
 
 
 @njit(cache=True, nogil=True)
 def enqueue(state, store, slot, lam, history):
-    """Put a slot into the queue at its present priority."""
+    """Add a slot to the queue at its current priority."""
     key = _priority(state, store, slot, lam, history)
     size = state.sizes[QUEUE_SIZE]
     tie = random_word(state.random)
@@ -198,7 +198,7 @@ def enqueue(state, store, slot, lam, history):
 
 @njit(cache=True, nogil=True)
 def enqueue_all_pairs(state, store, lam):
-    """Full-queue start (BC app. B): store every pair at the default priority."""
+    """Store every pair in the queue at the default priority (full queue, BC app. B)."""
     n = len(state.boosts)
     for i in range(n):
         for j in range(i + 1, n):
@@ -208,7 +208,7 @@ def enqueue_all_pairs(state, store, lam):
 
 @njit(cache=True, nogil=True)
 def store_all_pairs(state, store):
-    """Give every pair a slot, in lexicographic order; nothing must have one yet."""
+    """Assign a slot to every pair in lexicographic order; no pair may have one before."""
     n = len(state.boosts)
     for i in range(n):
         for j in range(i + 1, n):
@@ -217,7 +217,7 @@ def store_all_pairs(state, store):
 
 @njit(cache=True, nogil=True)
 def enqueue_screened(state, store, lam):
-    """Queue every pair by the score that is noted for it, though none was tested yet."""
+    """Add every pair to the queue by its stored score, though none was tested yet."""
     for slot in range(store.pairs.size[0]):
         state.tested_in[slot] = SCREENED
         enqueue(state, store, slot, lam, True)
@@ -225,31 +225,31 @@ def enqueue_screened(state, store, lam):
 
 @njit(cache=True, nogil=True)
 def refill(state, store, round_number, lam, history):
-    """Move the frozen list back into the queue, but for edges tested in this round.
+    """Move the frozen list back to the queue, except for edges tested in this round.
 
     Returns
     -------
     int
         Number of edges moved.
     """
-    kept, moved = 0, 0
+    remaining, moved = 0, 0
     for k in range(state.sizes[FROZEN_SIZE]):
         slot = state.frozen[k]
         if state.tested_in[slot] == round_number:
-            state.frozen[kept] = slot
-            kept += 1
+            state.frozen[remaining] = slot
+            remaining += 1
         else:
             enqueue(state, store, slot, lam, history)
             moved += 1
-    state.sizes[FROZEN_SIZE] = kept
+    state.sizes[FROZEN_SIZE] = remaining
     return moved
 
 
 @njit(cache=True, nogil=True)
 def boost_hubs(state, store, is_hub, cumulative, lam, history):
-    """Move all inactive edges at hubs up by one (alg. 2): every step, or once per node.
+    """Raise the priority of all inactive edges at hubs by one (alg. 2), at every step or once.
 
-    The caller has made room for the pairs between new hubs and all hubs.
+    The caller has reserved slots for the pairs between new hubs and all hubs.
     """
     n = len(state.boosts)
     old_hubs = state.sizes[N_HUBS]
@@ -295,7 +295,7 @@ def boost_hubs(state, store, is_hub, cumulative, lam, history):
 
 @njit(cache=True, nogil=True)
 def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, history):
-    """Recompute the priority of every queue entry; plain arrays, as this runs over thousands."""
+    """Recompute the priority of every queue entry; it takes plain arrays for speed."""
     for k in range(size):
         slot = slots[k]
         base = 0.0 if tested_in[slot] == 0 or not history else 1.0 - score[slot] / lam
@@ -304,7 +304,7 @@ def _rekey(keys, slots, size, score, tested_in, boosts, first, second, lam, hist
 
 @njit(cache=True, nogil=True)
 def _sort_hubs(state):
-    """Order hubs by decreasing h, equal ones at random."""
+    """Sort hubs by decreasing h, ties in random order."""
     count = state.sizes[N_HUBS]
     for k in range(count - 1, 0, -1):
         other = random_below(state.random, k + 1)

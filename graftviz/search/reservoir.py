@@ -1,4 +1,4 @@
-"""The streaming search of best-choice edge grafting: tests, reservoir, choice (BC alg. 3)."""
+"""Streaming search of best-choice edge grafting: tests, reservoir, choice (BC alg. 3)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from graftviz.search.state import (
     RESERVED,
     RESERVOIR_SIZE,
     new_search_state,
-    with_room,
+    with_capacity,
 )
 from graftviz.search.testing import (
     ENUMERATE,
@@ -41,18 +41,18 @@ from graftviz.search.testing import (
 )
 from graftviz.trace import EdgeTests, ReservoirView
 
-_ROUND = 4096  # tests between two looks at the room left
+_BATCH = 4096  # tests per kernel call, after which arrays are enlarged
 
 
 class Choice(NamedTuple):
-    """What the activation rule picked from the reservoir.
+    """Edges that the activation rule chose from the reservoir.
 
     Attributes
     ----------
     slots : int64 array
         Chosen edges, best score first.
     skipped : int64 array
-        Slots with a score of at least τ_α that touch an edge chosen before them.
+        Slots with a score of at least τ_α that share a node with a chosen edge.
     view : ReservoirView
     """
 
@@ -67,7 +67,7 @@ class ReservoirSearch:
     Parameters
     ----------
     counts : PairCounts
-        Gives every drawn pair its slot and its table.
+        Slots and pair tables of the drawn pairs.
     capacity : int
         |R|.
     seed : int
@@ -75,7 +75,7 @@ class ReservoirSearch:
         Whether frozen edges return in the order of their violation offsets v_e (BC); otherwise
         they return in random order (first hit).
     full_queue : bool
-        Store all pairs in the queue at the start.
+        Whether all pairs are stored in the queue at the start.
     """
 
     def __init__(
@@ -92,41 +92,41 @@ class ReservoirSearch:
         self.history = history
         self.state = new_search_state(counts.n_variables, capacity, seed)
         if full_queue:
-            self._make_room(counts.tables_possible)
+            self._reserve(counts.tables_possible)
             enqueue_all_pairs(self.state, counts.store, 1.0)
 
     @property
     def reservoir_size(self) -> int:
-        """Edges in R now."""
+        """Number of edges in R."""
         return int(self.state.sizes[RESERVOIR_SIZE])
 
     @property
     def queue_size(self) -> int:
-        """Stored queue entries."""
+        """Number of stored queue entries."""
         return int(self.state.sizes[QUEUE_SIZE])
 
     @property
     def frozen_size(self) -> int:
-        """Edges in L."""
+        """Number of edges in L."""
         return int(self.state.sizes[FROZEN_SIZE])
 
     @property
     def unseen_size(self) -> int:
-        """Pairs at default priority, stored nowhere."""
+        """Number of pairs at default priority, which are not stored."""
         return self.counts.tables_possible - int(self.counts.store.pairs.size[0])
 
     @property
     def refills(self) -> int:
-        """How often the queue was refilled from L so far."""
+        """Number of times that the queue was refilled from L."""
         return int(self.state.sizes[N_REFILLS])
 
     @property
     def tests_logged(self) -> int:
-        """Tests since the log was begun."""
+        """Number of tests in the log."""
         return int(self.state.sizes[LOG_SIZE])
 
     def resize(self, capacity: int) -> None:
-        """Change |R|; the next `rescore` lets the weakest go if there are too many."""
+        """Change |R|; the next `rescore` moves the weakest edges to L if there are too many."""
         if capacity > len(self.state.reservoir_keys):
             grown = new_search_state(self.counts.n_variables, capacity, 0)
             size = self.reservoir_size
@@ -142,17 +142,17 @@ class ReservoirSearch:
     def screen(self, scoring: Scoring, threshold: float) -> None:
         """Count all pairs and queue them in the order of their scores, best first.
 
-        To be called before anything else. A quick score serves to order the tests by a costly one.
+        It must be called first. A cheap score determines the order of tests by an expensive one.
 
         Parameters
         ----------
         scoring : Scoring
-            The quick one.
+            The cheap score.
         threshold : float
-            What a score in the same unit must exceed to violate.
+            Threshold of the score in the same unit.
         """
         possible = self.counts.tables_possible
-        self._make_room(possible)
+        self._reserve(possible)
         store_all_pairs(self.state, self.counts.store)
         scores = self.state.score[:possible]
         everything = np.arange(possible)
@@ -161,19 +161,19 @@ class ReservoirSearch:
         )
         enqueue_screened(self.state, self.counts.store, threshold)
 
-    def forget_scores(self) -> None:
-        """Score everything anew from now on: scores are measured differently."""
+    def invalidate_scores(self) -> None:
+        """Compute all scores again when needed, as scores are measured differently."""
         self.state.scored_at[:] = 0.0
 
     def begin_step(self) -> None:
-        """Forget the log of the step before."""
+        """Clear the log of the previous step."""
         self.state.sizes[LOG_SIZE] = 0
 
     def boost(self, is_hub: np.ndarray, *, cumulative: bool, threshold: float) -> None:
-        """Move the inactive edges of hubs to the front of the queue (alg. 2)."""
+        """Raise the priority of the inactive edges of hubs (alg. 2)."""
         new = int(np.count_nonzero(is_hub & (self.state.boosts == 0)))
         pairs = min(new * (int(self.state.sizes[N_HUBS]) + new), self.unseen_size)
-        self._make_room(pairs)
+        self._reserve(pairs)
         boost_hubs(self.state, self.counts.store, is_hub, cumulative, threshold, self.history)
 
     def test(
@@ -190,15 +190,15 @@ class ReservoirSearch:
         Parameters
         ----------
         scoring : Scoring
-            How to score, at the current weights.
+            Scoring at the current weights.
         threshold : float
             The activation test C₂: an edge violates if its score is larger.
         round_number : int
-            From 1; a new number allows every edge to be tested again.
+            Starts at 1; with a new number every edge may be tested again.
         limit : int or None
-            Most tests to make; None: until nothing is left.
+            Largest number of tests; None: until all edges are tested.
         until : int or None
-            Stop as soon as R holds so many edges.
+            Stop as soon as R holds this many edges.
 
         Returns
         -------
@@ -206,11 +206,11 @@ class ReservoirSearch:
             LIMIT, REACHED or EXHAUSTED.
         """
         target = self.capacity + 1 if until is None else until
-        # One more than there are pairs: only then is the end of a full round noticed.
-        left = self.counts.tables_possible + 1 if limit is None else limit
+        # One more than the number of pairs, so that the end of a full round is detected.
+        remaining = self.counts.tables_possible + 1 if limit is None else limit
         while True:
-            tests = min(left, _ROUND)
-            self._make_room(min(tests, self.unseen_size))
+            tests = min(remaining, _BATCH)
+            self._reserve(min(tests, self.unseen_size))
             before = self.tests_logged
             ended = run_tests(
                 self.state,
@@ -225,16 +225,16 @@ class ReservoirSearch:
                 self.capacity,
                 self.counts.scratch,
             )
-            left -= self.tests_logged - before
+            remaining -= self.tests_logged - before
             if ended == ENUMERATE:
                 remainder = np.zeros(self.unseen_size, dtype=np.int64)
                 self.state = self.state._replace(remainder=remainder)
                 enumerate_remainder(self.state, self.counts.store)
-            elif ended != LIMIT or left <= 0:
+            elif ended != LIMIT or remaining <= 0:
                 return int(ended)
 
     def choose(self, alpha: float, budget: int) -> Choice:
-        """Pick edges from R by the activation rule; equal scores go by pair."""
+        """Choose edges from R by the activation rule; ties are ordered by pair."""
         size = self.reservoir_size
         slots, scores = self.state.reservoir_slots[:size], self.state.reservoir_keys[:size]
         pairs = self.counts.store.pairs
@@ -250,7 +250,7 @@ class ReservoirSearch:
         return Choice(slots[list(picked.chosen)], slots[list(picked.skipped)], view)
 
     def activate(self, chosen: np.ndarray) -> None:
-        """Take chosen slots out of R; `rescore` must follow before the next test."""
+        """Remove chosen slots from R; `rescore` must follow before the next test."""
         size = self.reservoir_size
         state = self.state
         state.place[chosen] = ACTIVE
@@ -260,7 +260,7 @@ class ReservoirSearch:
         state.sizes[RESERVOIR_SIZE] = len(keep)
 
     def release(self, pairs: np.ndarray) -> None:
-        """Put active edges back among those that did not violate (the frozen list)."""
+        """Return active edges to the frozen list."""
         for i, j in pairs.tolist():
             slot = self.counts.slot(i, j)
             self.state.frozen[self.state.sizes[FROZEN_SIZE]] = slot
@@ -268,7 +268,7 @@ class ReservoirSearch:
             self.state.place[slot] = FROZEN
 
     def rescore(self, scoring: Scoring, threshold: float) -> np.ndarray:
-        """Update the scores of R after a refit; return the slots that left to L."""
+        """Update the scores of R after a refit; return the slots moved to L."""
         before = self.frozen_size
         rescore_reservoir(
             self.state,
@@ -282,14 +282,14 @@ class ReservoirSearch:
         return self.state.frozen[before : self.frozen_size].copy()
 
     def last_scores(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return slots and last scores of all inactive pairs that have been tested."""
+        """Return the slots and latest scores of all inactive pairs that have been tested."""
         size = int(self.counts.store.pairs.size[0])
         tested = self.state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
         return slots, self.state.score[slots].copy()
 
     def score_inactive(self, scoring: Scoring) -> tuple[np.ndarray, np.ndarray]:
-        """Score all inactive pairs that have been tested; return (slots, scores)."""
+        """Score all inactive pairs that have been tested; return slots and scores."""
         size = int(self.counts.store.pairs.size[0])
         tested = self.state.tested_in[:size] > 0
         slots = np.flatnonzero(tested & (self.state.place[:size] != ACTIVE))
@@ -306,14 +306,14 @@ class ReservoirSearch:
         return slots, scores
 
     def edges(self, slots: np.ndarray) -> np.ndarray:
-        """Return the pairs of some slots, shape (k, 2), int32."""
+        """Return the pairs of `slots`, int32, shape (k, 2)."""
         pairs = self.counts.store.pairs
         edges = np.empty((len(slots), 2), dtype=np.int32)
         edges[:, 0], edges[:, 1] = pairs.first[slots], pairs.second[slots]
         return edges
 
     def log(self) -> tuple[EdgeTests, np.ndarray]:
-        """Return the tests since the log was begun, and the edges pushed out of R by them."""
+        """Return the tests in the log and the edges that they displaced from R."""
         size, state = self.tests_logged, self.state
         displaced = state.log_displaced[:size]
         tests = EdgeTests(
@@ -326,8 +326,8 @@ class ReservoirSearch:
             array.flags.writeable = False
         return tests, replaced
 
-    def _make_room(self, new_pairs: int) -> None:
-        """Make room for so many new slots, their tables, and a round of log entries."""
+    def _reserve(self, new_pairs: int) -> None:
+        """Reserve `new_pairs` slots, their tables, and log entries for one batch."""
         self.counts.reserve(new_pairs)
         slots = len(self.counts.store.cell_offsets)
-        self.state = with_room(self.state, slots, self.tests_logged + _ROUND)
+        self.state = with_capacity(self.state, slots, self.tests_logged + _BATCH)

@@ -1,19 +1,19 @@
-"""The scores of inactive edges, as kernels over pair tables and what the fit keeps.
+"""Scores of inactive edges, as kernels over pair tables and the state of the fit.
 
-Each score is the norm of a group of numbers over a unit:
+Each score is the norm of a group of numbers, divided by a unit:
 
-- ``belief`` (BC eq. 5): b_i b_jᵀ - p_D(e), the gradient of the Bethe likelihood. It ranks raw
-  correlation, as nodes agree with the data.
-- ``linear-response``: b_i b_jᵀ + C_ij - p_D(e), where C_ij is what the active edges already say
-  about the pair: the covariance of the Bethe approximation.
+- ``belief`` (BC eq. 5): b_i b_jᵀ - p_D(e), the gradient of the Bethe likelihood. It ranks pairs by
+  raw correlation, as node beliefs agree with the data.
+- ``linear-response``: b_i b_jᵀ + C_ij - p_D(e), where C_ij is the covariance of the pair in the
+  Bethe approximation, due to the active edges.
 - ``pseudo-likelihood``: the gradient of the pseudo-likelihood, from the conditional probabilities
-  of all rows. Where neither variable has an edge it is twice the belief score.
+  of all rows. If neither variable has an edge, it is twice the belief score.
 
-The unit is d_e (the number of joint states, or its root), or the norm's own sampling noise σ_e.
+The unit is d_e (the number of joint states, or its root) or the sampling noise σ_e of the norm.
 
 With a significance κ an edge must also score more than κ σ_e. Kernels then return the *effective*
-score: s_e where it is significant; elsewhere the share of λ that s_e is of κ σ_e. So one comparison
-with λ decides, and what passes keeps its distance from the threshold.
+score: s_e if the score is significant, otherwise the smaller of s_e and λ s_e / (κ σ_e). One
+comparison with λ then decides both tests.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from graftviz.inference.response_factor import ResponseFactor, factorise, respon
 from graftviz.inference.response_matrix import ResponseMatrix, dense_block
 
 BELIEF, RESPONSE, DENSE_RESPONSE, PSEUDO = 0, 1, 2, 3
-_NO_NOISE = 1e-12  # of a pair that cannot vary
-_CONSTANT = 1e-9  # impurity of a variable that cannot vary, at most
+_NO_NOISE = 1e-12  # noise at or below which a pair counts as constant
+_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 COUNT, ROOT, NOISE = 0, 1, 2
 
 
 class Scoring(NamedTuple):
-    """Kernel-side state of a score; what its kind does not need is empty.
+    """Kernel-side state of a score; fields that its kind does not need are empty.
 
     Attributes
     ----------
     kind : int
         BELIEF, RESPONSE, DENSE_RESPONSE or PSEUDO.
     unit : int
-        COUNT: d_e is the number of joint states; ROOT: its root; NOISE: the standard deviation
-        that the norm has where i and j are independent given all others.
+        COUNT: d_e is the number of joint states; ROOT: its square root; NOISE: the standard
+        deviation of the norm if i and j are independent given all others.
     lam, significance : float
-        λ and κ; κ = 0: scores as they are.
+        λ and κ; κ = 0: plain scores.
     beliefs : float64 array, flat
         b_i.
     impurity : float64 array, shape (n,)
@@ -59,10 +59,10 @@ class Scoring(NamedTuple):
     matrix : ResponseMatrix
     conditionals : Conditionals
     columns : StateColumns
-        Of the conditionals.
+        State columns of the conditionals.
     drift : float64 array, shape (n,)
-        Grows at each variable whenever scores of its pairs may change; empty where scores are
-        cheap, or all change at once: then nobody asks.
+        Increases at a variable whenever scores of its pairs may change; empty (unused) if scores
+        are cheap or all change at once.
     work : float64 array, shape (3, largest number of joint states)
     tables : float64 array, shape (3, largest number of joint states)
     """
@@ -90,13 +90,13 @@ def belief_scoring(
     lam: float = 0.0,
     significance: float = 0.0,
 ) -> Scoring:
-    """Return the scoring by beliefs; the other kinds replace what they need in it."""
+    """Return the scoring by beliefs; other kinds replace the fields that they need."""
     offsets = packed.node_offsets
     largest = int(np.diff(offsets).max())
-    nothing = np.zeros(0)
+    no_cells = np.zeros(0)
     no_edges = np.zeros((0, 2), dtype=np.int64)
-    factor = factorise(offsets, beliefs, no_edges, np.zeros(1, dtype=np.int64), nothing)
-    matrix = ResponseMatrix(offsets, np.full(len(offsets) - 1, -1, dtype=np.int64), nothing, 0)
+    factor = factorise(offsets, beliefs, no_edges, np.zeros(1, dtype=np.int64), no_cells)
+    matrix = ResponseMatrix(offsets, np.full(len(offsets) - 1, -1, dtype=np.int64), no_cells, 0)
     return Scoring(
         kind=BELIEF,
         unit=unit,
@@ -115,10 +115,10 @@ def belief_scoring(
 
 
 def impurity_of(offsets: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
-    """Return 1 - Σ_a b_i(a)² for every variable; 0 where the data knows one state only.
+    """Return 1 - Σ_a b_i(a)² for every variable; 0 for variables with one observed state.
 
-    States never seen have a tiny share instead of none; a state seen once in a billion rows has
-    more.
+    Unobserved states have a tiny share instead of zero, which is smaller than the share of a state
+    observed once in a billion rows.
     """
     squares = np.add.reduceat(beliefs**2, offsets[:-1])
     impurity: np.ndarray = 1.0 - squares
@@ -218,15 +218,15 @@ def _pseudo_noise(scoring, i, j):
 
 @njit(cache=True, nogil=True)
 def _noise(scoring, i, j, n_rows):
-    """Return σ of the norm: its root mean square where i and j are independent given all others."""
+    """Return σ of the norm: its root mean square if i and j are independent given all others."""
     if scoring.kind == PSEUDO:
         return _pseudo_noise(scoring, i, j)
     return np.sqrt(scoring.impurity[i] * scoring.impurity[j] / n_rows)
 
 
 @njit(cache=True, nogil=True)
-def _slow_score(scoring, i, j, cells, start, n_rows, joint):
-    """Score a pair whose score is more than a belief distance in plain units."""
+def _general_score(scoring, i, j, cells, start, n_rows, joint):
+    """Return the score of a pair if `is_plain` does not hold."""
     if scoring.kind == PSEUDO:
         distance = _pseudo_distance(scoring, i, j, cells, start)
     elif scoring.kind == BELIEF:
@@ -251,16 +251,16 @@ def _slow_score(scoring, i, j, cells, start, n_rows, joint):
 
 @njit(cache=True, nogil=True, inline="always")
 def is_plain(scoring):
-    """Whether scores are belief distances in plain units: then the quick ways are open."""
+    """Whether scores are belief distances in units of d_e, for which faster kernels exist."""
     return scoring.kind == BELIEF and scoring.unit != NOISE and scoring.significance == 0.0
 
 
 @njit(cache=True, nogil=True, inline="always")
 def plain_score(i, j, cells, start, scale, offsets, beliefs, unit):
-    """Score a counted pair where `is_plain`.
+    """Return the score of a counted pair if `is_plain` holds.
 
-    It takes plain arrays, which loops take out of their tuples beforehand: that costs a reference
-    count each time, and so more than the score itself.
+    It takes plain arrays: extracting an array from a tuple costs a reference count, which is more
+    than the score, so loops extract them beforehand.
     """
     at_i, at_j = offsets[i], offsets[j]
     states_i, states_j = offsets[i + 1] - at_i, offsets[j + 1] - at_j
@@ -271,9 +271,9 @@ def plain_score(i, j, cells, start, scale, offsets, beliefs, unit):
 
 @njit(cache=True, nogil=True, inline="always")
 def score_slot(slot, packed, store, scoring, scratch):
-    """Score the pair of a slot, counting its table if need be.
+    """Return the score of the pair of a slot, counting its table if necessary.
 
-    Inlined, because handing the nested state to a function costs more than the score itself.
+    Inlined, because passing the nested state to a function costs more than the score.
     """
     i, j = store.pairs.first[slot], store.pairs.second[slot]
     offsets = packed.node_offsets
@@ -283,13 +283,13 @@ def score_slot(slot, packed, store, scoring, scratch):
         score = plain_score(i, j, cells, start, scale, offsets, scoring.beliefs, scoring.unit)
     else:
         joint = (offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j])
-        score = _slow_score(scoring, i, j, cells, start, packed.rows, joint)
+        score = _general_score(scoring, i, j, cells, start, packed.rows, joint)
     return score
 
 
 @njit(cache=True, nogil=True)
 def score_slots(slots, packed, store, scoring, scratch, out):
-    """Score many slots into `out`."""
+    """Write the scores of `slots` to `out`."""
     if not is_plain(scoring):
         for k in range(len(slots)):
             out[k] = score_slot(slots[k], packed, store, scoring, scratch)

@@ -1,4 +1,4 @@
-"""The maximum spanning forest of mutual information: Kruskal's walk, and what an exchange gains."""
+"""Maximum spanning forest of mutual information: Kruskal's algorithm and gains of exchanges."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numba import njit
 
 from graftviz.counts import count_pair
 
-# Information below this is rounding: the sum has a few dozen terms of at most a few nats.
-_NOTHING = 1e-12
+# Information below this is a rounding error: the sum has a few dozen terms of at most a few nats.
+_ROUNDING = 1e-12
 
 
 @njit(cache=True, nogil=True)
@@ -31,7 +31,7 @@ def information_of_row(packed, i, pseudo_count, table, out):
                 if joint > 0.0:
                     at_j = margins[offsets[j] + y] + pseudo_count / states_j
                     total += joint / rows * np.log(joint * rows / (at_i * at_j))
-        out[j - i - 1] = total if total > _NOTHING else 0.0
+        out[j - i - 1] = total if total > _ROUNDING else 0.0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -44,27 +44,27 @@ def _root(parent, i):
 
 @njit(cache=True, nogil=True)
 def next_edge(order, information, starts, at, parent):
-    """Walk on through the sorted pairs to the first that joins two trees, and join them.
+    """Advance through the sorted pairs to the first that joins two trees, and join them.
 
     Parameters
     ----------
     order : int64 array
         Pairs by decreasing information, as positions in `information`.
     information : float64 array, shape (n (n - 1) / 2,)
-        Of all pairs (i, j), i < j, in lexicographic order.
+        Information of all pairs (i, j), i < j, in lexicographic order.
     starts : int64 array, shape (n,)
-        Where row i of the pairs begins.
+        Start of the pairs (i, ·) in `information`.
     at : int
-        Place in `order` to go on from.
+        Position in `order` to continue from.
     parent : int64 array, shape (n,)
-        Forest of the union-find structure, updated.
+        Forest of the union-find structure, updated in place.
 
     Returns
     -------
     at, tests, i, j : int
-        Where to go on next time, pairs looked at, and the edge; i = -1 if there is none.
+        Position to continue from, number of pairs visited, and the edge; i = -1 if there is none.
     """
-    begun = at
+    start = at
     while at < len(order):
         pair = order[at]
         if information[pair] <= 0.0:
@@ -75,16 +75,16 @@ def next_edge(order, information, starts, at, parent):
         root_i, root_j = _root(parent, i), _root(parent, j)
         if root_i != root_j:
             parent[max(root_i, root_j)] = min(root_i, root_j)
-            return at, at - begun, i, j
-    return at, at - begun, -1, -1
+            return at, at - start, i, j
+    return at, at - start, -1, -1
 
 
 @njit(cache=True, nogil=True)
 def best_exchange(edges, information, starts, n):
     """Return (gain, i, j) of the best exchange; i = -1 if every pair is an edge.
 
-    The gain of a pair that is no edge is its information minus the smallest information on the
-    path between its ends, or minus nothing where there is no path.
+    The gain of an inactive pair is its information minus the smallest information on the path
+    between its ends (minus 0 if there is no path).
     """
     first = np.full(n, -1, dtype=np.int64)
     following = np.full(2 * len(edges), -1, dtype=np.int64)
@@ -94,16 +94,16 @@ def best_exchange(edges, information, starts, n):
             first[edges[e, side]] = 2 * e + side
     weakest = np.empty(n)
     hops = np.empty(n, dtype=np.int64)
-    waiting = np.empty(n, dtype=np.int64)
+    stack = np.empty(n, dtype=np.int64)
     best, best_i, best_j = -np.inf, -1, -1
     for i in range(n - 1):
         weakest[:] = 0.0
         hops[:] = -1
-        weakest[i], hops[i], waiting[0] = np.inf, 0, i
-        held = 1
-        while held:
-            held -= 1
-            node = waiting[held]
+        weakest[i], hops[i], stack[0] = np.inf, 0, i
+        stack_size = 1
+        while stack_size:
+            stack_size -= 1
+            node = stack[stack_size]
             incidence = first[node]
             while incidence >= 0:
                 other = edges[incidence >> 1, 1 - (incidence & 1)]
@@ -112,8 +112,8 @@ def best_exchange(edges, information, starts, n):
                     own = information[starts[low] + high - low - 1]
                     weakest[other] = min(weakest[node], own)
                     hops[other] = hops[node] + 1
-                    waiting[held] = other
-                    held += 1
+                    stack[stack_size] = other
+                    stack_size += 1
                 incidence = following[incidence]
         for j in range(i + 1, n):
             if hops[j] != 1:

@@ -1,7 +1,7 @@
 """Flat state of the streaming search: queue, reservoir, frozen list, and the log of tests.
 
-Every pair that was drawn has a slot (:mod:`graftviz.pairs`) and is in exactly one place. Pairs
-never drawn have no slot and carry the default priority ρ₀ = 0 without being stored.
+Every pair that was drawn has a slot (:mod:`graftviz.pairs`) and is in exactly one place. Pairs that
+were never drawn have no slot; their priority is the default ρ₀ = 0, and they are not stored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Instead of the round of its latest test: a pair that has a score to be queued by, and no test.
+# Value of `tested_in` of a pair that was never tested but has a score for its priority.
 SCREENED = -1
 
 # Places of a slot.
@@ -18,20 +18,20 @@ QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
 
 # Positions in `sizes`.
 QUEUE_SIZE, RESERVOIR_SIZE, FROZEN_SIZE, LOG_SIZE = 0, 1, 2, 3
-N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_KNOWN = 4, 5, 6, 7, 8
+N_HUBS, HUB_AT, N_PLAIN, REMAINDER_SIZE, REMAINDER_LISTED = 4, 5, 6, 7, 8
 N_REFILLS = 9
 _N_SIZES = 10
 
 
 class SearchState(NamedTuple):
-    """Kernel-side state. Arrays "per slot" grow with the pairs drawn.
+    """Kernel-side state; arrays "per slot" grow with the number of drawn pairs.
 
     Attributes
     ----------
     score : float64, per slot
         The latest score.
     scored_at : float64, per slot
-        1 + drift_i + drift_j when it was computed, if the scoring tells its drift; 0: not known.
+        1 + drift_i + drift_j when it was computed, if the scoring has a drift; 0: unknown.
     place : int8, per slot
     tested_in : int32, per slot
         Round of the latest test, from 1; 0: never tested; SCREENED: never tested either.
@@ -42,19 +42,19 @@ class SearchState(NamedTuple):
     frozen : int64, per slot
         Slots in the frozen list L; the priority v_e = 1 - s_e / λ follows from `score`.
     boosts : int64, shape (n,)
-        h_i: how often node i's edges were moved up; an edge's priority is base - h_i - h_j.
+        h_i: number of boosts of node i; an edge's priority is base - h_i - h_j.
     undrawn : int64, shape (n,)
-        Number of partners of node i with whom it has no slot.
+        Number of pairs of node i without a slot.
     hubs, plain : int64, shape (n,)
         Nodes with h > 0, largest first, ties shuffled; nodes with h = 0.
     remainder : int64
-        Once few pairs are left: the keys i · n + j of those without a slot.
+        Keys i · n + j of the pairs without a slot, listed once few remain.
     log_slots, log_scores, log_verdicts, log_displaced : arrays
-        The tests of the current step; `log_displaced` is the slot pushed out, or -1.
+        Tests of the current step; `log_displaced` is the slot displaced from R, or -1.
     sizes : int64
         Fill levels and counters, at the positions named in this module.
     random : uint64, shape (1,)
-        State of the generator.
+        State of the random generator.
     """
 
     score: np.ndarray
@@ -100,7 +100,7 @@ _LOG: dict[str, Any] = {
 
 
 def new_search_state(n: int, reservoir: int, seed: int) -> SearchState:
-    """Return the state before the first test: nothing stored, every pair at default priority."""
+    """Return the state before the first test, with every pair at default priority."""
     sizes = np.zeros(_N_SIZES, dtype=np.int64)
     sizes[N_PLAIN] = n
     start = np.random.default_rng(seed).integers(0, 2**63, size=1, dtype=np.int64)
@@ -122,8 +122,8 @@ def new_search_state(n: int, reservoir: int, seed: int) -> SearchState:
     )
 
 
-def with_room(state: SearchState, slots: int, log: int) -> SearchState:
-    """Return the state with room for so many slots and log entries in all."""
+def with_capacity(state: SearchState, slots: int, log: int) -> SearchState:
+    """Return the state with arrays enlarged to at least `slots` slots and `log` log entries."""
     larger = {}
     if slots > len(state.score):
         for name, kind in _PER_SLOT.items():

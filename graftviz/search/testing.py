@@ -1,4 +1,4 @@
-"""Edge tests as kernels: count, score, and offer what violates to the reservoir (BC alg. 3)."""
+"""Edge tests as kernels: count, score, and admit violating edges to the reservoir (BC alg. 3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from numba import njit
 
 from graftviz.counts import count_slot
 from graftviz.search.heap import heapify, push, sift_down
-from graftviz.search.queue import ENUMERATE_FIRST, NOTHING_LEFT, next_edge, random_word, refill
+from graftviz.search.queue import ENUMERATE_FIRST, NO_EDGE, next_edge, random_word, refill
 from graftviz.search.scoring import is_plain, plain_score, score_slot, score_slots
 from graftviz.search.state import (
     FROZEN,
@@ -18,7 +18,7 @@ from graftviz.search.state import (
 )
 from graftviz.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
-# Why a round of tests ended.
+# Reasons why a round of tests ended.
 LIMIT, REACHED, EXHAUSTED, ENUMERATE = 0, 1, 2, 3
 
 
@@ -31,7 +31,7 @@ def _freeze(state, slot):
 
 @njit(cache=True, nogil=True)
 def _admit(state, slot, score, capacity):
-    """Offer a violating edge to the reservoir; return verdict and the slot pushed out (or -1)."""
+    """Offer a violating edge to the reservoir; return verdict and displaced slot (or -1)."""
     size = state.sizes[RESERVOIR_SIZE]
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
     if size < capacity:
@@ -52,7 +52,7 @@ def _admit(state, slot, score, capacity):
 
 @njit(cache=True, nogil=True)
 def _current_score(state, slot, packed, store, scoring, scratch):
-    """Score a slot, unless nothing the score depends on has moved since it was scored."""
+    """Return the score of a slot, computing it only if it may have changed."""
     at = 0.0
     if len(scoring.drift) > 0:
         at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
@@ -65,7 +65,7 @@ def _current_score(state, slot, packed, store, scoring, scratch):
 
 @njit(cache=True, nogil=True)
 def current_scores(state, slots, packed, store, scoring, scratch, out):
-    """Write the scores of many slots to `out`."""
+    """Write the current scores of `slots` to `out`."""
     if len(scoring.drift) == 0:
         score_slots(slots, packed, store, scoring, scratch, out)
         return
@@ -96,7 +96,7 @@ def run_tests(
         if sizes[RESERVOIR_SIZE] >= until:
             return REACHED
         slot = next_edge(state, store)
-        if slot == NOTHING_LEFT:
+        if slot == NO_EDGE:
             if refill(state, store, round_number, threshold, history) == 0:
                 return EXHAUSTED
             sizes[N_REFILLS] += 1
@@ -133,23 +133,23 @@ def run_tests(
 
 @njit(cache=True, nogil=True)
 def rescore_reservoir(state, packed, store, scoring, threshold, capacity, scratch):
-    """Score R again; what no longer violates, or no longer fits, leaves to L (weakest first)."""
+    """Update the scores of R; move edges that do not violate, or exceed the capacity, to L."""
     keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
-    kept = 0
+    remaining = 0
     size = state.sizes[RESERVOIR_SIZE]
     current_scores(state, slots[:size], packed, store, scoring, scratch, keys)
     for k in range(size):
         slot, score = slots[k], keys[k]
         state.score[slot] = score
         if score > threshold:
-            keys[kept], ties[kept], slots[kept] = score, ties[k], slot
-            kept += 1
+            keys[remaining], ties[remaining], slots[remaining] = score, ties[k], slot
+            remaining += 1
         else:
             _freeze(state, slot)
-    heapify(keys, ties, slots, kept)
-    while kept > capacity:
+    heapify(keys, ties, slots, remaining)
+    while remaining > capacity:
         _freeze(state, slots[0])
-        kept -= 1
-        keys[0], ties[0], slots[0] = keys[kept], ties[kept], slots[kept]
-        sift_down(keys, ties, slots, 0, kept)
-    state.sizes[RESERVOIR_SIZE] = kept
+        remaining -= 1
+        keys[0], ties[0], slots[0] = keys[remaining], ties[remaining], slots[remaining]
+        sift_down(keys, ties, slots, 0, remaining)
+    state.sizes[RESERVOIR_SIZE] = remaining
