@@ -1,4 +1,4 @@
-"""graftviz: watch a pairwise Markov random field being learned by best-choice edge grafting.
+"""graftviz: learning of pairwise Markov random fields, shown step by step.
 
 >>> import graftviz as gv
 >>> table = gv.read_table("survey.csv")  # doctest: +SKIP
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graftviz import _numba_cache
 from graftviz._version import __version__
 
-_numba_cache.prepare()  # numba reads the variable when it is first imported, which is below
+_numba_cache.prepare()  # before the first import of numba, which reads the variable
 
 if TYPE_CHECKING:
     from graftviz import dynamics
@@ -98,9 +98,9 @@ __all__ = [
     "tuning_grid",
 ]
 
-# Public names are fetched when they are first used: `python -m graftviz --help` and the app's
-# first second should not wait for numba and pandas.
-_HOME = {
+# Public names are imported at first use, so that `python -m graftviz --help` and the start of the
+# app need not import numba and pandas.
+_MODULES = {
     "Beliefs": "graftviz.inference",
     "BestChoice": "graftviz.learners.best_choice",
     "BoundedInference": "graftviz.learners.bounded_inference",
@@ -149,16 +149,16 @@ _HOME = {
 }
 
 
-# Public names that are a room of their own, with public names in it: gv.dynamics.learn.
-_ROOMS = frozenset({"dynamics"})
+# Subpackages with public names of their own, such as gv.dynamics.learn.
+_SUBPACKAGES = frozenset({"dynamics"})
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return importlib.import_module(f"graftviz.{name}")
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    value = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

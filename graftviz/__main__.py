@@ -1,4 +1,4 @@
-"""The command line: ``python -m graftviz COMMAND …``.
+"""Command line: ``python -m graftviz COMMAND …``.
 
 Exit codes: 0 done, 1 output that cannot be written, 2 refused input, 130 interrupted. For 1 and 2,
 one sentence on standard error gives the reason.
@@ -21,7 +21,7 @@ from graftviz.errors import InputError, readable
 from graftviz.wording import quoted, reworded, shortened
 
 DONE, OUTPUT_FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
-_LONGEST = 500  # characters of a sentence of the parser
+_LONGEST = 500  # characters of a message of the parser
 
 
 class _Parser(argparse.ArgumentParser):
@@ -63,7 +63,7 @@ class _Output(io.TextIOBase):
         return self._stream.encoding
 
     def finish(self) -> None:
-        """Flush, and raise the first error, also one that was ignored (argparse does that)."""
+        """Flush, and raise the first error even if it was ignored, as argparse does."""
         self.flush()
         if self.error is not None:
             raise self.error
@@ -84,7 +84,7 @@ class _Output(io.TextIOBase):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     if sys.stderr is None:  # closed; `print` would write to standard output instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
@@ -92,14 +92,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "Standard output is closed; redirect it to a file or to /dev/null.", OUTPUT_FAILED
         )
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal cannot show must not end the program.
+        # Characters that the terminal cannot encode must not end the program.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     output = _Output(sys.stdout)
     try:
         try:
             with contextlib.redirect_stdout(output):
-                return _run(given)
+                return _run(words)
         finally:
             output.finish()
     except InputError as error:
@@ -119,10 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("Interrupted.", INTERRUPTED)
 
 
-def _run(given: Sequence[str]) -> int:
-    for word in given:
+def _run(words: Sequence[str]) -> int:
+    for word in words:
         _check_text(word)
-    chosen = next((word for word in given if not word.startswith("-")), "")
+    chosen = next((word for word in words if not word.startswith("-")), "")
     parser = _Parser(prog="graftviz", description="Learn pairwise Markov networks from tables.")
     parser.add_argument("--version", action="version", version=f"graftviz {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -132,15 +132,15 @@ def _run(given: Sequence[str]) -> int:
             module = importlib.import_module(f"graftviz.commands.{name}")
             module.add_arguments(subparser)
             subparser.set_defaults(run=module.run)
-    parsed = parser.parse_args(given)
+    parsed = parser.parse_args(words)
     return int(parsed.run(parsed))
 
 
 def _check_text(word: str) -> None:
-    """Refuse characters that no file name and no value of an option has.
+    """Raise :class:`InputError` for characters that neither file names nor options contain.
 
-    Bytes that are no UTF-8 pass: files may be called so, and Python keeps them as surrogates that
-    the system's encoding takes back.
+    Bytes that are not UTF-8 are accepted: file names may contain them, and Python represents them
+    by surrogates that the system's encoding converts back.
     """
     try:
         is_text = b"\0" not in os.fsencode(word)
@@ -151,7 +151,7 @@ def _check_text(word: str) -> None:
 
 
 def _fail(sentence: str, code: int) -> int:
-    """Print a sentence to standard error, if that is possible, and return `code`."""
+    """Print a sentence to standard error, if possible, and return `code`."""
     with contextlib.suppress(OSError, ValueError):
         print(sentence, file=sys.stderr, flush=True)
     return code

@@ -1,16 +1,15 @@
-"""Where compiled kernels are kept, decided before numba is imported.
+"""Cache of compiled kernels: its directory and error handling, set before numba is imported.
 
-numba keeps compiled kernels beside the source or else in the user's cache directory. Where neither
-can be written (a read-only install run by a user without a home), ``@njit(cache=True)`` raises at
-import; then a directory private to this user, under the system's temporary directory, serves.
+numba caches compiled kernels beside the source or in the user's cache directory. If neither is
+writable (a read-only installation and a user without a home directory), ``@njit(cache=True)``
+raises at import; then a private directory under the system's temporary directory is used.
 
-Keeping kernels saves time and nothing else, so that nothing of it may stop a run: what cannot be
-written (a full disk), what is damaged, and a machine without any writable place cost a compilation
-and a line in the log. numba would raise there. It is told so as it is imported, because importing
-this package must not import numba.
+The cache only saves time, so its errors must not stop a run: a full disk, a damaged file or a
+machine without a writable directory cost a compilation and a log message. numba would raise, so its
+cache is patched when it is imported; importing this package must not import numba.
 
-Also decided here: the compiler may put neighbouring scalar operations into one vector instruction,
-which numba leaves off. Passes over rows of a few probabilities take less than half the time by it.
+This module also enables superword-level vectorisation, which numba disables by default. It halves
+the time of passes over rows of a few probabilities.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def prepare() -> None:
-    """Set ``NUMBA_CACHE_DIR`` if numba would find no writable place; let it vectorise."""
+    """Set ``NUMBA_CACHE_DIR`` if numba would find no writable directory; enable vectorisation."""
     os.environ.setdefault(VECTORISE, "1")
     if _CACHING not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
@@ -44,13 +43,13 @@ def prepare() -> None:
         return
     in_tree = Path(__file__).resolve().parent / "__pycache__"
     if not (_can_write(in_tree) or _can_write(_user_cache())):
-        # Without any writable place kernels are not kept; see `forgiving`.
+        # Without any writable directory kernels are not cached; see `tolerate_errors`.
         with contextlib.suppress(OSError):
             os.environ[VARIABLE] = str(_private_directory())
 
 
 def _user_cache() -> Path:
-    """Return the directory that numba calls the user-wide cache."""
+    """Return numba's user-wide cache directory."""
     home = Path(os.path.expanduser("~"))
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home)) / "numba" / "Cache"
@@ -60,7 +59,7 @@ def _user_cache() -> Path:
 
 
 def _can_write(directory: Path) -> bool:
-    """Whether a file can be made in `directory`, which is created if need be (as numba does)."""
+    """Whether a file can be created in `directory`, which is created if necessary (as in numba)."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -70,7 +69,7 @@ def _can_write(directory: Path) -> bool:
 
 
 def _private_directory() -> Path:
-    """Return a directory nobody else can write to: numba's cache holds pickles, which are code."""
+    """Return a directory that only this user can write to, as numba's cache contains pickles."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     shared = Path(tempfile.gettempdir()) / f"graftviz-numba-{user}"
     try:
@@ -78,14 +77,14 @@ def _private_directory() -> Path:
         facts = os.lstat(shared)
     except OSError:
         return Path(tempfile.mkdtemp(prefix="graftviz-numba-"))
-    is_ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == user
-    if hasattr(os, "getuid") and not (is_ours and stat.S_IMODE(facts.st_mode) & 0o077 == 0):
+    is_own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == user
+    if hasattr(os, "getuid") and not (is_own and stat.S_IMODE(facts.st_mode) & 0o077 == 0):
         return Path(tempfile.mkdtemp(prefix="graftviz-numba-"))
     return shared
 
 
 class _Finder(MetaPathFinder):
-    """Finds numba's module about its cache once, and lets it be changed as soon as it is loaded."""
+    """Import hook that patches numba's cache module when it is loaded."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -99,23 +98,24 @@ class _Finder(MetaPathFinder):
         loader: Any = spec.loader
         load = loader.exec_module
 
-        def load_and_change(module: ModuleType) -> None:
+        def load_and_patch(module: ModuleType) -> None:
             load(module)
-            forgiving(module)
+            tolerate_errors(module)
 
-        loader.exec_module = load_and_change
+        loader.exec_module = load_and_patch
         return spec
 
 
-def forgiving(caching: Any) -> None:
-    """Let numba's cache on disk fail without consequences.
+def tolerate_errors(caching: Any) -> None:
+    """Patch numba's disk cache so that its errors are logged instead of raised.
 
     Parameters
     ----------
     caching : module
-        ``numba.core.caching``, or what has its ``Cache``, ``FunctionCache`` and ``NullCache``.
+        ``numba.core.caching``, or an object with its ``Cache``, ``FunctionCache`` and
+        ``NullCache``.
     """
-    cache, kept, not_kept = caching.Cache, caching.FunctionCache, caching.NullCache
+    cache, disk_cache, null_cache = caching.Cache, caching.FunctionCache, caching.NullCache
     save, load = cache.save_overload, cache.load_overload
 
     def save_overload(self: Any, signature: Any, result: Any) -> None:
@@ -135,10 +135,10 @@ def forgiving(caching: Any) -> None:
 
     def function_cache(function: Any) -> Any:
         try:
-            return kept(function)
+            return disk_cache(function)
         except (RuntimeError, OSError) as problem:
             _warn("Compiled kernels cannot be kept on this machine: %s.", problem)
-            return not_kept()
+            return null_cache()
 
     cache.save_overload, cache.load_overload = save_overload, load_overload
     caching.FunctionCache = function_cache
@@ -147,8 +147,8 @@ def forgiving(caching: Any) -> None:
 _warned: set[str] = set()
 
 
-def _warn(what: str, problem: Exception) -> None:
-    """Log each kind of trouble once: there are hundreds of kernels."""
-    if what not in _warned:
-        _warned.add(what)
-        log.warning(what, problem)
+def _warn(message: str, problem: Exception) -> None:
+    """Log each kind of error only once, as there are hundreds of kernels."""
+    if message not in _warned:
+        _warned.add(message)
+        log.warning(message, problem)

@@ -1,7 +1,7 @@
-"""What learning under a bound on inference reports, and the tree that its order makes.
+"""Reports of learning under a bound on inference, and junction trees of elimination orders.
 
-An elimination order proves a width: summing the variables out in that order joins, at every
-variable, at most so many others. Whoever doubts it can go through the order again.
+An elimination order proves a width: when the variables are summed out in that order, each has at
+most that many neighbours. :func:`elimination_scopes` recomputes it by the definition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graftviz.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Complexity:
-    """What inference takes after a step, and how the step's edge was found. Immutable.
+    """Cost of inference after a step, and the choice of the step's edge. Immutable.
 
     Attributes
     ----------
@@ -28,18 +28,18 @@ class Complexity:
     bound : float
         τ.
     infeasible : int
-        Inactive pairs known to pass the bound now.
+        Number of inactive pairs known to exceed the bound.
     newly_infeasible : int
-        Those of them that were found so in this step.
+        Number of these pairs that were found in this step.
     order : int32 array, shape (n,)
-        An elimination order of the graph after this step. It proves `width` (and, where that is
-        the measure, the circuit size).
+        An elimination order of the graph after this step, which proves `width` (and the circuit
+        size, if that is the measure).
     width : int
-        Most variables that any variable is still joined to when it is summed out in that order.
+        Largest number of neighbours of a variable when it is summed out in that order.
     gradient_norm : float
         ‖∇_e ℓ‖₂ of the chosen edge: data marginal minus model marginal of the pair.
     inference : str
-        What the gradients of this step came from: "exact", "bp" or "trbp".
+        Inference that the gradients of this step came from: "exact", "bp" or "trbp".
     """
 
     measure: str
@@ -59,7 +59,7 @@ class Complexity:
 def elimination_scopes(
     n: int, edges: np.ndarray | Sequence[Sequence[int]], order: np.ndarray | Sequence[int]
 ) -> list[set[int]]:
-    """Sum variables out in a given order, by the definition, and say what each is joined to then.
+    """Return the neighbours of each variable when the variables are summed out in an order.
 
     Parameters
     ----------
@@ -71,26 +71,26 @@ def elimination_scopes(
     Returns
     -------
     list of sets of int
-        By place in the order; the width is the size of the largest.
+        Neighbours by position in the order; the width is the size of the largest set.
 
     Raises
     ------
     InputError
-        When the order does not hold every variable exactly once.
+        If the order does not contain every variable exactly once.
     """
     sequence = [int(i) for i in order]
     if sorted(sequence) != list(range(n)):
         raise InputError("An elimination order must hold every variable exactly once.")
-    joined: list[set[int]] = [set() for _ in range(n)]
+    neighbours: list[set[int]] = [set() for _ in range(n)]
     for i, j in np.asarray(edges, dtype=np.int64).reshape(-1, 2).tolist():
-        joined[i].add(j)
-        joined[j].add(i)
+        neighbours[i].add(j)
+        neighbours[j].add(i)
     scopes = []
     for i in sequence:
-        scope = joined[i]
+        scope = neighbours[i]
         for j in scope:
-            joined[j] |= scope
-            joined[j] -= {i, j}
+            neighbours[j] |= scope
+            neighbours[j] -= {i, j}
         scopes.append(scope)
     return scopes
 
@@ -98,7 +98,7 @@ def elimination_scopes(
 def junction_tree_of(
     n: int, edges: np.ndarray | Sequence[Sequence[int]], order: np.ndarray | Sequence[int]
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return the junction tree (a forest where the graph falls apart) of an elimination order.
+    """Return the junction tree of an elimination order (a forest if the graph is disconnected).
 
     Parameters
     ----------
@@ -110,35 +110,35 @@ def junction_tree_of(
     Returns
     -------
     cliques : tuple of int32 arrays
-        The maximal cliques of the triangulated graph, each ascending. A variable without edges is
-        a clique by itself.
+        Maximal cliques of the triangulated graph, each ascending. A variable without edges forms
+        its own clique.
     links : int32 array, shape (k, 2)
-        Pairs of cliques (by index) that are joined in the tree. Cliques that hold a variable are
-        connected through cliques that hold it.
+        Pairs of cliques (by index) that are adjacent in the tree. Cliques with a common variable
+        are connected through cliques with that variable.
 
     Raises
     ------
     InputError
-        When the order does not hold every variable exactly once.
+        If the order does not contain every variable exactly once.
     """
     scopes = elimination_scopes(n, edges, order)
     sequence = [int(i) for i in order]
-    place = {i: k for k, i in enumerate(sequence)}
+    position = {i: k for k, i in enumerate(sequence)}
     members: list[set[int]] = []
     links: list[tuple[int, int]] = []
-    holder = [-1] * n  # the clique that contains each variable and its scope, by place
-    # From the last place on, the clique of the next variable in a scope is there already. Either it
-    # is that scope, and grows by the variable, or a new clique hangs from it.
+    clique_at = [-1] * n  # clique that contains each variable and its scope, by position
+    # In reverse order, the clique of the first variable of a scope exists already. Either it equals
+    # the scope, and the variable is added to it, or a new clique becomes its child.
     for k in range(n - 1, -1, -1):
         scope = scopes[k]
-        parent = min((place[j] for j in scope), default=-1)
-        if parent >= 0 and members[holder[parent]] == scope:
-            holder[k] = holder[parent]
-            members[holder[k]] = scope | {sequence[k]}
+        parent = min((position[j] for j in scope), default=-1)
+        if parent >= 0 and members[clique_at[parent]] == scope:
+            clique_at[k] = clique_at[parent]
+            members[clique_at[k]] = scope | {sequence[k]}
             continue
-        holder[k] = len(members)
+        clique_at[k] = len(members)
         members.append(scope | {sequence[k]})
         if parent >= 0:
-            links.append((holder[parent], holder[k]))
+            links.append((clique_at[parent], clique_at[k]))
     cliques = tuple(np.array(sorted(clique), dtype=np.int32) for clique in members)
     return cliques, np.array(links, dtype=np.int32).reshape(-1, 2)

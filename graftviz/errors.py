@@ -1,4 +1,4 @@
-"""The one exception that is meant to be read by people."""
+"""Exception for invalid input, with messages for users."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from graftviz.wording import escaped, shortened
 
 MOST_CHARACTERS = 600
-_LONG = 120  # characters of a word or of quoted text that a message repeats whole
+_LONG = 120  # length from which a word or quoted text is shortened
 _QUOTED = re.compile(rf"(?<![\w'])'[^']{{{_LONG},}}'(?!\w)|(?<![\w\"])\"[^\"]{{{_LONG},}}\"(?!\w)")
 _WORD = re.compile(rf"[^\s'\"]{{{_LONG},}}")
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used.
+    """Invalid input of a user.
 
-    The message is one clear sentence (or two): what was wrong, where (row, column, option), and
-    what to do. The command line prints it and exits with 2, the app shows it in place; neither
+    The message is one or two sentences: the error, its place (row, column, option), and the
+    remedy. The command line prints it and exits with 2, the app shows it in place; neither
     shows a traceback. Names and values in it come from files, links and arguments and may be any
     text: control characters are escaped, long quoted text and long words are shortened to about 80
     characters (:func:`graftviz.wording.shortened`), and the whole message to 600.
@@ -27,7 +27,7 @@ class InputError(ValueError):
 
 
 def readable(message: str) -> str:
-    """Return a message on one line, with long text of users in it shortened."""
+    """Return a message on one line, with long words and long quoted text shortened."""
     message = escaped(message)
     if len(message) > _LONG:
         for pattern in (_QUOTED, _WORD):

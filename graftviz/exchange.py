@@ -1,4 +1,4 @@
-"""What forced pruning reports beside an ordinary step: edges out, edges in, and the tied values."""
+"""Report of an exchange of forced pruning: removed edges, added edges, and tied parameters."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ Kind = Literal["start", "exchange", "restart", "best"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchange:
-    """One exchange of edges, and the fit with tied parameters after it. Immutable.
+    """Exchange of edges and the following fit with tied parameters. Immutable.
 
-    Numbers are mean pseudo-likelihoods per training row, in nats.
+    All values are mean pseudo-likelihoods per training row, in nats.
 
     Attributes
     ----------
     kind : {"start", "exchange", "restart", "best"}
-        The first model; k edges against k others; a fresh start from the tree; the return to the
-        best model seen, which is the last step of a run that had left it.
+        The first model; an exchange of k edges; a new start from the tree; or the return to the
+        best model, as the last step of a run that ends at another model.
     removed, added : int32 arrays, shapes (k, 2)
-        Edges out, smallest contribution first; edges in, largest gain first.
+        Removed edges, smallest contribution first; added edges, largest gain first.
     contributions : float64 array, shape (k,)
-        What the pseudo-likelihood loses without each removed edge, all else left as it is.
+        Loss of pseudo-likelihood without each removed edge, all other weights fixed.
     gains : float64 array, shape (k,)
-        What each added edge gains when only its own weights are fitted, all else left as it is. Of
-        edges that were not chosen by their gain (those of a start, and of the best model) it is
-        what they contribute after the fit.
+        Gain of each added edge when only its weights are fitted, all other weights fixed. For
+        edges that were not chosen by gain (those of a start or of the best model) it is the
+        contribution after the fit.
     before, after : float
         Pseudo-likelihood before the exchange and after the fit.
     best : float
-        The largest pseudo-likelihood so far.
+        Largest pseudo-likelihood so far.
     tries, accepted : int
-        Subsets drawn to choose the edges out, and how many were accepted; 0 for greedy deletion.
+        Numbers of subsets drawn and accepted for the deletion; 0 for greedy deletion.
     fallback : bool
-        No subset was accepted within the allowed tries; one of those drawn was taken instead.
+        Whether no subset was accepted within the allowed tries; one of those drawn was used then.
     values : float64 array, shape (p,)
-        All parameters before they were tied, nodes first.
+        All parameters before tying, nodes first.
     centres : float64 array, shape (K,)
-        The shared values, ascending at the time of clustering and fitted again since.
+        Shared values, ascending at the time of clustering and fitted again afterwards.
     assignment : int64 array, shape (p,)
-        Which centre each parameter shares; ``centres[assignment]`` are the model's parameters.
+        Index of the centre of each parameter; ``centres[assignment]`` are the model's parameters.
     tree : int
-        How many of the model's edges are edges of the Chow–Liu tree.
+        Number of the model's edges that are edges of the Chow–Liu tree.
     """
 
     kind: Kind
@@ -77,5 +77,5 @@ class Exchange:
 
     @property
     def acceptance(self) -> float | None:
-        """The share of drawn subsets that was accepted; None where nothing was drawn."""
+        """Share of drawn subsets that were accepted; None if none was drawn."""
         return self.accepted / self.tries if self.tries else None

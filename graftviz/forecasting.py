@@ -1,10 +1,10 @@
-"""Memory and time a run will take, told before it starts.
+"""Forecast of the memory and time of a run.
 
-Both are sums of parts: how many of a thing there will be, times what one of them costs. Bytes per
-thing follow from the arrays that hold it; times per operation were measured on one 2.5 GHz core and
-are meant to tell seconds from hours. How many edge tests a run makes is known exactly only for edge
-grafting; for the streaming learners it follows from the edge budget and the tests per step, and
-without a budget every pair is tested sooner or later.
+Both are sums of parts: a number of items or operations times the cost of one. Bytes per item follow
+from the arrays; times per operation were measured on one 2.5 GHz core and are meant to distinguish
+seconds from hours. The number of edge tests is exact only for edge grafting; for the streaming
+learners it is estimated from the edge budget and the tests per step, and without a budget every
+pair is tested eventually.
 """
 
 from __future__ import annotations
@@ -26,55 +26,55 @@ from graftviz.learners.settings import methods
 from graftviz.memory import resident_bytes, size_text
 from graftviz.table import ChunkedTable, DiscreteTable, Extent
 
-PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the engine read from its cache
-_ROW_TERM = 6e-9  # seconds of a state, or of a side of an edge, in a pass over the rows
-_ROW_PRODUCT = 0.3e-9  # of a pair of columns summed
+PROGRAM_BYTES = 280_000_000  # Python, its libraries, and the compiled kernels
+_ROW_TERM = 6e-9  # seconds per row and state, or side of an edge, in a pass over the rows
+_ROW_PRODUCT = 0.3e-9  # seconds per row and pair of columns in a sum of products
 _TYPICAL_WIDTH = 3
-_PAIR_MARGINAL = 5e-9  # seconds for an entry of a clique, given a state of another variable
-_CLIQUE_FIT = 1.5e-6  # seconds for a joint state of an edge in a fit
-_PASSES = 14  # over the rows, for an exchange and its fit
-_SLOT = 77  # bytes of a pair in its map and in the search, without hash table and cells
-_SCANNED_SLOT = 143  # the same in edge grafting, with what its certificate lists
+_PAIR_MARGINAL = 5e-9  # seconds per entry of a clique and state of another variable
+_CLIQUE_FIT = 1.5e-6  # seconds per joint state of an edge in a fit
+_PASSES = 14  # passes over the rows per exchange and its fit
+_SLOT = 77  # bytes per pair in its map and in the search, without hash table and cells
+_SCANNED_SLOT = 143  # the same in edge grafting, with the lists of its certificate
 _HASH_ENTRY = 16
 _LOGGED_TEST = 17
-_GROWTH = 1.25  # arrays grow by doubling, untouched memory is not taken, copies are
-_EDGE_NUMBERS = 12  # float64 numbers a cell of an active edge: weights, targets, record of changes
-_RAW_CELL = 40  # bytes of a cell on its way from a file to a code, the reader included
-_READ_CELL = 11  # bytes of a cell while a parquet file is read at once; more if it is wide
+_GROWTH = 1.25  # overhead of arrays that grow by doubling, and of their copies
+_EDGE_NUMBERS = 12  # float64 values per cell of an active edge: weights, targets, history
+_RAW_CELL = 40  # bytes per cell while it is read and encoded, including the reader
+_READ_CELL = 11  # bytes per cell while a parquet file is read completely; more if it is wide
 _WIDE_CELL = 13
-_TEXT_BYTE = 12  # the same for a byte of delimited text
-_HIT_EVERY = 0.05  # tests from one hit to the next, for each variable there is
-_LAST_ROUNDS = 8  # of tests of all pairs, where edges are taken out again at the end
-_TYPICAL_EDGES = 3  # edges a variable where no budget is given
+_TEXT_BYTE = 12  # the same per byte of delimited text
+_HIT_EVERY = 0.05  # tests between two violating edges, per variable
+_LAST_ROUNDS = 8  # rounds of tests of all pairs at the end of a run with pruning
+_TYPICAL_EDGES = 3  # edges per variable without a budget
 
 # Seconds.
-_PACK = 0.5e-9  # an entry of the table
-_CHUNK_READ = 150e-9  # an entry of a table in a file
-_WORD = 0.25e-9  # a word of a cell
-_PAIR = 0.5e-6  # a pair, besides its words
-_FETCH = 0.07e-9  # a byte of planes that are not in a near cache
+_PACK = 0.5e-9  # per entry of the table
+_CHUNK_READ = 150e-9  # per entry of a table in a file
+_WORD = 0.25e-9  # per word of a cell
+_PAIR = 0.5e-6  # per pair, besides its words
+_FETCH = 0.07e-9  # per byte of planes outside the cache
 _NEAR_CACHE = 8_000_000
-_TEST = 2.5e-6  # an edge test, besides counting
-_SCAN = 1e-9  # a pair edge grafting looks at again
-_CHANGED = 0.02  # share of pairs whose score edge grafting has to take again
+_TEST = 2.5e-6  # per edge test, besides counting
+_SCAN = 1e-9  # per pair in a scan of edge grafting
+_CHANGED = 0.02  # share of pairs that a scan of edge grafting scores again
 _SCORE_CELL = 4e-9
-_HUBS = 35e-9  # a stored pair in a step with the hub rule
-_HELD = 0.5e-6  # an edge of the reservoir in a step
+_HUBS = 35e-9  # per stored pair in a step with the hub rule
+_RESERVOIR_EDGE = 0.5e-6  # per edge of the reservoir in a step
 _NODE = 20e-6
 _NODE_STEP = 0.25e-6
 _EDGE_STEP = 0.4e-6
-_FIT_CELL = 12e-6  # a cell of an edge, over all its visits
-_ROW_LANE = 1.0e-9  # a row and a state of a variable in a step of the pseudo-likelihood
-_ROW_STATES = 0.06e-9  # a row and a pair of states in a score by rows
+_FIT_CELL = 12e-6  # per cell of an edge, over all its visits
+_ROW_LANE = 1.0e-9  # per row and state of a variable in a step of the pseudo-likelihood
+_ROW_STATES = 0.06e-9  # per row and pair of states in a score by rows
 _ROW_VISITS = 12  # steps of both ends of an edge, over all its visits
-_FEATURES = 4  # active ones of an edge, as far as one may guess
-_FEATURE_FIT = 5e-6  # a cell of the edge a feature was added to, in the fit that follows
-_FEATURE_STEP = 130e-9  # a cell of an edge, in a single step of its features
-_SOLVE = 10e-9  # a number of the response of an edge test
+_FEATURES = 4  # assumed number of active features per edge
+_FEATURE_FIT = 5e-6  # per cell of the edge of a new feature, in the following fit
+_FEATURE_STEP = 130e-9  # per cell of an edge, in a single step of its features
+_SOLVE = 10e-9  # per number of the response in an edge test
 
 
 class Part(NamedTuple):
-    """One reason why a run takes memory or time."""
+    """Part of the memory or time of a run."""
 
     name: str
     bytes: float
@@ -83,20 +83,20 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run will take.
+    """Forecast of the memory and time of a run.
 
     Attributes
     ----------
     peak_bytes : int
-        Largest memory of the process, what it holds already included.
+        Peak memory of the process, including memory already in use.
     added_bytes : int
-        What the run adds to that.
+        Memory added by the run.
     seconds : float
         Engine time.
     parts : tuple of Part
-        What these are the sums of, largest memory first.
+        Parts of these sums, largest memory first.
     assumptions : tuple of str
-        Sentences: what had to be guessed.
+        Assumptions, as sentences.
     """
 
     peak_bytes: int
@@ -107,7 +107,7 @@ class Forecast:
 
     @property
     def sentence(self) -> str:
-        """The numbers in words."""
+        """The forecast as a sentence."""
         worst = [part for part in self.parts if part.bytes > 0.1 * self.peak_bytes][:3]
         named = ", ".join(f"{part.name} {size_text(part.bytes)}" for part in worst)
         reasons = f" ({named})" if named else ""
@@ -118,7 +118,7 @@ class Forecast:
 
 
 class _Size(NamedTuple):
-    """A table as far as a forecast needs to know it."""
+    """Size of a table, as required for a forecast."""
 
     rows: int
     sizes: np.ndarray
@@ -147,20 +147,20 @@ def forecast(
     *,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
 ) -> Forecast:
-    """Say what memory and time `learner` will take on `table`, before it starts.
+    """Return the forecast of memory and time of `learner` on `table`.
 
     Parameters
     ----------
     table : DiscreteTable or (rows, variables, states)
-        A table, also one that is read in chunks, or the shape of one that is not there yet.
+        A table, which may be read in chunks, or the shape of a table.
     learner : Learner
     cache_bytes : int
-        Bound of the pair cache, see :func:`graftviz.counts.cache_limit`.
+        Limit of the pair cache, see :func:`graftviz.counts.cache_limit`.
 
     Raises
     ------
     InputError
-        When the table cannot be counted within its ``max_memory``.
+        If the table cannot be counted within its ``max_memory``.
     """
     size = _size_of(table)
     held = resident_bytes() or PROGRAM_BYTES
@@ -168,23 +168,25 @@ def forecast(
         Part("program", max(held - (size.code_bytes if size.loaded else 0), PROGRAM_BYTES), 0.0)
     ]
     start.append(Part("table", size.code_bytes, 0.0))
-    known = _WORK.get(learner.name)
+    work_of_learner = _WORK.get(learner.name)
     notes: list[str] = []
-    if known is None:
+    if work_of_learner is None:
         notes.append(
             f"How much work {learner.title} makes is not known; it is taken to count every pair."
         )
-    work = [*_statistics(size), *(known or _every_pair)(size, learner, cache_bytes, notes)]
+    work = [
+        *_statistics(size),
+        *(work_of_learner or _every_pair)(size, learner, cache_bytes, notes),
+    ]
     parts = sorted([*start, *work], key=lambda part: -part.bytes)
     peak = int(sum(part.bytes for part in parts))
-    # What the process holds besides program and table stays in it.
     added = int(sum(part.bytes for part in work)) + (0 if size.loaded else size.code_bytes)
     seconds = sum(part.seconds for part in parts)
     return Forecast(peak, added, seconds, tuple(parts), tuple(notes))
 
 
 def loading_bytes(extent: Extent) -> int:
-    """Return what reading a file into memory takes at its peak."""
+    """Return the peak memory of reading a file completely, in bytes."""
     if extent.rows is None:
         return _TEXT_BYTE * extent.bytes
     wide = extent.rows * extent.wide_columns
@@ -192,12 +194,12 @@ def loading_bytes(extent: Extent) -> int:
 
 
 def chunk_bytes(columns: int, code_bytes: int = 1) -> int:
-    """Return what reading a file in chunks takes, whatever its length."""
+    """Return the memory of reading a file in chunks, in bytes; it does not depend on the length."""
     return _RAW_CELL * max(2**22, 1024 * columns) + 3 * max(2**25, 4096 * columns * code_bytes)
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time for people, no more exactly than it is known."""
+    """Return a duration as text, rounded to the accuracy of forecasts."""
     if seconds < 1:
         return "less than a second"
     if seconds < 100:
@@ -233,7 +235,7 @@ def _statistics(size: _Size) -> list[Part]:
 
 
 def _count_seconds(size: _Size) -> float:
-    """Return the time to count one pair."""
+    """Return the time to count one pair, in seconds."""
     planes = planes_bytes(size.rows, size.sizes)
     per_plane = planes / max(int((size.sizes - 1).sum()), 1)
     free = float((size.sizes - 1).mean())
@@ -244,7 +246,7 @@ def _count_seconds(size: _Size) -> float:
 def _pairs(
     size: _Size, counted: float, slot: int, cache_bytes: int, growth: float = _GROWTH
 ) -> Part:
-    """Return the part of the pairs that are counted: cells up to the bound, and slots."""
+    """Return the part of counted pairs: cells up to the cache limit, and slots."""
     table = 2 ** math.ceil(math.log2(2 * max(counted, 128) * 1.3))
     on_demand = size.table is None or size.has_rows or counting_plan(size.table).by_planes
     cells = min(4 * size.cells * counted * growth, cache_bytes) if on_demand else 0.0
@@ -278,7 +280,7 @@ def _best_choice(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) 
     tests = min(plan.first_limit, plan.capacity * 1.5) + steps * plan.limit
     counted = min(size.possible, tests)
     if _open_ended(learner, size) or plan.full_queue:
-        # Towards the end all pairs are tested for one that still violates, again and again.
+        # Near the end all pairs are tested repeatedly for a violating one.
         rounds = _LAST_ROUNDS if _methods(size, learner)[2] else 1
         counted, tests = size.possible, max(tests, rounds * size.possible)
     elif counted < size.possible:
@@ -290,7 +292,7 @@ def _best_choice(size: _Size, learner: Any, cache_bytes: int, notes: list[str]) 
     return [
         _pairs(size, counted, _SLOT, cache_bytes),
         Part("record of the steps", 16 * held + _LOGGED_TEST * tests, 0.0),
-        Part("search", 0.0, tests * per_test + hubs + held * _HELD),
+        Part("search", 0.0, tests * per_test + hubs + held * _RESERVOIR_EDGE),
         *_fit(size, learner, edges, steps),
     ]
 
@@ -376,7 +378,7 @@ _WORK = {
 
 
 def _open_ended(learner: Any, size: _Size) -> bool:
-    """Return whether only the lack of violating pairs ends the run, so that all are tested."""
+    """Whether the run ends only when no pair violates, so that all pairs are tested."""
     return bool(learner.edge_budget(size.n) >= size.possible)
 
 
@@ -391,7 +393,7 @@ def _edges(size: _Size, learner: Any, notes: list[str]) -> int:
 
 
 def _methods(size: _Size, learner: Any) -> tuple[str, str, bool]:
-    """Return score, objective, and whether a pseudo-likelihood refit follows."""
+    """Return score and objective, and whether the run ends with a pseudo-likelihood refit."""
     if not isinstance(learner, GraftingOptions):
         return "belief", "bethe", False
     found = methods(learner, has_rows=size.has_rows)
@@ -399,7 +401,7 @@ def _methods(size: _Size, learner: Any) -> tuple[str, str, bool]:
 
 
 def _score_seconds(size: _Size, score: str, edges: float) -> float:
-    """Return the time to score one pair whose table is counted."""
+    """Return the time to score one counted pair, in seconds."""
     if score == "pseudo-likelihood":
         # A pair of two variables without edges is scored from its counts.
         alone = (1 - min(edges / size.n, 1)) ** 2
@@ -411,7 +413,7 @@ def _score_seconds(size: _Size, score: str, edges: float) -> float:
 
 
 def _fit(size: _Size, learner: Any, edges: float, steps: float) -> list[Part]:
-    """Return active set, its fits, and the conditionals of a pseudo-likelihood."""
+    """Return the parts of the active set, its fits, and the conditionals of a pseudo-likelihood."""
     score, objective, refit = _methods(size, learner)
     cells, states = size.cells, float(size.sizes.mean())
     network = 8 * edges * (_EDGE_NUMBERS * cells + 4 * states) + size.n * (8 * 6 * states + 400)
@@ -420,7 +422,7 @@ def _fit(size: _Size, learner: Any, edges: float, steps: float) -> list[Part]:
     rows_needed = "pseudo-likelihood" in (score, objective) or refit
     if rows_needed:
         connected = min(size.n, 2 * edges)
-        lanes = 4 * math.ceil(states / 4)  # probabilities of a row stand in groups of four
+        lanes = 4 * math.ceil(states / 4)  # probabilities of a row are padded to groups of four
         block = size.rows * (4 * lanes + 8)
         parts.append(Part("conditionals of the rows", connected * block * _GROWTH, 0.0))
         if score == "pseudo-likelihood":

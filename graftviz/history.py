@@ -1,4 +1,4 @@
-"""The record of a run's weights: what each step changed, and the model at any step."""
+"""History of a run's weights: the changes of each step, and the model after any step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from graftviz.model import PairwiseMRF
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """Which groups of weights one step changed, and to what.
+    """Groups of weights that one step changed, with their new values.
 
     Attributes
     ----------
     nodes, edges : int64 arrays
-        Indices of the nodes, and ids of the active edges (see :class:`History`), that changed.
+        Indices of changed nodes, and ids of changed active edges (see :class:`History`).
     node_weights, node_beliefs, edge_weights : float64 arrays, flat
-        The new values, group after group.
+        New values, group after group.
     """
 
     nodes: np.ndarray
@@ -33,7 +33,7 @@ class Changes:
 
 
 class ModelState(NamedTuple):
-    """A model at one step, with the node beliefs the learner tracked (flat, like node weights)."""
+    """Model after one step with the learner's node beliefs (flat, like node weights)."""
 
     model: PairwiseMRF
     node_beliefs: np.ndarray
@@ -41,29 +41,29 @@ class ModelState(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class History:
-    """Append-only record of a run's weights; a Step looks up its own model in it.
+    """Append-only record of a run's weights, from which a Step computes its model.
 
-    Storing only what changed keeps a run of thousands of steps small; what has been appended is
-    never altered, so a Step that holds a History is still an immutable snapshot.
+    Only changes are stored, so that runs of thousands of steps stay small. Appended entries are
+    never altered, so a Step with a reference to a History is still an immutable snapshot.
 
     Attributes
     ----------
     start : PairwiseMRF
-        The model without edges.
+        Model without edges.
     start_beliefs : float64 array, flat
     activations : list of (int, int)
-        Every activation of the run. An edge's *id* is its place in this list; an edge that was
-        removed and comes back has a new one.
+        All activations of the run. An edge's *id* is its index in this list; an edge that is
+        removed and activated again gets a new id.
     counts : list of int
-        Activations up to and with each recorded step.
+        Number of activations up to and including each recorded step.
     removals : list of tuples of int
-        Ids of the edges each recorded step took out.
+        Ids of the edges that each recorded step removed.
     changes : list of Changes
     features : list of (int, int)
-        Every feature activated on its own: edge id and cell, row-major. All features of an edge
-        that has none here are active.
+        Features that were activated individually: edge id and cell, row-major. All features of an
+        edge without an entry here are active.
     feature_counts : list of int
-        Features activated on their own, up to and with each recorded step.
+        Number of individually activated features up to and including each recorded step.
     """
 
     start: PairwiseMRF
@@ -88,8 +88,8 @@ class History:
         ----------
         activated : pairs i < j
         changes : Changes
-        removed : ids of edges taken out in this step
-        features : pairs of an edge id and the cell of a feature activated on its own
+        removed : ids of edges removed in this step
+        features : edge ids and cells of individually activated features
         """
         self.activations.extend((int(i), int(j)) for i, j in activated)
         self.features.extend((int(e), int(cell)) for e, cell in features)
@@ -100,10 +100,10 @@ class History:
 
     def ids_at(self, step: int) -> np.ndarray:
         """Return the ids of the active edges after `step` recorded steps, int64, ascending."""
-        alive = np.ones(self.counts[step - 1] if step else 0, dtype=np.bool_)
+        active = np.ones(self.counts[step - 1] if step else 0, dtype=np.bool_)
         for removed in self.removals[:step]:
-            alive[list(removed)] = False
-        return np.flatnonzero(alive)
+            active[list(removed)] = False
+        return np.flatnonzero(active)
 
     def edges_at(self, step: int) -> np.ndarray:
         """Return the active edges after `step` recorded steps, shape (m, 2); 0 is the start."""
@@ -111,12 +111,12 @@ class History:
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def active_cells_at(self, step: int) -> list[np.ndarray]:
-        """Return which features of each active edge are active after `step` recorded steps.
+        """Return the masks of active features of the active edges after `step` recorded steps.
 
         Returns
         -------
         list of bool arrays, shapes (s_i, s_j)
-            In the order of :meth:`edges_at`; all true for an edge that was activated as a whole.
+            Masks in the order of :meth:`edges_at`; all true for an edge activated as a whole.
         """
         by_edge: dict[int, list[int]] = {}
         for edge, cell in self.features[: self.feature_counts[step - 1] if step else 0]:
@@ -131,13 +131,13 @@ class History:
         return found
 
     def feature_counts_at(self, step: int) -> np.ndarray:
-        """Return how many features of each active edge are active, of how many: shape (m, 2)."""
+        """Return the numbers of active and of all features of each active edge, shape (m, 2)."""
         cells = self.active_cells_at(step)
         counts = [(int(np.count_nonzero(active)), active.size) for active in cells]
         return np.array(counts, dtype=np.int64).reshape(-1, 2)
 
     def activated_in(self, edge: int) -> int:
-        """Return the step, from 1, in which the edge of that id was activated."""
+        """Return the step, from 1, that activated the edge with id `edge`."""
         return bisect_right(self.counts, edge) + 1
 
     def state_at(self, step: int) -> ModelState:
@@ -158,12 +158,12 @@ class History:
             beliefs[at_nodes] = change.node_beliefs
             edge_weights[flat_positions(edge_offsets, change.edges)] = change.edge_weights
         beliefs.flags.writeable = False
-        alive = self.ids_at(step)
-        kept = edge_weights[flat_positions(edge_offsets, alive)]
+        active = self.ids_at(step)
+        active_weights = edge_weights[flat_positions(edge_offsets, active)]
         model = PairwiseMRF(
             cardinalities,
-            every[alive],
-            np.concatenate([node_weights, kept]),
+            every[active],
+            np.concatenate([node_weights, active_weights]),
             self.start.names,
             self.start.labels,
         )
@@ -172,7 +172,7 @@ class History:
 
 @njit(cache=True, nogil=True)
 def flat_positions(offsets, groups):
-    """Return the flat positions that `groups` own: arange(o[g], o[g + 1]), group after group."""
+    """Return the flat positions of `groups`: arange(o[g], o[g + 1]), group after group."""
     size = 0
     for g in groups:
         size += offsets[g + 1] - offsets[g]

@@ -1,4 +1,4 @@
-"""Memory: how much there is, how much this process holds, and sizes as people write them."""
+"""Free and resident memory, release of freed memory, and sizes as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftviz.wording import quoted
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _MOST_BYTES = 1e18
 _SIZE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
-# Where Linux tells a container how much memory it may take, and how much it takes; both versions.
+# Memory limit and usage of a Linux container, for both versions of cgroups.
 _CONTAINER = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (
@@ -29,30 +29,29 @@ _HEAP = ((-8, 2), (-3, 1 << 17), (-1, 1 << 17))
 
 
 def free_bytes() -> int | None:
-    """Return how many bytes this process may still take, or None where the system does not say.
+    """Return the number of bytes that this process can still allocate; None if unknown.
 
-    What the system could free by forgetting cached files counts as free; in a container, its limit
-    holds.
+    Memory of cached files counts as free. In a container its limit applies.
     """
     available = _line_of("/proc/meminfo", "MemAvailable:")
     if available is None:
         return _free_pages()
-    known = [available, *(left for paths in _CONTAINER if (left := _left(*paths)) is not None)]
-    return max(min(known), 0)
+    in_containers = [_container_free(*paths) for paths in _CONTAINER]
+    limits = [available, *(free for free in in_containers if free is not None)]
+    return max(min(limits), 0)
 
 
 def resident_bytes() -> int | None:
-    """Return how many bytes of memory this process holds now; None where nobody says."""
+    """Return the resident memory of this process in bytes; None if unknown."""
     return _line_of("/proc/self/status", "VmRSS:")
 
 
-def return_what_is_freed() -> None:
-    """Let the C library (of Linux) return larger pieces to the system as soon as they are freed.
+def configure_allocator() -> None:
+    """Configure the C library (of Linux) to return freed memory to the system immediately.
 
-    By itself it learns from the largest piece that was ever freed to keep ever more for later, and
-    gives every thread a heap of its own. A server of many short runs would then hold several times
-    what they need. Arrow takes its memory there too from now on: its own allocator keeps what its
-    threads had taken to read a file.
+    By default it raises its thresholds with the largest freed block and uses a heap per thread, so
+    that a server of many short runs would hold several times the memory they need. Arrow is set to
+    use the same allocator, as its own retains the memory that its threads used to read a file.
     """
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
@@ -61,23 +60,23 @@ def return_what_is_freed() -> None:
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
 
 
-def give_back() -> None:
-    """Ask the C library to return memory that was freed; where it knows no such thing, do nothing.
+def release_freed_memory() -> None:
+    """Return freed memory to the system, if the C library supports it.
 
-    It keeps what threads that have ended had taken, and would keep it for good.
+    Otherwise the memory of ended threads would be retained.
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def parse_size(text: str, option: str) -> int:
-    """Read a size such as ``"4G"``, ``"500 MB"``, ``"1.5GiB"`` or ``"2000000"``, in bytes.
+    """Return the bytes of a size such as ``"4G"``, ``"500 MB"``, ``"1.5GiB"`` or ``"2000000"``.
 
     Raises
     ------
     InputError
-        For anything else, less than one byte, and more than any machine has; `option` names the
-        option in the message.
+        If the text is no size, less than one byte or unreasonably large; `option` is named in the
+        message.
     """
     found = _SIZE.fullmatch(text.strip())
     size = 0
@@ -92,7 +91,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def size_text(size: float) -> str:
-    """Write a number of bytes for people, in powers of ten: ``"1.3 GB"``."""
+    """Return a number of bytes as text with decimal prefixes: ``"1.3 GB"``."""
     for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= 0.9995 * scale:
             digits = 0 if size >= 99.5 * scale else 1
@@ -101,7 +100,7 @@ def size_text(size: float) -> str:
 
 
 def _line_of(path: str, label: str) -> int | None:
-    """Return the bytes a line of a kernel file tells in kB."""
+    """Return the value, in bytes, of a line in kB of a file in /proc."""
     try:
         text = Path(path).read_text(encoding="ascii", errors="replace")
         line = next(line for line in text.splitlines() if line.startswith(label))
@@ -110,7 +109,7 @@ def _line_of(path: str, label: str) -> int | None:
         return None
 
 
-def _left(limit: str, usage: str) -> int | None:
+def _container_free(limit: str, usage: str) -> int | None:
     try:
         return int(Path(limit).read_text()) - int(Path(usage).read_text())
     except (OSError, ValueError):  # no such file, or "max": no limit

@@ -1,4 +1,4 @@
-"""The pairwise Markov random field itself: structure, weights, names. Frozen."""
+"""Pairwise Markov random field: structure, weights, names; immutable."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from graftviz.errors import InputError
 
 
 class Incidence(NamedTuple):
-    """Who is joined with whom: compressed rows of the adjacency, read-only.
+    """Adjacency of a graph in compressed rows, read-only.
 
     Attributes
     ----------
     starts : int64 array, shape (n + 1,)
-        The neighbours of node i stand at ``starts[i]:starts[i + 1]`` of the other two.
+        The entries of node i are ``starts[i]:starts[i + 1]`` of the other two arrays.
     neighbours : int64 array, shape (2 m,)
-        Ascending within each node.
+        Neighbours, ascending for each node.
     edges : int64 array, shape (2 m,)
-        By which edge.
+        Indices of the edges to the neighbours.
     """
 
     starts: np.ndarray
@@ -39,19 +39,19 @@ class PairwiseMRF:
     cardinalities : int64 array, shape (n,)
         Number of states s_i of each variable, at least 1.
     edges : int64 array, shape (m, 2)
-        Each row (i, j) with i < j, no row twice; the order is the order of activation.
+        Distinct pairs (i, j) with i < j, in the order of activation.
     weights : float64 array, flat
         All node weights in variable order, then all edge weights in edge order, each edge
-        row-major with x_i as the row. ``-inf`` stands for a zero potential.
+        row-major with x_i as the row. ``-inf`` is a zero potential.
     names : tuple of str
-        One per variable, all different.
+        One distinct name per variable.
     labels : tuple of tuple of str
         State labels; ``labels[i][k]`` is state k of variable i.
 
     Raises
     ------
     InputError
-        When shapes, ranges or names do not fit together.
+        If shapes, ranges or names are inconsistent.
     """
 
     cardinalities: np.ndarray
@@ -72,9 +72,11 @@ class PairwiseMRF:
                 raise InputError(f"Edges must be pairs i < j of variables 0 … {n - 1}.")
             if len(np.unique(edges[:, 0] * n + edges[:, 1])) != len(edges):
                 raise InputError("An edge stands twice in the model.")
-        wanted = int(cardinalities.sum() + (cardinalities[edges].prod(axis=1)).sum())
-        if len(weights) != wanted:
-            raise InputError(f"This structure has {wanted} weights, but {len(weights)} were given.")
+        expected = int(cardinalities.sum() + (cardinalities[edges].prod(axis=1)).sum())
+        if len(weights) != expected:
+            raise InputError(
+                f"This structure has {expected} weights, but {len(weights)} were given."
+            )
         if np.isnan(weights).any() or np.isposinf(weights).any():
             raise InputError("A weight is not a number (or +infinity).")
         names = self.names or tuple(f"x{i}" for i in range(n))
@@ -100,8 +102,8 @@ class PairwiseMRF:
         Raises
         ------
         InputError
-            When a matrix does not have a row per state of its first variable and a column per
-            state of its second, or an edge is given twice.
+            If a matrix does not have one row per state of its first variable and one column per
+            state of its second, or an edge occurs twice.
         """
         nodes = [np.asarray(vector, dtype=np.float64).reshape(-1) for vector in node_weights]
         turned: dict[tuple[int, int], np.ndarray] = {}
@@ -137,19 +139,19 @@ class PairwiseMRF:
 
     @cached_property
     def node_offsets(self) -> np.ndarray:
-        """Where node i begins in `weights` (it ends where i + 1 begins), shape (n + 1,)."""
+        """Start of each node in `weights`, and the end of the last, shape (n + 1,)."""
         return _read_only(np.concatenate([[0], np.cumsum(self.cardinalities)]))
 
     @cached_property
     def edge_offsets(self) -> np.ndarray:
-        """Where edge e begins in `weights` (it ends where e + 1 begins), shape (m + 1,)."""
+        """Start of each edge in `weights`, and the end of the last, shape (m + 1,)."""
         sizes = self.cardinalities[self.edges].prod(axis=1)
         ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return _read_only(self.cardinalities.sum() + ends)
 
     @cached_property
     def incidence(self) -> Incidence:
-        """The neighbours of every node, and the edges to them."""
+        """Neighbours of every node and the edges to them."""
         ends = self.edges.T.reshape(-1)  # all first ends, then all second ends
         others = self.edges[:, ::-1].T.reshape(-1)
         order = np.lexsort((others, ends))
@@ -158,12 +160,12 @@ class PairwiseMRF:
         return Incidence(_read_only(starts), _read_only(others[order]), _read_only(by))
 
     def index_of(self, variable: int | str) -> int:
-        """Return the index of a variable given by its index or its name.
+        """Return the index of a variable, given by index or name.
 
         Raises
         ------
         InputError
-            When the model has no such variable.
+            If the model has no such variable.
         """
         if isinstance(variable, str):
             if variable not in self._index_of_name:

@@ -1,7 +1,7 @@
-"""Options as data: one typed field drives the app's control, the URL key and the command-line flag.
+"""Options as data: one typed field defines control, URL key and command-line flag.
 
-A learner declares each option once, with :func:`option`. Everything that shows, parses or checks
-options reads the resulting :class:`OptionSpec`; nothing else knows the bounds.
+A learner declares each option once, with :func:`option`. All code that shows, parses or checks
+options uses the resulting :class:`OptionSpec`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FALSE = frozenset({"false", "no", "off", "0"})
 
 
 class OptionSpec(NamedTuple):
-    """Everything there is to know about one option.
+    """Specification of one option.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class OptionSpec(NamedTuple):
         Field name; also the URL key and the command-line key.
     kind : {"int", "float", "bool", "choice"}
     default : object
-        ``None`` stands for "left to the learner"; see `none_means`.
+        ``None`` means automatic; see `none_means`.
     help : str
-        One line, with the paper's symbol where there is one.
+        One line, with the paper's symbol if there is one.
     label : str
         Short name for a control, e.g. ``"α (greed)"``.
     minimum, maximum : float or None
@@ -47,11 +47,11 @@ class OptionSpec(NamedTuple):
     choices : tuple of str
         For kind "choice" only.
     scale : {"linear", "log"}
-        How a slider should run.
+        Scale of a slider.
     none_means : str
-        What ``None`` does; empty when ``None`` is not allowed.
+        Meaning of ``None``; empty if ``None`` is not allowed.
     advanced : bool
-        Whether a control belongs behind "more options".
+        Whether the control is shown under "more options".
     """
 
     name: str
@@ -102,7 +102,7 @@ def option(
 
 
 def option_of(cls: type, name: str) -> Any:
-    """Declare a field that is an option of another dataclass, with its default and its bounds."""
+    """Declare a field with the default and the bounds of an option of another dataclass."""
     field = next(field for field in dataclasses.fields(cls) if field.name == name)
     return dataclasses.field(default=field.default, metadata=field.metadata)
 
@@ -114,7 +114,7 @@ def option_specs(owner: Any) -> tuple[OptionSpec, ...]:
 
 @lru_cache(maxsize=256)
 def _specs_of(cls: Any) -> tuple[OptionSpec, ...]:
-    """Return the specs of a class; kept, because pages ask for them dozens of times a run."""
+    """Return the specs of a class; cached, as pages use them dozens of times per run."""
     hints = typing.get_type_hints(cls)
     specs = []
     for field in dataclasses.fields(cls):
@@ -137,34 +137,34 @@ def check_options(instance: Any) -> None:
 
 
 def plain_value(value: Any) -> Any:
-    """Return an option's value as Python's own bool, int or float where it is numpy's."""
+    """Return an option's value, converted from a NumPy scalar to bool, int or float."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def parse_options(cls: type, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Turn ``{"alpha": "0.5"}`` (URL, command line) into checked, typed values.
+    """Return checked, typed values of texts such as ``{"alpha": "0.5"}`` (URL, command line).
 
     Raises
     ------
     InputError
-        For an unknown option (the known ones are listed), text that is no such value, or a value
-        out of range.
+        If an option is unknown (the message lists the options), a text is no valid value, or a
+        value is out of range.
     """
-    known = {spec.name: spec for spec in option_specs(cls)}
+    specs = {spec.name: spec for spec in option_specs(cls)}
     values = {}
     for name, text in texts.items():
-        if name not in known:
+        if name not in specs:
             raise InputError(
-                f"There is no option {quoted(name)} here; the options are {', '.join(known)}."
+                f"There is no option {quoted(name)} here; the options are {', '.join(specs)}."
             )
-        value = _parse_value(known[name], text)
-        _check_value(known[name], value)
+        value = _parse_value(specs[name], text)
+        _check_value(specs[name], value)
         values[name] = value
     return values
 
 
 def format_value(value: Any) -> str:
-    """Write an option's value as text that :func:`parse_options` reads back, to the last bit."""
+    """Return an option's value as text that :func:`parse_options` converts back exactly."""
     value = plain_value(value)
     if value is None:
         return "none"
@@ -200,8 +200,8 @@ def _parse_value(spec: OptionSpec, text: str) -> Any:
     try:
         return int(plain) if spec.kind == "int" else float(plain)
     except ValueError:
-        wanted = "a whole number" if spec.kind == "int" else "a number"
-        raise InputError(f"Option {spec.name} must be {wanted}, not {quoted(text)}.") from None
+        expected = "a whole number" if spec.kind == "int" else "a number"
+        raise InputError(f"Option {spec.name} must be {expected}, not {quoted(text)}.") from None
 
 
 def _check_value(spec: OptionSpec, value: Any) -> None:
@@ -221,8 +221,8 @@ def _check_value(spec: OptionSpec, value: Any) -> None:
     # bool is an int in Python; numpy's integers and floats belong to these classes too.
     is_number = isinstance(value, numbers.Integral if spec.kind == "int" else numbers.Real)
     if isinstance(value, bool) or not is_number:
-        wanted = "a whole number" if spec.kind == "int" else "a number"
-        raise InputError(f"Option {spec.name} must be {wanted}, not {quoted(value)}.")
+        expected = "a whole number" if spec.kind == "int" else "a number"
+        raise InputError(f"Option {spec.name} must be {expected}, not {quoted(value)}.")
     if isinstance(value, float | np.floating) and not math.isfinite(value):
         raise InputError(f"Option {spec.name} must be finite, not {value}.")
     too_low = spec.minimum is not None and value < spec.minimum
@@ -243,7 +243,7 @@ def _range_words(spec: OptionSpec) -> str:
 
 
 def _digits(value: Any) -> str:
-    """Write a number so that it can be told from a bound it just misses."""
+    """Return a number as text with enough digits to distinguish it from a bound."""
     if isinstance(value, int) and abs(value) >= 10**15:
         return f"a number of about {value.bit_length() * math.log10(2):.0f} digits"
     return f"{value:,}" if isinstance(value, int) else format_value(value)

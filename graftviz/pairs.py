@@ -1,7 +1,7 @@
-"""A map from pairs of variables to consecutive slots: open addressing on flat arrays.
+"""Map from pairs of variables to consecutive slots: open addressing on flat arrays.
 
-Most pairs of a large model are never looked at, so nothing here is quadratic in the number of
-variables: memory follows the number of pairs that were stored.
+Most pairs of a large model are never used, so memory is proportional to the number of stored pairs
+and not quadratic in the number of variables.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PairMap(NamedTuple):
 
 
 def new_pair_map(n: int, capacity: int = 256) -> PairMap:
-    """Return an empty map for pairs of `n` variables with room for `capacity` pairs."""
+    """Return an empty map for pairs of `n` variables with a capacity of `capacity` pairs."""
     table = 1 << max(4, int(2 * capacity - 1).bit_length())
     return PairMap(
         keys=np.full(table, EMPTY, dtype=np.int64),
@@ -52,7 +52,7 @@ def new_pair_map(n: int, capacity: int = 256) -> PairMap:
 
 
 def grown_pair_map(pairs: PairMap, capacity: int) -> PairMap:
-    """Return a map with the same slots and room for at least `capacity` pairs."""
+    """Return a map with the same slots and a capacity of at least `capacity` pairs."""
     if capacity <= len(pairs.first):
         return pairs
     larger = new_pair_map(pairs.n, max(capacity, 2 * len(pairs.first)))
@@ -68,7 +68,7 @@ def _home(key, mask):
 @njit(cache=True, nogil=True)
 def find_slot(pairs, i, j):
     """Return the slot of the pair {i, j}, or -1."""
-    # Taking an array out of a tuple costs a reference count: once here, not at every look.
+    # Extracting an array from a tuple costs a reference count: once here, not at every probe.
     keys = pairs.keys
     key = np.int64(i) * pairs.n + j if i < j else np.int64(j) * pairs.n + i
     mask = len(keys) - 1
@@ -84,7 +84,7 @@ def find_slot(pairs, i, j):
 def insert_pair(pairs, i, j):
     """Store the pair {i, j}, which must be absent, and return its new slot.
 
-    The caller has made room; with every table at most half full a probe is short.
+    The caller must have reserved capacity; as tables are at most half full, probes are short.
     """
     if i > j:
         i, j = j, i

@@ -1,9 +1,9 @@
-"""The same work on many items: here, on other cores, or on other machines.
+"""Parallel map over items, in this process, on other cores, or on other machines.
 
-A thin layer over joblib. Where the work is done is for whoever runs the program to say, with
-``joblib.parallel_config``: processes of this machine by default, a Dask cluster with
-``parallel_config(backend="dask")``. What this adds is that the one large thing all tasks need,
-usually a table, travels once and is unpacked once in every process, not once for every task.
+A thin layer over joblib. ``joblib.parallel_config`` selects the backend: processes of this machine
+by default, a Dask cluster with ``parallel_config(backend="dask")``. In addition, the large object
+that all tasks share, usually a table, is sent once and unpacked once per process instead of once
+per task.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _MOST_JOBS = 10_000
-_ALIGNMENT = 64  # bytes: arrays unpacked in place start where a cache line does
-_LARGEST_COPIED = 10_000  # bytes: processes of this machine get larger arrays as a mapped file
+_ALIGNMENT = 64  # bytes: arrays that are unpacked in place start at cache lines
+_LARGEST_COPIED = 10_000  # bytes: larger arrays are memory-mapped by processes of this machine
 
 
 class Parcel(NamedTuple):
-    """How to unpack what :func:`pack` made.
+    """Layout of content packed by :func:`pack`.
 
     Attributes
     ----------
     key : str
-        Digest of the content: a process that has unpacked it needs to do so no more.
+        Digest of the content, by which a process recognises content that it has unpacked.
     ends : tuple of int
-        Where each part of the content ends: first the pickle, then the arrays taken out of it.
+        End of each part of the content: the pickle, then its out-of-band arrays.
     """
 
     key: str
     ends: tuple[int, ...]
 
 
-_unpacked: dict[str, Any] = {}  # what this process has unpacked last, by its key
-_unpacking = threading.Lock()
+_last_unpacked: dict[str, Any] = {}  # the object that this process unpacked last, by key
+_unpack_lock = threading.Lock()
 
 
 def parallel_map(
@@ -58,68 +58,68 @@ def parallel_map(
     jobs: int | None = None,
     on_done: Callable[[int, int], Any] | None = None,
 ) -> list[Value]:
-    """Return ``[function(shared, item) for item in items]``, worked out side by side.
+    """Return ``[function(shared, item) for item in items]``, computed in parallel.
 
     Parameters
     ----------
     function : callable
         Defined at the top level of a module, so that other processes can import it.
     items : iterable
-        Small things; each travels with its task.
+        Small objects; each is sent with its task.
     shared : object, optional
-        What all tasks need, such as a :class:`graftviz.table.DiscreteTable`, and none changes. It
-        is sent once, each process unpacks it once, and its arrays are not copied in doing so:
-        processes of one machine look at the same memory.
+        Object that all tasks read, such as a :class:`graftviz.table.DiscreteTable`. It is sent
+        once, and each process unpacks it once without copying its arrays: processes of one machine
+        share the memory.
     jobs : int, optional
-        How many tasks at a time: 1 works through them in this process, −1 takes every core, −2 all
-        but one. Default: what the surrounding ``joblib.parallel_config`` says, 1 without one. A
-        Dask cluster always works with all it has (unless `jobs` is 1).
+        Number of concurrent tasks: 1 runs them in this process, −1 uses every core, −2 all but
+        one. Default: the value of ``joblib.parallel_config``, otherwise 1. A Dask cluster always
+        uses all its workers (unless `jobs` is 1).
     on_done : callable, optional
-        Called in this process as ``on_done(done, of)`` whenever another task has ended. With
-        joblib's ``multiprocessing``, which hands back everything at once, only then.
+        Called in this process as ``on_done(done, of)`` after each task. With joblib's
+        ``multiprocessing``, which returns all results together, it is called at the end.
 
     Returns
     -------
     list
-        In the order of `items`, whatever the order they were done in.
+        Results in the order of `items`.
 
     Raises
     ------
     InputError
-        When `jobs` is 0 or no whole number. Whatever `function` raises is raised here as it is,
-        and tasks that have not begun are left undone.
+        If `jobs` is 0 or no integer. Exceptions of `function` propagate, and tasks that have not
+        started are cancelled.
     """
     tasks = list(items)
     backend, configured = get_active_backend()
-    wanted = _checked_jobs(jobs) or configured or backend.default_n_jobs
-    if wanted == 1 or len(tasks) < 2 or backend.effective_n_jobs(wanted) == 1:
+    n_jobs = _checked_jobs(jobs) or configured or backend.default_n_jobs
+    if n_jobs == 1 or len(tasks) < 2 or backend.effective_n_jobs(n_jobs) == 1:
         return _in_order(((k, function(shared, x)) for k, x in enumerate(tasks)), tasks, on_done)
     piecewise = getattr(backend, "supports_return_generator", False)
     pool = joblib.Parallel(
-        n_jobs=wanted,
+        n_jobs=n_jobs,
         return_as="generator_unordered" if piecewise else "list",
         max_nbytes=_LARGEST_COPIED,
     )
     if getattr(backend, "supports_sharedmem", False):
-        calls = [joblib.delayed(_do)(function, shared, k, item) for k, item in enumerate(tasks)]
+        calls = [joblib.delayed(_call)(function, shared, k, item) for k, item in enumerate(tasks)]
     else:
-        # One array that is an argument of its own: joblib maps it from a file for processes of
-        # this machine, and its Dask backend scatters it.
+        # The content is a separate array argument: joblib memory-maps it for processes of this
+        # machine, and its Dask backend scatters it.
         parcel, content = pack(shared)
         calls = [
-            joblib.delayed(_unpack_and_do)(function, parcel, content, k, item)
+            joblib.delayed(_unpack_and_call)(function, parcel, content, k, item)
             for k, item in enumerate(tasks)
         ]
-    answers = pool(calls)
-    if isinstance(answers, Generator):
-        # Closing it, should `on_done` raise, lets joblib call off what has not begun.
-        with contextlib.closing(answers):
-            return _in_order(answers, tasks, on_done)
-    return _in_order(answers, tasks, on_done)
+    results = pool(calls)
+    if isinstance(results, Generator):
+        # If `on_done` raises, closing the generator cancels tasks that have not started.
+        with contextlib.closing(results):
+            return _in_order(results, tasks, on_done)
+    return _in_order(results, tasks, on_done)
 
 
 def pack(value: Any) -> tuple[Parcel, np.ndarray]:
-    """Pickle `value` into one read-only array of bytes, with the arrays in it side by side."""
+    """Return `value` as one read-only array of bytes: its pickle, followed by its arrays."""
     arrays: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
     parts = [memoryview(head), *(array.raw() for array in arrays)]
@@ -134,35 +134,35 @@ def pack(value: Any) -> tuple[Parcel, np.ndarray]:
 
 
 def unpack(parcel: Parcel, content: np.ndarray) -> Any:
-    """Return what was packed, its arrays read-only and in place.
+    """Return the packed object, with read-only arrays that share the memory of `content`.
 
-    A process keeps what it has unpacked last, and returns it when asked for it again.
+    Each process caches the object that it unpacked last.
     """
-    with _unpacking:  # workers of a Dask cluster may run several threads
-        if parcel.key not in _unpacked:
-            _unpacked.clear()
+    with _unpack_lock:  # workers of a Dask cluster may run several threads
+        if parcel.key not in _last_unpacked:
+            _last_unpacked.clear()
             frozen = np.asarray(content).view()
             frozen.flags.writeable = False
             head, *arrays = (
                 frozen[start:end].data
                 for start, end in zip(_starts(parcel.ends), parcel.ends, strict=False)
             )
-            _unpacked[parcel.key] = pickle.loads(head, buffers=arrays)
-        return _unpacked[parcel.key]
+            _last_unpacked[parcel.key] = pickle.loads(head, buffers=arrays)
+        return _last_unpacked[parcel.key]
 
 
 def _starts(ends: Sequence[int]) -> list[int]:
-    """Return where each part starts, and where one more would."""
+    """Return the start of each part and the start of a further one."""
     return [0, *(-(-end // _ALIGNMENT) * _ALIGNMENT for end in ends)]
 
 
-def _do(
+def _call(
     function: Callable[[Any, Item], Value], shared: Any, k: int, item: Item
 ) -> tuple[int, Value]:
     return k, function(shared, item)
 
 
-def _unpack_and_do(
+def _unpack_and_call(
     function: Callable[[Any, Item], Value],
     parcel: Parcel,
     content: np.ndarray,
@@ -173,12 +173,12 @@ def _unpack_and_do(
 
 
 def _in_order(
-    answers: Iterable[tuple[int, Value]],
+    results: Iterable[tuple[int, Value]],
     tasks: Sequence[Any],
     on_done: Callable[[int, int], Any] | None,
 ) -> list[Value]:
     values: dict[int, Value] = {}
-    for k, value in answers:
+    for k, value in results:
         values[k] = value
         if on_done is not None:
             on_done(len(values), len(tasks))

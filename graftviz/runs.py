@@ -1,7 +1,6 @@
-"""A learner at work: steps and metrics pile up in a Run; `learn` drains one into a Result.
+"""Runs of a learner: a Run collects steps and metrics, and `learn` returns the Result.
 
-This lies above the metrics, because a drain is also where metrics get to observe the steps, and
-above the learners, which know neither.
+This module imports metrics and learners; learners depend on neither.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from graftviz.trace import Certificate, Outcome, Seconds, Step, Trace
 
 @dataclass(frozen=True)
 class Branch:
-    """A change of options in mid-run: `learner` takes over after step `at` (0: from the start)."""
+    """Change of options during a run: `learner` applies after step `at` (0: from the start)."""
 
     at: int
     learner: Learner
@@ -30,42 +29,42 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a run has come to, whether it ended by itself or was broken off.
+    """Result of a run, completed or interrupted.
 
     Attributes
     ----------
     learner : Learner
-        With the options it was started with.
+        The learner with its initial options.
     branch : Branch or None
-        The options that took over later, if that step was reached.
+        The change of options, if its step was reached.
     seed : int
     variables, rows, rows_test : int
-        Size of the table that was learned from, and number of held-out rows (0: none).
+        Size of the training table, and number of held-out rows (0: none).
     fingerprint : str
-        Of the table that was learned from.
+        Fingerprint of the training table.
     model : PairwiseMRF
     trace : Trace
     start : StepMetrics
-        Of the model without edges.
+        Metrics of the model without edges.
     metrics : tuple of StepMetrics
         One per step of the trace.
     stop_reason : str
         A sentence.
     converged : bool
-        Claimed only when the certificate proves it.
+        True only if the certificate proves it.
     certificate : Certificate or None
-        None when the run was broken off: then nothing has been checked at the end.
+        None if the run was interrupted.
     objective, kkt_residual : float
-        Of `model`.
+        Values at `model`.
     bp_restart_gap : float or None
         See :class:`graftviz.trace.Outcome`.
     recall, precision, f1, nlpl_test : float or None
-        Of `model`; None where truth or held-out rows are missing, or a ratio is 0 / 0.
+        Metrics of `model`; None if truth or held-out rows are missing, or a ratio is 0 / 0.
     nlpl_train : float
         Negative log pseudo-likelihood of the training rows (nats per row).
     tests, tables_counted, tables_possible, edges : int
     seconds : Seconds
-        Engine time: counting to final fit and certificate.
+        Engine time, from counting to final fit and certificate.
     """
 
     learner: Learner
@@ -98,41 +97,41 @@ class Result:
 
 
 class Run:
-    """A learner at work on a table, one activation step at a time.
+    """Run of a learner on a table, one activation step at a time.
 
     Parameters
     ----------
     table : DiscreteTable
-        The rows to learn from.
+        Training rows.
     learner : Learner
     seed : int, optional
         The same seed gives the same run, in any process.
     test : DiscreteTable, optional
-        Held-out rows, coded like `table`; the learner never sees them.
+        Held-out rows with the codes of `table`, used for metrics only.
     truth : int array-like, shape (k, 2), optional
-        The true edges as pairs of variables; the learner never sees them.
+        The true edges as pairs of variables, used for metrics only.
     branch : Branch, optional
-        Options that take over in mid-run.
+        Change of options during the run.
 
     Attributes
     ----------
     steps : list of Step
-        Only ever appended to, so it may be read while another thread advances the run.
+        Append-only, so it may be read while another thread advances the run.
     metrics : list of StepMetrics
-        One per step, and there before its step is.
+        One per step, appended before its step.
     start : StepMetrics or None
-        Of the model without edges; None before the first step.
+        Metrics of the model without edges; None before the first step.
     final : StepMetrics or None
-        Of the polished model; None until the run has ended.
+        Metrics of the polished model; None until the run has ended.
     outcome : Outcome or None
         None until the run has ended.
 
     Raises
     ------
     InputError
-        When the table has fewer than two rows or variables, test or truth do not belong to it,
-        the seed is negative, the branch is of another kind than the learner, or more edges are
-        asked for than there are pairs.
+        If the table has fewer than two rows or variables, test or truth do not match it, the seed
+        is negative, the branch is of another class than the learner, or the edge budget exceeds
+        the number of pairs.
     """
 
     def __init__(
@@ -171,17 +170,17 @@ class Run:
 
     @property
     def branched(self) -> bool:
-        """Whether the options of the branch are the ones in force at the next step."""
+        """Whether the options of the branch apply at the next step."""
         return self.branch is not None and len(self.steps) >= self.branch.at
 
     def advance(self) -> bool:
-        """Make one activation step; return False, and do nothing, when the run has ended."""
+        """Make one activation step; return False, changing nothing, if the run has ended."""
         if self.outcome is not None:
             return False
         try:
             step = self._next_step()
         except StopIteration as stop:
-            # After an exception a generator has nothing more to say, not even an outcome.
+            # After an exception the generator ends without an outcome.
             if stop.value is not None:
                 self._end(stop.value)
             return False
@@ -193,12 +192,12 @@ class Run:
         return True
 
     def result(self) -> Result:
-        """Return what has been learned so far; the metrics on the training rows take a moment.
+        """Return the result so far, computing the metrics on the training rows.
 
         Raises
         ------
         ValueError
-            Before the first step.
+            If called before the first step.
         """
         if self._result is None or self.outcome is None:
             self._result = _result(self)
@@ -232,7 +231,7 @@ def learn(
     truth: Iterable[Iterable[int]] | np.ndarray | None = None,
     on_step: Callable[[Step], Any] | None = None,
 ) -> Result:
-    """Let `learner` work on `table` until it ends, and return what came of it.
+    """Run `learner` on `table` to its end and return the result.
 
     Parameters are those of :class:`Run`; `on_step` is called with every step.
 
@@ -249,12 +248,12 @@ def learn(
 
 
 def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.ndarray:
-    """Return undirected edges as rows i < j, sorted, none twice: int64, shape (k, 2), read-only.
+    """Return distinct undirected edges as sorted rows i < j, int64, shape (k, 2), read-only.
 
     Raises
     ------
     InputError
-        When they are no pairs of two different variables 0 … n − 1.
+        If an edge is no pair of two different variables 0 … n − 1.
     """
     try:
         rows = [tuple(edge) for edge in edges]
@@ -270,33 +269,35 @@ def checked_edges(edges: Iterable[Iterable[int]] | np.ndarray, n: int) -> np.nda
     if bad.any():
         k = int(np.argmax(bad))
         i, j = array[k].tolist()
-        what = "joins a variable with itself" if i == j else f"is no pair of variables 0 … {n - 1}"
-        raise InputError(f"True edge number {k + 1}, ({i}, {j}), {what}.")
+        problem = (
+            "joins a variable with itself" if i == j else f"is no pair of variables 0 … {n - 1}"
+        )
+        raise InputError(f"True edge number {k + 1}, ({i}, {j}), {problem}.")
     checked = np.unique(np.sort(array, axis=1), axis=0)
     checked.flags.writeable = False
     return checked
 
 
 def check_test(table: DiscreteTable, test: DiscreteTable) -> None:
-    """Raise :class:`InputError` unless `test` has the columns and the coding of `table`."""
+    """Raise :class:`InputError` unless `test` has the columns and the codes of `table`."""
     if test.names != table.names:
         raise InputError(
             "The test rows have other columns than the training rows: "
             f"{_first_difference(table.names, test.names)}."
         )
-    for name, wanted, got in zip(table.names, table.labels, test.labels, strict=True):
-        if wanted != got:
+    for name, expected, got in zip(table.names, table.labels, test.labels, strict=True):
+        if expected != got:
             raise InputError(
                 f"Column {name!r} of the test rows is coded differently from the training rows: "
-                f"{_first_difference(wanted, got)}."
+                f"{_first_difference(expected, got)}."
             )
 
 
-def _first_difference(wanted: tuple[str, ...], got: tuple[str, ...]) -> str:
-    for k, (a, b) in enumerate(zip(wanted, got, strict=False)):
+def _first_difference(expected: tuple[str, ...], got: tuple[str, ...]) -> str:
+    for k, (a, b) in enumerate(zip(expected, got, strict=False)):
         if a != b:
             return f"number {k + 1} is {b!r} instead of {a!r}"
-    return f"there are {len(got)} instead of {len(wanted)}"
+    return f"there are {len(got)} instead of {len(expected)}"
 
 
 def _check_branch(learner: Learner, branch: Branch) -> None:
@@ -310,7 +311,7 @@ def _check_branch(learner: Learner, branch: Branch) -> None:
 
 
 def _result(run: Run) -> Result:
-    # Counted first: an interrupt may have fallen between a step's metrics and the step.
+    # Counted first, as an interrupt may have occurred between a step's metrics and the step.
     count = len(run.steps)
     trace = Trace(tuple(run.steps[:count]), run.outcome)
     if run.outcome is not None:
@@ -321,7 +322,7 @@ def _result(run: Run) -> Result:
         end, metrics = _facts_of_unfinished(run.steps[count - 1]), run.metrics[count - 1]
     else:
         raise ValueError("a run has no result before its first step")
-    # Both are set by now: the first with the first step, the second with the step or the outcome.
+    # Both are set: `start` with the first step, `metrics` with the step or the outcome.
     assert run.start is not None
     assert metrics is not None
     return Result(

@@ -1,6 +1,6 @@
-"""The activation scores of an inactive edge, as formulas: one pair at a time, in plain numpy.
+"""Activation scores of a single inactive edge in plain NumPy.
 
-For telling people about a single pair. The learners score thousands with the kernels of
+They explain single pairs in the app. The learners compute scores with the kernels of
 :mod:`graftviz.search`; a test compares the two.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from graftviz.model import PairwiseMRF
 
 GroupWeight = Literal["count", "sqrt"]
-_CONSTANT = 1e-9  # states never seen have a tiny share instead of none
+_CONSTANT = 1e-9  # impurity below which a variable counts as constant
 
 
 def edge_dimension(cardinality_i: int, cardinality_j: int, group_weight: GroupWeight) -> float:
@@ -31,7 +31,7 @@ def belief_score(
     Parameters
     ----------
     frequencies : float array, shape (s_i, s_j)
-        p_D(e): how often each pair of states occurs in the data, as shares that sum to 1.
+        p_D(e): relative frequency of each pair of states in the data.
     belief_i, belief_j : float arrays, shapes (s_i,) and (s_j,)
         The model's probabilities of the states.
     dimension : float
@@ -54,7 +54,7 @@ def response_score(
     frequencies, belief_i, belief_j, dimension
         As for :func:`belief_score`.
     covariance : float array, shape (s_i, s_j)
-        C_ij, what the model already says about the pair: see
+        C_ij, the covariance of the pair in the model: see
         :meth:`graftviz.inference.response.LinearResponse.covariance`.
     """
     expected = np.outer(belief_i, belief_j) + covariance
@@ -62,9 +62,9 @@ def response_score(
 
 
 def belief_noise(belief_i: np.ndarray, belief_j: np.ndarray, rows: int) -> float:
-    """Return how large ‖b_i b_jᵀ − p_D(e)‖₂ is by the chance of sampling N rows alone.
+    """Return the noise of ‖b_i b_jᵀ − p_D(e)‖₂ due to sampling N rows.
 
-    Its root mean square where i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
+    It is the root mean square if i and j are independent: √((1 − ‖b_i‖²)(1 − ‖b_j‖²) / N).
     """
     spread = _spread(belief_i[None, :])[0] * _spread(belief_j[None, :])[0]
     return math.sqrt(float(spread) / rows)
@@ -86,13 +86,13 @@ def conditional(model: PairwiseMRF, codes: np.ndarray, i: int) -> np.ndarray:
         logits += weights[codes[first]] if second == i else weights[:, codes[second]].T
     logits -= logits.max(axis=1, keepdims=True)
     shares = np.exp(logits)
-    given: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
-    return given
+    conditionals: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
+    return conditionals
 
 
 def pseudo_likelihood_score(
-    given_i: np.ndarray,
-    given_j: np.ndarray,
+    conditional_i: np.ndarray,
+    conditional_j: np.ndarray,
     codes_i: np.ndarray,
     codes_j: np.ndarray,
     dimension: float,
@@ -101,29 +101,29 @@ def pseudo_likelihood_score(
 
     Parameters
     ----------
-    given_i, given_j : float arrays, shapes (N, s_i) and (N, s_j)
+    conditional_i, conditional_j : float arrays, shapes (N, s_i) and (N, s_j)
         See :func:`conditional`.
     codes_i, codes_j : int arrays, shape (N,)
         The states of both variables.
     dimension : float
         d_e, see :func:`edge_dimension`.
     """
-    is_a, is_b = np.eye(given_i.shape[1])[codes_i], np.eye(given_j.shape[1])[codes_j]
-    expected = given_i.T @ is_b + is_a.T @ given_j
-    return float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / len(given_i) / dimension
+    is_a, is_b = np.eye(conditional_i.shape[1])[codes_i], np.eye(conditional_j.shape[1])[codes_j]
+    expected = conditional_i.T @ is_b + is_a.T @ conditional_j
+    return float(np.linalg.norm(expected - 2.0 * is_a.T @ is_b)) / len(conditional_i) / dimension
 
 
-def pseudo_likelihood_noise(given_i: np.ndarray, given_j: np.ndarray) -> float:
-    """Return how large ‖∂PL/∂w_e‖₂ is by the chance of sampling N rows alone.
+def pseudo_likelihood_noise(conditional_i: np.ndarray, conditional_j: np.ndarray) -> float:
+    """Return the noise of ‖∂PL/∂w_e‖₂ due to sampling N rows.
 
-    Its root mean square where i and j are independent given all others: twice the root of
-    mean((1 − ‖p_i‖²)(1 − ‖p_j‖²)) / N over the rows, p_i being p(x_i | the others).
+    It is the root mean square if i and j are independent given all others: twice the root of
+    mean((1 − ‖p_i‖²)(1 − ‖p_j‖²)) / N over the rows, where p_i is p(x_i | the others).
     """
-    spread = _spread(given_i) * _spread(given_j)
-    return 2.0 * math.sqrt(float(spread.mean()) / len(given_i))
+    spread = _spread(conditional_i) * _spread(conditional_j)
+    return 2.0 * math.sqrt(float(spread.mean()) / len(conditional_i))
 
 
 def _spread(shares: np.ndarray) -> np.ndarray:
-    """Return 1 − ‖p‖² row by row; 0 where a variable has one state, give or take a billionth."""
+    """Return 1 − ‖p‖² of every row; 0 if it is below the threshold of a constant variable."""
     spread = 1.0 - (shares**2).sum(axis=1)
     return np.where(spread < _CONSTANT, 0.0, spread)

@@ -1,7 +1,7 @@
-"""What a learner reports: immutable Steps, an Outcome at the end, a Trace of all.
+"""Reports of a learner: immutable Steps, an Outcome at the end, and a Trace of all.
 
-A learner's *state* is what its next step needs and lives with the learner; what stands here is the
-*report*, made for observers: the app, the command line, tests.
+The *state* that a learner needs for its next step is internal to the learner. The *reports* defined
+here are for observers: the app, the command line, tests.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from graftviz.exchange import Exchange
 from graftviz.history import Changes, History
 from graftviz.model import PairwiseMRF
 
-# Verdicts of one edge test, in the order the activation test (Alg. 3) asks.
-ADMITTED = 0  # violates, and the reservoir had room
+# Verdicts of one edge test, in the order of the checks of the activation test (alg. 3).
+ADMITTED = 0  # violates, and the reservoir was not full
 DISPLACED_MINIMUM = 1  # violates, and replaced the weakest of a full reservoir
-TOO_WEAK = 2  # violates, but no better than the weakest of a full reservoir
+TOO_WEAK = 2  # violates, but is not better than the weakest of a full reservoir
 PASSED = 3  # does not violate: effective score ≤ λ
 VERDICT_WORDS = {
     ADMITTED: "entered the reservoir",
@@ -35,7 +35,7 @@ NO_PAIRS.flags.writeable = False
 
 
 class ActivationTest(NamedTuple):
-    """The test C₂: an inactive edge violates if its score is above λ, and above κ times its noise.
+    """Activation test C₂: an edge violates if its score is above λ and above κ times its noise.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ActivationTest(NamedTuple):
     lam : float
         λ.
     significance : float
-        κ; 0: λ alone decides.
+        κ; 0: only λ applies.
     """
 
     score: str
@@ -53,19 +53,19 @@ class ActivationTest(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """Which of the two decides: "κ" or "λ"."""
+        """Symbol of the deciding threshold: "κ" or "λ"."""
         return "κ" if self.significance > 0.0 else "λ"
 
     @property
     def words(self) -> str:
-        """What a score must exceed: "λ = 0.001", "κ = 3 times its noise"."""
+        """Threshold of scores as text: "λ = 0.001", "κ = 3 times its noise"."""
         if self.significance > 0.0:
             return f"κ = {self.significance:g} times its noise"
         return f"λ = {self.lam:g}"
 
 
 class ScoredEdge(NamedTuple):
-    """An edge (source < target) with the activation score it was chosen by."""
+    """Edge (source < target) with its score at activation."""
 
     source: int
     target: int
@@ -73,7 +73,7 @@ class ScoredEdge(NamedTuple):
 
 
 class ScoredFeature(NamedTuple):
-    """One joint state (a, b) of a pair i < j, with the score it was activated by."""
+    """Joint state (a, b) of a pair i < j with its score at activation."""
 
     source: int
     target: int
@@ -83,7 +83,7 @@ class ScoredFeature(NamedTuple):
 
 
 class Seconds(NamedTuple):
-    """Engine time so far, in seconds: no reading, compiling, metrics or writing."""
+    """Engine time so far in seconds, without reading, compiling, metrics and writing."""
 
     total: float = 0.0
     statistics: float = 0.0
@@ -94,7 +94,7 @@ class Seconds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeTests:
-    """The edge tests of one step, in the order they were made.
+    """Edge tests of one step, in order.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class EdgeTests:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReservoirView:
-    """The reservoir R at the moment of choice, best score first.
+    """Reservoir R at the choice of edges, best score first.
 
     Attributes
     ----------
@@ -131,68 +131,68 @@ class ReservoirView:
     capacity: int
 
 
-def _nothing(dtype: type) -> np.ndarray:
+def _empty(dtype: type) -> np.ndarray:
     array: np.ndarray = np.zeros(0, dtype=dtype)
     array.flags.writeable = False
     return array
 
 
-NO_NODES = _nothing(np.int32)
-NO_TESTS = EdgeTests(NO_PAIRS, _nothing(np.float64), _nothing(np.int8))
+NO_NODES = _empty(np.int32)
+NO_TESTS = EdgeTests(NO_PAIRS, _empty(np.float64), _empty(np.int8))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Step:
-    """One activation step, as an observer sees it. Immutable.
+    """Report of one activation step. Immutable.
 
     Attributes
     ----------
     index : int
-        Activation steps done so far, this one included: the first step has index 1.
+        Number of activation steps so far, including this one.
     activated : tuple of ScoredEdge
-        The edges of this step, best score first.
+        Edges activated in this step, best score first.
     edges : int
         Number of active edges after this step.
     removed : int32 array, shape (k, 2)
-        Active edges that this step took out.
+        Edges removed in this step.
     objective, previous_objective : float
-        𝕃(w) after and before this step (nats per row; previous of step 1: the model without edges).
+        𝕃(w) after and before this step (nats per row); before step 1 the model has no edges.
     kkt_residual : float
         Largest violation of the optimality conditions over nodes and active edges after the refit.
     reservoir : ReservoirView or None
-        None for learners that keep no reservoir.
+        None for learners without a reservoir.
     skipped_adjacent, replaced, dropped : int32 arrays, shape (k, 2)
-        Reservoir edges above τ_α passed over because they touch an edge chosen in this step;
-        edges pushed out of the full reservoir by a better one; edges that ceased to violate after
-        the *previous* refit.
+        Reservoir edges above τ_α that were skipped, as they share a node with an edge chosen in
+        this step; edges displaced from the full reservoir by better ones; edges that no longer
+        violated after the *previous* refit.
     queue, frozen, unseen : int
-        Sizes: stored queue entries, frozen list L, pairs drawn never and stored nowhere.
+        Numbers of stored queue entries, of edges in the frozen list L, and of pairs never drawn.
     tests, tests_total : int
-        Edge tests in this step, and so far.
+        Numbers of edge tests in this step and so far.
     test_limit : int or None
         t_max, or on the first step the cap on first tests; None: no limit.
     tables_counted, tables_possible : int
-        Pair tables counted so far, of how many edge grafting would need.
+        Numbers of pair tables counted so far and of all pairs.
     hubs : int32 array
         Nodes whose centrality is above the threshold.
     seconds : Seconds
     tested : EdgeTests
-        Empty for learners that score every pair in every step.
+        Empty for learners that score every pair at every step.
     lines : tuple of str
         Keys of the learner's pseudo-code lines that ran in this step.
     notes : tuple of str
-        Sentences worth saying, e.g. that the first filling of R stopped at its cap.
+        Remarks as sentences, e.g. that the first filling of R stopped at its cap.
     changes : Changes
     history : History
     test : ActivationTest or None
-        What made an edge violate in this step; None for learners that test nothing.
+        Activation test of this step; None for learners without a test.
     features : tuple of ScoredFeature
-        The features of this step, of learners that activate single features: also those of edges
-        that were active before. Empty for learners that activate whole edges.
+        Features activated in this step, including those of edges that were active before. Empty
+        for learners that activate whole edges.
     exchange : Exchange or None
-        What forced pruning exchanged.
+        Exchange of forced pruning.
     complexity : Complexity or None
-        What inference takes, of learners that bound it.
+        Cost of inference, for learners that bound it.
     """
 
     index: int
@@ -235,7 +235,7 @@ class Step:
         return self.history.edges_at(self.index)
 
     def feature_counts(self) -> np.ndarray:
-        """Return how many features of each active edge are active, of how many, shape (m, 2)."""
+        """Return the numbers of active and of all features of each active edge, shape (m, 2)."""
         return self.history.feature_counts_at(self.index)
 
     def degrees(self) -> np.ndarray:
@@ -246,29 +246,29 @@ class Step:
 
 
 class Certificate(NamedTuple):
-    """What was checked about the inactive edges (or features), at the final weights.
+    """Check of the inactive edges (or features) at the final weights.
 
     Attributes
     ----------
     scored : int
-        Inactive edges (or features) scored at the final weights.
+        Number of inactive edges (or features) scored at the final weights.
     possible : int
-        All inactive edges (or features).
+        Number of all inactive edges (or features).
     worst_score : float or None
-        The largest of their scores; None when none was scored.
+        Largest score; None if none was scored.
     worst_edge : tuple of int or None
     threshold : float
-        An edge above it violates.
+        Score above which an edge violates.
     score : str
         Name of the score, e.g. "belief".
     objective : str
         Name of the objective, e.g. "Bethe likelihood".
     symbol : str
-        What the threshold is called: "λ", or "κ" where scores are multiples of their noise.
+        Symbol of the threshold: "λ", or "κ" if scores are multiples of their noise.
     unit : str
-        What was counted and scored: "edge", or "feature".
+        Scored items: "edge" or "feature".
     worst_states : tuple of int or None
-        The joint state of `worst_edge`, where features were scored.
+        Joint state of `worst_edge`, if features were scored.
     """
 
     scored: int
@@ -284,35 +284,35 @@ class Certificate(NamedTuple):
 
     @property
     def proves_optimality(self) -> bool:
-        """Every inactive edge was scored and none violates."""
+        """Whether every inactive edge was scored and none violates."""
         worst = self.worst_score
         return self.scored == self.possible and (worst is None or worst <= self.threshold)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """How a run ended; the value a learner's generator returns.
+    """Outcome of a run, returned by a learner's generator.
 
     Attributes
     ----------
     stop_reason : str
         A sentence.
     converged : bool
-        Claimed only when the certificate proves it.
+        True only if the certificate proves it.
     certificate : Certificate
     objective, kkt_residual : float
-        At the final, polished weights.
+        Values at the final, polished weights.
     bp_restart_gap : float or None
-        Largest difference between tracked node beliefs and those of BP started cold on the final
-        model; large means the model sits on an unstable fixed point.
+        Largest difference between the learner's node beliefs and those of BP from uniform
+        messages on the final model; a large value means that the fixed point is unstable.
     tests : int
-        All edge tests, those after the last step included.
+        Number of all edge tests, including those after the last step.
     tables_counted, tables_possible : int
     seconds : Seconds
     history : History
         Its last entry is the final polish.
     objective_name : str
-        What `objective` is: of a run with a final refit, that of the refit.
+        Name of `objective`; after a final refit, that of the refit.
     """
 
     stop_reason: str
@@ -330,7 +330,7 @@ class Outcome:
 
     @property
     def dropped_at_the_end(self) -> np.ndarray:
-        """Edges that the final fit took out, shape (k, 2)."""
+        """Edges that the final fit removed, shape (k, 2)."""
         pairs = [self.history.activations[e] for e in self.history.removals[-1]]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
@@ -339,7 +339,7 @@ class Outcome:
         return self.history.state_at(len(self.history.counts)).model
 
     def feature_counts(self) -> np.ndarray:
-        """Return how many features of each edge are active, of how many, shape (m, 2)."""
+        """Return the numbers of active and of all features of each edge, shape (m, 2)."""
         return self.history.feature_counts_at(len(self.history.counts))
 
 

@@ -1,9 +1,9 @@
-"""What a model is worth against what inference on it costs: points of a chart, and who wins.
+"""Trade-off between the quality of a model and the cost of inference on it.
 
-The experiment of Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with bounded
-inference complexity" (2013): models learned under several bounds τ, and those along the λ path of
-group-ℓ₁ pseudo-likelihood, by their likelihood on held-out rows, by the cost of all marginals of
-one and two variables, and by the error of the log Z of tree-reweighted belief propagation.
+This is the experiment of Das Gupta, Srinivasan, Sharma and Greiner, "Learning Markov networks with
+bounded inference complexity" (2013). It compares models learned under several bounds τ with models
+along the λ path of group-ℓ₁ pseudo-likelihood by their likelihood on held-out rows, the cost of all
+marginals of one and two variables, and the error of log Z by tree-reweighted belief propagation.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from graftviz.table import DiscreteTable
 Family = Literal["bounded", "l1", "truth"]
 QUALITIES = ("nll", "ncmll", "nlpl")
 COSTS = ("seconds", "operations")
-MOST_OPERATIONS = 2_000_000_000  # of all marginals; what takes more is not measured
+MOST_OPERATIONS = 2_000_000_000  # of all marginals; models that need more are not measured
 MOST_BYTES = 500_000_000
 _HALVES = 2
 _REPEATS = 3
 
 
 class TradeOff(NamedTuple):
-    """One model as a point: what it is worth, and what it costs.
+    """Quality and inference cost of one model.
 
     Attributes
     ----------
     family : {"bounded", "l1", "truth"}
-        Where the model comes from; "truth" is the one the rows were drawn from.
+        Origin of the model; "truth" is the model that the rows were drawn from.
     setting : float
         The bound τ, or λ; 0 for the truth.
     edges, width : int
-        The width is that of the elimination order found for the model.
+        Number of edges, and width of the elimination order found for the model.
     nll, ncmll, nlpl : float
-        On rows, in nats per row; see :mod:`graftviz.metrics`.
+        Metrics on the rows in nats per row; see :mod:`graftviz.metrics`.
     seconds : float
         Processor time of all marginals of one and two variables.
     operations : int
-        The same, counted.
+        Number of operations for the same marginals.
     method : str
-        The inference whose cost that is.
+        Inference method whose cost is measured.
     log_partition, bound_on_log_partition : float
-        Exact log Z, and that of tree-reweighted belief propagation, an upper bound.
+        Exact log Z, and the upper bound of tree-reweighted belief propagation.
     """
 
     family: Family
@@ -66,7 +66,7 @@ class TradeOff(NamedTuple):
 
     @property
     def log_partition_error(self) -> float:
-        """How far the bound on log Z is off, in per cent of the exact log Z."""
+        """Error of the bound on log Z in per cent of the exact log Z."""
         gap = abs(self.bound_on_log_partition - self.log_partition)
         return 100.0 * gap / max(abs(self.log_partition), 1e-12)
 
@@ -74,12 +74,12 @@ class TradeOff(NamedTuple):
 def measuring(
     model: PairwiseMRF, rows: DiscreteTable, family: Family, setting: float, method: str = "exact"
 ) -> Iterator[TradeOff | None]:
-    """Measure a model bit by bit: None between the parts, the point at the end.
+    """Measure a model in parts: yield None between the parts and the result at the end.
 
     Raises
     ------
     InputError
-        When exact inference on the model would take more than `MOST_OPERATIONS` or `MOST_BYTES`.
+        If exact inference on the model would take more than `MOST_OPERATIONS` or `MOST_BYTES`.
     """
     plan = plan_elimination(model, max_memory=MOST_BYTES)
     work = exact_operations(model, plan) if plan.is_affordable else MOST_OPERATIONS + 1
@@ -114,15 +114,15 @@ def measuring(
 
 
 class Comparison(NamedTuple):
-    """A bounded model and the best ℓ₁ model that costs no more.
+    """Bounded model and the best ℓ₁ model of at most the same cost.
 
     Attributes
     ----------
     bounded : TradeOff
     other : TradeOff or None
-        None where every ℓ₁ model costs more.
+        None if every ℓ₁ model costs more.
     gain : float
-        By how much the bounded model is better, in nats per row; negative when it is worse.
+        Advantage of the bounded model in nats per row; negative if it is worse.
     """
 
     bounded: TradeOff
@@ -133,12 +133,12 @@ class Comparison(NamedTuple):
 def at_equal_cost(
     points: Sequence[TradeOff], quality: str = "nll", cost: str = "seconds"
 ) -> tuple[Comparison, ...]:
-    """Compare every bounded model with the best ℓ₁ model that costs no more than it.
+    """Compare every bounded model with the best ℓ₁ model of at most the same cost.
 
     Raises
     ------
     InputError
-        For a quality or a cost that is not measured.
+        If the quality or the cost is not measured.
     """
     if quality not in QUALITIES or cost not in COSTS:
         raise InputError(

@@ -1,10 +1,10 @@
-"""A learner at every combination of some options: which is best by recall, and by held-out NLPL.
+"""Grid search over options of a learner, by recall and by held-out NLPL.
 
-The paper tunes λ and λ₂ like this, on edge grafting, by recall and test NLPL (BC appendix C). Its
-grid, :data:`PAPER_GRID`, is meant for learners with ``preset="paper"``. With d_g the number of
-joint states most of it is of no use: on the paper's kind of data λ ≥ 0.1 activates nothing, and
-with λ₂ ≥ 0.5 the model hardly predicts better than one without edges. :data:`USEFUL_GRID` lies
-where models are good, by either preset.
+The paper tunes λ and λ₂ of edge grafting in this way, by recall and test NLPL (BC appendix C). Its
+grid, :data:`PAPER_GRID`, is for learners with ``preset="paper"``. With d_g the number of joint
+states most of it is useless: on data like the paper's λ ≥ 0.1 activates no edge, and with λ₂ ≥ 0.5
+the model hardly predicts better than one without edges. :data:`USEFUL_GRID` covers the range of
+good models for both presets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ USEFUL_GRID: Mapping[str, Sequence[Any]] = {
     "lam2": (1e-4, 1e-3, 1e-2, 1e-1),
     "alpha": ALPHAS,
 }
-# What can be best, and whether that is the largest (1) or the smallest (−1).
+# Criteria, with 1 if larger values are better and −1 if smaller ones are.
 _CRITERIA = {
     **dict.fromkeys(("recall", "precision", "f1"), 1),
     **dict.fromkeys(("nlpl_test", "nlpl_train", "objective", "edges", "seconds"), -1),
@@ -44,23 +44,23 @@ _CRITERIA = {
 
 
 class TuningPoint(NamedTuple):
-    """What came of one combination.
+    """Result of one combination of options.
 
     Attributes
     ----------
     options : dict
-        The options that were tried, by name.
+        Options of this combination by name.
     edges : int
     recall, precision, f1 : float or None
-        Against the true edges, where these are known; None also where a ratio is 0 / 0.
+        Comparison with the true edges, if these are available; None also if a ratio is 0 / 0.
     nlpl_train, nlpl_test : float or None
-        Negative log pseudo-likelihood (nats per row); of test rows, where there are any.
+        Negative log pseudo-likelihood (nats per row) of training rows, and of test rows if given.
     objective, kkt_residual : float
     tests, tables_counted : int
     converged : bool
     stop_reason : str
     seconds : float
-        Engine time on the machine that did it, which may have done other things too.
+        Engine time on the machine of the run.
     """
 
     options: dict[str, Any]
@@ -81,15 +81,15 @@ class TuningPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Tuning:
-    """A learner at every point of a grid.
+    """Results of a learner at every point of a grid.
 
     Attributes
     ----------
     learner : Learner
-        As it was given; options of the grid take precedence.
+        The learner; options of the grid take precedence.
     seed : int
     points : tuple of TuningPoint
-        In the order of the grid, whose last option changes fastest.
+        Points in the order of the grid, whose last option changes fastest.
     """
 
     learner: Learner
@@ -97,40 +97,40 @@ class Tuning:
     points: tuple[TuningPoint, ...]
 
     def best(self, by: str = "nlpl_test") -> TuningPoint:
-        """Return the best point: of equals, the one of fewer edges, then the first.
+        """Return the best point; ties go to the point with fewer edges, then to the first.
 
         Parameters
         ----------
         by : str
-            ``"recall"``, ``"precision"`` or ``"f1"``, of which more is better; ``"nlpl_test"``,
-            ``"nlpl_train"``, ``"objective"``, ``"edges"`` or ``"seconds"``, of which less is.
+            ``"recall"``, ``"precision"`` or ``"f1"`` (higher is better); ``"nlpl_test"``,
+            ``"nlpl_train"``, ``"objective"``, ``"edges"`` or ``"seconds"`` (lower is better).
 
         Raises
         ------
         InputError
-            When that is no criterion, or no point has a value of it.
+            If `by` is no criterion, or no point has a value of it.
         """
         if by not in _CRITERIA:
             raise InputError(f"{by!r} is no criterion; the criteria are {', '.join(_CRITERIA)}.")
         values = [(getattr(point, by), point) for point in self.points]
-        known = [(value, point) for value, point in values if value is not None]
-        if not known:
+        available = [(value, point) for value, point in values if value is not None]
+        if not available:
             needed = "test rows" if by == "nlpl_test" else "true edges"
             raise InputError(f"No point of the grid has a value of {by}, which needs {needed}.")
         sign = _CRITERIA[by]
-        return min(known, key=lambda pair: (-sign * pair[0], pair[1].edges))[1]
+        return min(available, key=lambda pair: (-sign * pair[0], pair[1].edges))[1]
 
     def at(self, point: TuningPoint) -> Learner:
         """Return the learner with the options of `point`."""
         return dataclasses.replace(self.learner, **point.options)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a flat dict per point, as for a data frame."""
+        """Return one flat dict per point, as for a data frame."""
         return [{**point.options, **_measures(point)} for point in self.points]
 
 
 class _Task(NamedTuple):
-    """What all combinations share."""
+    """Inputs that all combinations share."""
 
     learner: Learner
     table: DiscreteTable
@@ -155,27 +155,27 @@ def tuning_grid(
     Parameters
     ----------
     table : DiscreteTable
-        The rows to learn from.
+        Training rows.
     learner : Learner
-        Its own options hold where the grid says nothing.
+        Its options apply unless the grid sets them.
     grid : mapping of str to sequence
-        Values of each option. Options that only other learners have are left out, as is α of
-        these grids for edge grafting.
+        Values of each option. Options that only other learners have are ignored, such as α for
+        edge grafting.
     test : DiscreteTable, optional
-        Held-out rows, coded like `table`.
+        Held-out rows with the codes of `table`.
     truth : int array-like, shape (k, 2), optional
         The true edges.
     seed : int
-        Of every run.
+        Seed of every run.
     jobs, on_done
-        See :func:`graftviz.parallel.parallel_map`: the default follows ``joblib.parallel_config``,
-        with ``backend="dask"`` onto a cluster.
+        See :func:`graftviz.parallel.parallel_map`: the default is that of
+        ``joblib.parallel_config``, which may select a cluster with ``backend="dask"``.
 
     Raises
     ------
     InputError
-        Before any work is done: when no option of the grid is one of the learner's, a value is not
-        allowed, or table, test, truth and learner do not go together.
+        Before any run: if the learner has no option of the grid, a value is not allowed, or
+        table, test, truth and learner are incompatible.
     """
     combinations = grid_points(learner, grid)
     for options in combinations:
@@ -189,12 +189,12 @@ def tuning_grid(
 
 
 def grid_points(learner: Learner, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of those options of `grid` that `learner` has.
+    """Return every combination of the options of `grid` that `learner` has.
 
     Raises
     ------
     InputError
-        When it has none of them, some are no option of any learner, or one has no value.
+        If it has none of them, one is no option of any learner, or one has no values.
     """
     own = [spec.name for spec in option_specs(learner)]
     axes = {}

@@ -1,12 +1,12 @@
-"""Words of messages: text of users, quoted and shortened, and the names of options."""
+"""Text of messages: quoting and shortening of user input, and names of options."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-LONGEST = 80  # characters of a value that a message repeats
-_END = 20  # of these, how many are taken from the end of the value
+LONGEST = 80  # characters of a value in a message
+_END = 20  # characters of these that are taken from the end of the value
 
 _ARGUMENT = re.compile(r'\b(missing|continuous|constant|header|method)=(?:"([\w-]+)"|(True|False))')
 _NAMED = re.compile(r"\((max_memory)\)")
@@ -34,30 +34,31 @@ def escaped(text: str) -> str:
 
 
 def quoted(value: object, longest: int = LONGEST) -> str:
-    """Return a value of a user as Python writes it, shortened for a message."""
+    """Return the repr of a user's value, shortened for a message."""
     if isinstance(value, str):
         return repr(shortened(value, longest))
     try:
         return shortened(escaped(repr(value)), longest)
-    except ValueError:  # Python writes no integers of more than 4,300 digits
+    except ValueError:  # Python does not convert integers of more than 4,300 digits
         return f"a {type(value).__name__} that is too long to be shown"
 
 
-def reworded(sentence: str, told: Callable[[str, str], str]) -> str:
-    """Replace arguments of :func:`graftviz.read_table` and `infer` that a sentence advises.
+def reworded(sentence: str, replace: Callable[[str, str], str]) -> str:
+    """Replace Python arguments in the advice of a message, e.g. by command-line flags.
 
     Parameters
     ----------
     sentence : str
-        What an InputError says: ``… drop such rows (missing="drop") …``, ``… (max_memory) …``.
-    told : callable
-        ``told(name, value)`` words an option; True and False are "yes" and "no", and the value of
-        an argument that is only named is empty.
+        Message of an InputError: ``… drop such rows (missing="drop") …``, ``… (max_memory) …``.
+        Replaced are arguments of :func:`graftviz.read_table` and `infer`.
+    replace : callable
+        ``replace(name, value)`` returns the replacement; True and False are "yes" and "no", and
+        the value of an argument without a value is empty.
     """
 
     def word(found: re.Match[str]) -> str:
         name, text, truth = found.groups()
-        return told(name, text or {"True": "yes", "False": "no"}[truth])
+        return replace(name, text or {"True": "yes", "False": "no"}[truth])
 
-    sentence = _NAMED.sub(lambda found: f"({told(found[1], '')})", sentence)
+    sentence = _NAMED.sub(lambda found: f"({replace(found[1], '')})", sentence)
     return _ARGUMENT.sub(word, sentence)

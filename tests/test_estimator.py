@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graftviz as gv
 from graftviz.errors import InputError
-from graftviz.estimator.options import LEFT_OPEN, OPTIONS
+from graftviz.estimator.options import OPTIONS, UNSET
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.metrics import negative_log_pseudo_likelihood
 from graftviz.options import option_specs
@@ -60,7 +60,7 @@ def test_every_option_of_every_learner_is_a_parameter():
     parameters = inspect.signature(gv.MarkovNetwork).parameters
     for name in learner_names():
         for spec in option_specs(learner_class(name)):
-            assert parameters[spec.name].default == LEFT_OPEN
+            assert parameters[spec.name].default == UNSET
             assert f"    {spec.name} : {spec.kind}\n" in str(gv.MarkovNetwork.__doc__)
     reading = set(inspect.signature(gv.read_table).parameters) | {"learner", "random_state"}
     assert not reading & set(OPTIONS), "an option has the name of another parameter"
@@ -68,7 +68,7 @@ def test_every_option_of_every_learner_is_a_parameter():
 
 def test_what_stands_for_an_open_option_chooses_nothing_else():
     for spec in itertools.chain.from_iterable(by.values() for by in OPTIONS.values()):
-        assert LEFT_OPEN not in spec.choices or spec.default == LEFT_OPEN
+        assert UNSET not in spec.choices or spec.default == UNSET
 
 
 @pytest.mark.parametrize("name", learner_names())
@@ -84,8 +84,8 @@ def test_parameters_survive_clone_and_set():
     assert copy.get_params() == network.get_params()
     assert set(network.get_params()) == set(inspect.signature(gv.MarkovNetwork).parameters)
     assert repr(copy) == repr(network)
-    copy.set_params(lam=LEFT_OPEN, lam2=0.2)
-    assert (copy.get_params()["lam"], copy.get_params()["lam2"]) == (LEFT_OPEN, 0.2)
+    copy.set_params(lam=UNSET, lam2=0.2)
+    assert (copy.get_params()["lam"], copy.get_params()["lam2"]) == (UNSET, 0.2)
     assert network.get_params()["lam"] == 0.01
 
 
@@ -134,7 +134,7 @@ def test_an_option_may_share_its_name_with_a_method(table):
     assert network.fit(table).learner_.score == "belief"
     assert network.score(table) == -network.result_.nlpl_train
     assert pickle.loads(pickle.dumps(network)).score(table) == network.score(table)
-    assert gv.MarkovNetwork().get_params()["score"] == LEFT_OPEN
+    assert gv.MarkovNetwork().get_params()["score"] == UNSET
 
 
 # Fitting and scoring

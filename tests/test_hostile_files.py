@@ -33,7 +33,7 @@ from graftviz.formats.spreadsheet import shown_cell
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uploads import read_uploaded_model
-from graftviz.memory import give_back
+from graftviz.memory import release_freed_memory
 from graftviz.runs import Result
 from graftviz.table import read_table
 from graftviz.ui.dynamics.upload import MOST_BYTES
@@ -101,7 +101,7 @@ def test_it_is_taken_or_refused_in_one_sentence_soon(
     name, content = case[0], case[1]()
     refused = None
     pa.default_memory_pool().release_unused()
-    give_back()  # memory freed by the generator must not hide what reading takes
+    release_freed_memory()  # memory freed by the generator must not hide what reading takes
     began = time.process_time()
     with Memory() as memory:
         try:

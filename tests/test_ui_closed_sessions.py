@@ -267,7 +267,7 @@ def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(server, "end_closed_sessions", looking)
     monkeypatch.setattr(server, "warm_up", lambda: told.append("threads"))
-    monkeypatch.setattr(server, "return_what_is_freed", lambda: told.append("memory"))
+    monkeypatch.setattr(server, "configure_allocator", lambda: told.append("memory"))
     monkeypatch.setattr(server.config, "get_option", {"server.headless": True}.get)
     monkeypatch.setattr(server, "where", lambda *_: "http://here")
     asyncio.run(serve())

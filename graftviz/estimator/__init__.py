@@ -1,11 +1,11 @@
-"""scikit-learn's face of graftviz.
+"""Estimator for scikit-learn.
 
 ===========  ================================================================
-file         what it does
+file         contents
 ===========  ================================================================
 network.py   ``MarkovNetwork``: fit, score
-options.py   the options of all learners as its parameters
-coding.py    from X to a table: codes, and categories that frames declare
+options.py   options of all learners as parameters of the estimator
+coding.py    conversion of X to a table: codes, declared categories
 ===========  ================================================================
 """
 

@@ -1,4 +1,4 @@
-"""From X to a DiscreteTable: arrays of codes, and categories that frames declare."""
+"""Conversion of X to a DiscreteTable: arrays of codes, and categories declared by frames."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from graftviz.table import MAX_CARDINALITY, MISSING_STATES, DiscreteTable, read_
 
 
 def header(table: DiscreteTable) -> pd.DataFrame:
-    """Return a frame without rows whose columns are those of `table`."""
+    """Return an empty frame with the columns of `table`."""
     return pd.DataFrame(columns=list(table.names))
 
 
 def coding(names: tuple[str, ...], labels: tuple[tuple[str, ...], ...]) -> DiscreteTable:
-    """Return the smallest table there is with these names and labels."""
+    """Return a table of one row with these names and labels."""
     return DiscreteTable(np.zeros((len(names), 1), dtype=np.uint8), names, labels)
 
 
 def table_of_codes(
     source: pd.DataFrame | np.ndarray, cardinalities: int | Sequence[int]
 ) -> DiscreteTable:
-    """Return a table whose codes are those of `source`, with the states it is said to have.
+    """Return a table with the codes of `source` and the given numbers of states.
 
     Raises
     ------
     InputError
-        When `source` holds anything but whole numbers from 0, or larger ones than may be.
+        If `source` holds anything but whole numbers from 0 to below `cardinalities`.
     """
     sizes = np.asarray(cardinalities)
     if sizes.dtype.kind not in "iu" or sizes.ndim > 1:
@@ -38,7 +38,7 @@ def table_of_codes(
         )
     codes = np.asarray(source)
     if codes.dtype.kind not in "iub":
-        # scikit-learn's discretizers, for one, return codes as floats.
+        # scikit-learn's discretizers return codes as floats.
         codes = _whole_numbers(codes)
     if (codes < 0).any():
         row, column = np.argwhere(codes < 0)[0].tolist()
@@ -71,7 +71,7 @@ def _whole_numbers(array: np.ndarray) -> np.ndarray:
 
 
 def declared_labels(frame: pd.DataFrame, table: DiscreteTable) -> tuple[tuple[str, ...], ...]:
-    """Return the labels of `table`, read from `frame`, with categories that occur in no row."""
+    """Return the labels of `table`, read from `frame`, including categories that do not occur."""
     labels = list(table.labels)
     for i, dtype in enumerate(frame.dtypes):
         if not isinstance(dtype, pd.CategoricalDtype):
@@ -79,7 +79,7 @@ def declared_labels(frame: pd.DataFrame, table: DiscreteTable) -> tuple[tuple[st
         own = tuple(label for label in labels[i] if label in MISSING_STATES)
         if len(dtype.categories) <= max(len(labels[i]) - len(own), 1):
             continue
-        # Read as a column that has them all, so that they are named and sorted as they would be.
+        # Read a column with all categories, so that these are named and sorted as in any table.
         column = pd.Series(dtype.categories)
         alone = pd.DataFrame({"declared": column, "again": column})
         declared = read_table(alone, missing="drop", max_states=MAX_CARDINALITY - 1).labels[0]

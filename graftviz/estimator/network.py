@@ -1,4 +1,4 @@
-"""The estimator itself: :class:`MarkovNetwork`."""
+"""Estimator :class:`MarkovNetwork`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graftviz.errors import InputError
 from graftviz.estimator.coding import coding, declared_labels, header, table_of_codes
 from graftviz.estimator.options import (
-    LEFT_OPEN,
     OPTIONS,
-    is_open,
-    no_option,
-    options_beside_methods,
-    options_in_docstring,
-    options_in_signature,
+    UNSET,
+    add_options_to_docstring,
+    add_options_to_signature,
+    allow_options_named_like_methods,
+    is_unset,
+    unknown_option_message,
 )
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
@@ -32,27 +32,27 @@ from graftviz.runs import learn
 from graftviz.table import BINS, MAX_STATES, DiscreteTable, read_table
 
 
-@options_beside_methods
-@options_in_docstring
+@allow_options_named_like_methods
+@add_options_to_docstring
 class MarkovNetwork(DensityMixin, BaseEstimator):
-    """A pairwise Markov network of discrete variables, its graph learned from the rows of X.
+    """Pairwise Markov network of discrete variables whose graph is learned from the rows of X.
 
-    Works wherever scikit-learn's estimators do: in ``clone``, ``Pipeline``, ``GridSearchCV``, and
-    through joblib on other cores or machines.
+    It works like other estimators of scikit-learn: in ``clone``, ``Pipeline``, ``GridSearchCV``,
+    and through joblib on other cores or machines.
 
     Parameters
     ----------
     learner : str or Learner
-        Name of a learner, or a learner whose options apply where none is given here.
+        Name of a learner, or a learner whose options apply unless they are set here.
     random_state : int
         Seed of the learner: the same seed gives the same network, in any process.
     missing, continuous, max_states, bins
         How X is read, see :func:`graftviz.read_table`. Unlike there, continuous columns are
-        divided into quantiles unless ``continuous="reject"``.
+        divided into quantiles by default.
     cardinalities : int or sequence of int, optional
-        Says that X holds codes 0 … s−1, and the number of states s of all columns or of each. Then
-        a code that does not occur in the training rows is known all the same. (In a data frame,
-        the categories of a categorical column say so too.)
+        Number of states s of all columns or of each; X must then hold codes 0 … s−1. Codes that
+        do not occur in the training rows are allowed later. (In a data frame, the categories of a
+        categorical column have the same effect.)
     {options}
 
     Attributes
@@ -61,15 +61,15 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
     edges_ : int array, shape (m, 2)
         Pairs of columns, in order of activation.
     result_ : Result
-        All about the run: stop reason, certificate, trace and more.
+        Result of the run: stop reason, certificate, trace and more.
     learner_ : Learner
-        With all its options.
+        The learner with all its options.
     coding_ : DiscreteTable
-        One row with the names and labels of the training rows, to code others in the same way:
-        ``read_table(rows, like=coding_)``.
+        One row with the names and labels of the training rows, to encode other rows in the same
+        way: ``read_table(rows, like=coding_)``.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only when X had names.
+        Only if X had names.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
     [[0, 1]]
     """
 
-    @options_in_signature
+    @add_options_to_signature
     def __init__(
         self,
         learner: str | Learner = "best-choice",
@@ -100,12 +100,12 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         self.bins = bins
         self.cardinalities = cardinalities
         for name in OPTIONS:
-            setattr(self, name, options.pop(name, LEFT_OPEN))
+            setattr(self, name, options.pop(name, UNSET))
         if options:
-            raise InputError(no_option(next(iter(options)), "any learner", OPTIONS))
+            raise InputError(unknown_option_message(next(iter(options)), "any learner", OPTIONS))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters, options left open included, by their names."""
+        """Return all parameters by name, including options that are not set."""
         return {**super().get_params(deep), **{name: vars(self)[name] for name in OPTIONS}}
 
     def fit(self, X: Any, y: Any = None) -> MarkovNetwork:
@@ -124,10 +124,10 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         Raises
         ------
         InputError
-            When X cannot be read, or an option does not suit the learner or X.
+            If X cannot be read, or an option does not fit the learner or X.
         """
         learner = self._chosen_learner()
-        table = self._first_table(X)
+        table = self._training_table(X)
         result = learn(table, learner, seed=self.random_state)
         self.learner_ = learner
         self.coding_ = coding(table.names, table.labels)
@@ -137,14 +137,14 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log pseudo-likelihood of the rows in nats, −NLPL; more is better.
+        """Return the mean log pseudo-likelihood of the rows in nats, −NLPL; higher is better.
 
         Raises
         ------
         InputError
-            When X has other columns than the training rows, or labels they do not know.
+            If X has other columns than the training rows, or labels that these do not have.
         """
-        table = self._table_like_first(X)
+        table = self._table_in_coding(X)
         return -negative_log_pseudo_likelihood(self.model_, table)
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -155,7 +155,7 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         InputError
             See :meth:`score`.
         """
-        table = self._table_like_first(X)
+        table = self._table_in_coding(X)
         return _log_pseudo_likelihoods(self.model_, table)
 
     def __sklearn_tags__(self) -> Tags:
@@ -167,27 +167,27 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
         return tags
 
     def _chosen_learner(self) -> Learner:
-        given = {name: value for name in OPTIONS if not is_open(value := vars(self)[name])}
+        options = {name: value for name in OPTIONS if not is_unset(value := vars(self)[name])}
         if not isinstance(self.learner, str | Learner):
             raise InputError(
                 f"The learner must be one of {', '.join(learner_names())}, or a Learner, not "
                 f"{self.learner!r}."
             )
         cls = learner_class(self.learner) if isinstance(self.learner, str) else type(self.learner)
-        known = [spec.name for spec in option_specs(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(no_option(name, f"the learner {cls.name!r}", known))
+        names = [spec.name for spec in option_specs(cls)]
+        for name in options:
+            if name not in names:
+                raise InputError(unknown_option_message(name, f"the learner {cls.name!r}", names))
         if isinstance(self.learner, Learner):
-            return dataclasses.replace(self.learner, **given)
-        return cls(**given)
+            return dataclasses.replace(self.learner, **options)
+        return cls(**options)
 
-    def _first_table(self, X: Any) -> DiscreteTable:
-        """Code the training rows, and note what scikit-learn wants to know of their columns."""
+    def _training_table(self, X: Any) -> DiscreteTable:
+        """Return the training rows as a table; set scikit-learn's attributes of columns."""
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True)
             return X
-        source = self._checked(X, least=2)
+        source = self._validated(X, least=2)
         if self.cardinalities is not None:
             return table_of_codes(source, self.cardinalities)
         table = self._read(source)
@@ -198,22 +198,22 @@ class MarkovNetwork(DensityMixin, BaseEstimator):
                 return dataclasses.replace(wider, warnings=table.warnings)
         return table
 
-    def _table_like_first(self, X: Any) -> DiscreteTable:
+    def _table_in_coding(self, X: Any) -> DiscreteTable:
         check_is_fitted(self)
         if isinstance(X, DiscreteTable):
             validate_data(self, header(X), skip_check_array=True, reset=False)
             if (X.names, X.labels) == (self.coding_.names, self.coding_.labels):
                 return X
             return self._read(X.to_frame(), like=self.coding_)
-        source = self._checked(X, least=1, reset=False)
+        source = self._validated(X, least=1, reset=False)
         if isinstance(source, pd.DataFrame) and not hasattr(self, "feature_names_in_"):
             source = source.set_axis(list(self.coding_.names), axis=1)
         return self._read(source, like=self.coding_)
 
-    def _checked(self, X: Any, *, least: int, reset: bool = True) -> pd.DataFrame | np.ndarray:
-        """Return a frame as it is, anything else as an array of `least` rows and columns."""
+    def _validated(self, X: Any, *, least: int, reset: bool = True) -> pd.DataFrame | np.ndarray:
+        """Return a frame unchanged, anything else as an array with at least `least` rows."""
         if isinstance(X, pd.DataFrame):
-            # As an array it would lose the types of its columns.
+            # An array would lose the types of the columns.
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         array = validate_data(
@@ -261,7 +261,7 @@ def _log_pseudo_likelihoods(model: PairwiseMRF, table: DiscreteTable) -> np.ndar
         for j, by_neighbour in neighbours:
             logits += by_neighbour[table.codes[j]]
         chosen = logits[rows, table.codes[i]]
-        # What is impossible stays so where all states are, and the difference would be undefined.
+        # Impossible rows stay impossible if all states are, where the difference is undefined.
         possible = np.isfinite(chosen)
         total[~possible] = -np.inf
         total[possible] += chosen[possible] - np.logaddexp.reduce(logits[possible], axis=1)

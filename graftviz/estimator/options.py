@@ -1,7 +1,7 @@
-"""The options of all learners as parameters of one estimator.
+"""Options of all learners as parameters of one estimator.
 
-Nothing is listed here: what the learners declare is found, so that a new learner, or a new option
-of an old one, is there for ``GridSearchCV`` as soon as it is in its own file.
+The options are read from the registered learners, so new learners and options are available to
+``GridSearchCV`` without changes here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import OptionSpec, format_value, option_specs
 
-LEFT_OPEN = "default"  # what an option that was not given is set to: the learner decides
+UNSET = "default"  # value of an option that is not set: the learner's default applies
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 
 def options_of_all_learners() -> dict[str, dict[str, OptionSpec]]:
-    """Return every option any learner has: by its name, then by the names of those learners."""
+    """Return the options of all learners by option name, then by learner name."""
     found: dict[str, dict[str, OptionSpec]] = {}
     for learner in learner_names():
         for spec in option_specs(learner_class(learner)):
@@ -32,24 +32,24 @@ def options_of_all_learners() -> dict[str, dict[str, OptionSpec]]:
 OPTIONS = options_of_all_learners()
 
 
-def options_in_signature(init: Function) -> Function:
-    """Show all options where `init` has ``**options``; scikit-learn reads parameters from there."""
+def add_options_to_signature(init: Function) -> Function:
+    """Replace ``**options`` in the signature of `init` by all options, for scikit-learn."""
     signature = inspect.signature(init)
     fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=LEFT_OPEN, annotation=Any)
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=UNSET, annotation=Any)
         for name in OPTIONS
     ]
     init.__signature__ = signature.replace(parameters=[*fixed, *options])  # type: ignore[attr-defined]
     return init
 
 
-class _MethodBesideOption:
-    """A method whose name is an option's too: called, it is the method; set, it is the option.
+class _MethodAndOption:
+    """Descriptor for a method and an option of one name: reads give the method, writes the option.
 
-    ``estimator.score(X)`` has to score and ``score="belief"`` has to choose the learner's score.
-    The option lies in the estimator's ``__dict__`` like any other, where only ``get_params`` and
-    the estimator itself look for it.
+    ``estimator.score(X)`` must score, and ``score="belief"`` must set the learner's score. The
+    option is stored in the estimator's ``__dict__``, where ``get_params`` and the estimator read
+    it.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -63,23 +63,23 @@ class _MethodBesideOption:
         vars(instance)[self.name] = value
 
 
-def options_beside_methods(cls: Class) -> Class:
-    """Let methods of `cls` and options share names."""
+def allow_options_named_like_methods(cls: Class) -> Class:
+    """Allow options of `cls` to have the names of its methods."""
     for name in OPTIONS:
         if hasattr(cls, name):
-            setattr(cls, name, _MethodBesideOption(name, getattr(cls, name)))
+            setattr(cls, name, _MethodAndOption(name, getattr(cls, name)))
     return cls
 
 
-def options_in_docstring(cls: Class) -> Class:
-    """Put the help of all options where the docstring of `cls` says ``{options}``."""
+def add_options_to_docstring(cls: Class) -> Class:
+    """Replace ``{options}`` in the docstring of `cls` by the help of all options."""
     entries = []
     for name, by_learner in OPTIONS.items():
         spec = next(iter(by_learner.values()))
         about = f"{spec.help}. Of {', '.join(by_learner)}; left open: {_defaults(by_learner)}."
         lines = textwrap.fill(about, 91, break_on_hyphens=False)
         entries.append(f"{name} : {spec.kind}\n{textwrap.indent(lines, '    ')}")
-    if cls.__doc__ is not None:  # python -OO leaves none
+    if cls.__doc__ is not None:  # python -OO strips docstrings
         listed = textwrap.indent("\n".join(entries), "    ").lstrip()
         cls.__doc__ = cls.__doc__.replace("{options}", listed)
     return cls
@@ -93,11 +93,11 @@ def _defaults(by_learner: dict[str, OptionSpec]) -> str:
     return " or ".join(dict.fromkeys(words))
 
 
-def is_open(value: Any) -> bool:
-    """Whether the learner decides."""
-    return isinstance(value, str) and value == LEFT_OPEN
+def is_unset(value: Any) -> bool:
+    """Whether an option is not set, so that the learner's default applies."""
+    return isinstance(value, str) and value == UNSET
 
 
-def no_option(name: str, owner: str, known: Iterable[str]) -> str:
-    """Say that `owner` has no such option, and which it has."""
-    return f"{name!r} is no option of {owner}; the options are {', '.join(known)}."
+def unknown_option_message(name: str, owner: str, names: Iterable[str]) -> str:
+    """Return the message that `owner` has no option `name`, listing its options."""
+    return f"{name!r} is no option of {owner}; the options are {', '.join(names)}."

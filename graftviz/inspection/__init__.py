@@ -1,4 +1,4 @@
-"""What can be asked of a finished model: numbers of nodes and edges, differences, pictures."""
+"""Inspection of a model: facts on nodes and edges, differences of models, pictures."""
 
 from graftviz.inspection.difference import ModelDifference, compare_models
 from graftviz.inspection.facts import (

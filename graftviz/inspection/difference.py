@@ -1,4 +1,4 @@
-"""Two models of the same variables: which edges both have, and how strong they are in each."""
+"""Comparison of two models of the same variables: common edges and their strengths."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ COMMON, LOST, GAINED = "common", "lost", "gained"
 
 @dataclass(frozen=True, eq=False)
 class ModelDifference:
-    """Edges of a first and a second model, in the numbers of the first model's variables.
+    """Edges of two models, with the variable indices of the first.
 
     Attributes
     ----------
     edges : int64 array, shape (k, 2)
-        Each row i < j: common edges first, then lost, then gained ones, each kind by falling norm.
+        Rows i < j: common edges first, then lost, then gained ones, each by decreasing norm.
     status : tuple of str, length k
         ``"common"``; ``"lost"``: in the first model only; ``"gained"``: in the second only.
     first, second : float64 arrays, shape (k,)
-        ‖w_ij‖₂ in each model, 0 where it does not have the edge.
+        ‖w_ij‖₂ in each model, 0 if it does not have the edge.
     note : str
         How the variables were matched.
     """
@@ -35,35 +35,38 @@ class ModelDifference:
     note: str
 
     def count(self, status: str) -> int:
-        """Return how many edges have a status."""
+        """Return the number of edges with `status`."""
         return self.status.count(status)
 
 
 def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
     """Compare the edges of two models.
 
-    Variables are matched by name; where no name is in both, by number, if there are as many.
+    Variables are matched by name; if the models share no name, by index, if there are as many.
 
     Raises
     ------
     InputError
-        When the variables cannot be matched.
+        If the variables cannot be matched.
     """
-    places, note = _matched(first, second)
-    own = dict(_normed(first))
-    other: dict[tuple[int, int], float] = {}
+    indices, note = _matched(first, second)
+    first_norms = dict(_normed(first))
+    second_norms: dict[tuple[int, int], float] = {}
     for (i, j), norm in _normed(second):
-        a, b = int(places[i]), int(places[j])
+        a, b = int(indices[i]), int(indices[j])
         if a >= 0 and b >= 0:
-            other[min(a, b), max(a, b)] = norm
+            second_norms[min(a, b), max(a, b)] = norm
     groups = (
-        (COMMON, [edge for edge in own if edge in other]),
-        (LOST, [edge for edge in own if edge not in other]),
-        (GAINED, [edge for edge in other if edge not in own]),
+        (COMMON, [edge for edge in first_norms if edge in second_norms]),
+        (LOST, [edge for edge in first_norms if edge not in second_norms]),
+        (GAINED, [edge for edge in second_norms if edge not in first_norms]),
     )
     rows = []
     for status, edges in groups:
-        found = [(edge, status, own.get(edge, 0.0), other.get(edge, 0.0)) for edge in edges]
+        found = [
+            (edge, status, first_norms.get(edge, 0.0), second_norms.get(edge, 0.0))
+            for edge in edges
+        ]
         rows += sorted(found, key=lambda row: (-max(row[2], row[3]), row[0]))
     table = np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 2)
     norms = np.array([row[2:] for row in rows], dtype=np.float64).reshape(-1, 2)
@@ -73,10 +76,10 @@ def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
 
 
 def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:
-    """Return the first model's number of each of the second's variables (−1: none), and how."""
+    """Return the index in `first` of each variable of `second` (−1: none), and a note."""
     index = {name: i for i, name in enumerate(first.names)}
-    places = np.array([index.get(name, -1) for name in second.names], dtype=np.int64)
-    shared = int((places >= 0).sum())
+    indices = np.array([index.get(name, -1) for name in second.names], dtype=np.int64)
+    shared = int((indices >= 0).sum())
     if shared == 0:
         if first.n_variables != second.n_variables:
             raise InputError(
@@ -87,8 +90,8 @@ def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:
         return np.arange(second.n_variables), note
     missing = (first.n_variables - shared, second.n_variables - shared)
     if missing == (0, 0):
-        return places, ""
-    return places, (
+        return indices, ""
+    return indices, (
         f"{shared:,} variables are in both models by name; {missing[0]:,} are only in the first, "
         f"{missing[1]:,} only in the second, and edges of these last are left out."
     )

@@ -1,4 +1,4 @@
-"""Numbers about the nodes and edges of a model and of its marginals. Logarithms are natural."""
+"""Facts on the nodes and edges of a model and on its marginals. Logarithms are natural."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from graftviz.model import PairwiseMRF
 
 
 def degree_ranks(model: PairwiseMRF) -> np.ndarray:
-    """Return every node's place by degree, 1 for the largest; equals share the better place."""
+    """Return the rank of every node by degree, 1 for the largest; ties share the better rank."""
     degrees = model.degrees()
     return 1 + np.searchsorted(np.sort(-degrees), -degrees, side="left")
 
 
 def degree_counts(model: PairwiseMRF) -> tuple[np.ndarray, np.ndarray]:
-    """Return the degrees that occur, ascending, and how many nodes have each."""
+    """Return the degrees that occur, ascending, and the number of nodes with each."""
     return np.unique(model.degrees(), return_counts=True)
 
 
@@ -27,11 +27,11 @@ def strongest_partners(model: PairwiseMRF, strengths: np.ndarray | None = None) 
     ----------
     model : PairwiseMRF
     strengths : array, shape (m,), optional
-        By default ‖w_ij‖₂.
+        Default: ‖w_ij‖₂.
     """
     strengths = model.edge_norms() if strengths is None else strengths
     best = np.full(model.n_variables, -1, dtype=np.int64)
-    # Later assignments win: the strongest edges come last, the first of equals after the others.
+    # Later assignments overwrite: the strongest edges come last, the first of ties after others.
     for e in np.lexsort((-np.arange(len(strengths)), strengths)):
         best[model.edges[e]] = e
     return best
@@ -39,7 +39,7 @@ def strongest_partners(model: PairwiseMRF, strengths: np.ndarray | None = None) 
 
 def entropies(marginals: Sequence[np.ndarray]) -> np.ndarray:
     """Return −Σ p log p of every marginal, shape (n,)."""
-    return _sums(marginals, _surprise(np.concatenate([np.zeros(0), *marginals])))
+    return _sums(marginals, _entropy_terms(np.concatenate([np.zeros(0), *marginals])))
 
 
 def total_variations(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> np.ndarray:
@@ -56,20 +56,20 @@ def mutual_informations(pairs: Sequence[np.ndarray]) -> np.ndarray:
         by_shape.setdefault(pair.shape, []).append(e)
     for members in by_shape.values():
         stacked = np.stack([pairs[e] for e in members])
-        rows = _surprise(stacked.sum(axis=2)).sum(axis=1)
-        columns = _surprise(stacked.sum(axis=1)).sum(axis=1)
-        result[members] = rows + columns - _surprise(stacked).sum(axis=(1, 2))
+        rows = _entropy_terms(stacked.sum(axis=2)).sum(axis=1)
+        columns = _entropy_terms(stacked.sum(axis=1)).sum(axis=1)
+        result[members] = rows + columns - _entropy_terms(stacked).sum(axis=(1, 2))
     return np.maximum(result, 0.0)
 
 
 def deviation_from_independence(pair: np.ndarray) -> np.ndarray:
-    """Return p(x,y) − p(x) p(y), shape (s_i, s_j): above 0 where x and y go together."""
+    """Return p(x,y) − p(x) p(y), shape (s_i, s_j); positive if x and y occur together."""
     deviation: np.ndarray = pair - np.outer(pair.sum(axis=1), pair.sum(axis=0))
     return deviation
 
 
-def _surprise(p: np.ndarray) -> np.ndarray:
-    """Return −p log p, 0 where p is 0."""
+def _entropy_terms(p: np.ndarray) -> np.ndarray:
+    """Return −p log p, with 0 for p = 0."""
     safe = np.where(p > 0.0, p, 1.0)
     terms: np.ndarray = -safe * np.log(safe)
     return terms

@@ -1,7 +1,7 @@
-"""What is drawn of a model's graph: which nodes and edges, where, how large. Renderers follow it.
+"""Drawing of a model's graph: its nodes, edges, positions and sizes, for renderers.
 
-A small graph is drawn whole. Of a large one the surroundings of a node are, strongest edges first;
-otherwise nobody would see anything.
+A small graph is drawn completely. Of a large one only the surroundings of a node are drawn,
+strongest edges first, to stay legible.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from graftviz.model import PairwiseMRF
 
 MOST_NODES = 1_000
 MOST_EDGES = 3_000
-SURROUNDINGS = 150  # nodes drawn around one of a graph too large to draw whole
-PLAIN = COMMON  # the style of an edge that is compared with nothing
+SURROUNDINGS = 150  # nodes drawn around a node of a large graph
+PLAIN = COMMON  # style of the edges of a single model
 
 
 @dataclass(frozen=True, eq=False)
 class GraphPicture:
-    """A drawing of a graph, apart from colours.
+    """Drawing of a graph without colours.
 
     Attributes
     ----------
     nodes : int64 array, shape (k,)
-        The variables that are drawn.
+        Drawn variables.
     places : float64 array, shape (k, 2)
-        0 … 10000, y downwards.
+        Positions, 0 … 10000, y downwards.
     degrees : int64 array, shape (k,)
-        In the whole graph of the (first) model.
+        Degrees in the whole graph of the (first) model.
     edges : int64 array, shape (l, 2)
-        Of variables, each row i < j.
+        Pairs of variables i < j.
     strengths : float64 array, shape (l,)
-        0 … 1, relative to the strongest edge of the whole graph.
+        Strengths 0 … 1, relative to the strongest edge of the whole graph.
     styles : tuple of str, length l
-        A status of :mod:`graftviz.inspection.difference`.
+        Status of each edge, see :mod:`graftviz.inspection.difference`.
     centre : int or None
-        The node whose surroundings are drawn; None when it is the whole graph.
+        Node whose surroundings are drawn; None if the whole graph is drawn.
     note : str
-        What is left out; empty if nothing is.
+        Sentence on omitted parts; empty if there are none.
     """
 
     nodes: np.ndarray
@@ -65,9 +65,9 @@ def graph_picture(
     ----------
     model : PairwiseMRF
     places : array, shape (n, 2), optional
-        Known places of the variables, 0 … 10000; otherwise they are laid out.
+        Positions of the variables, 0 … 10000; default: a computed layout.
     centre : int, optional
-        Whose surroundings to draw of a large graph; by default a node of largest degree.
+        Node whose surroundings are drawn of a large graph; default: a node of largest degree.
     """
     styles = (PLAIN,) * model.n_edges
     return _picture(model.degrees(), model.edges, model.edge_norms(), styles, places, centre)
@@ -79,7 +79,7 @@ def difference_picture(
     places: np.ndarray | None = None,
     centre: int | None = None,
 ) -> GraphPicture:
-    """Return the drawing of the edges of two models; degrees are those in the first.
+    """Return the drawing of the edges of two models, with the degrees in the first.
 
     Parameters
     ----------
@@ -106,40 +106,42 @@ def _picture(
     n = len(degrees)
     strengths = _relative(norms)
     nodes = np.arange(n)
-    kept = np.arange(len(edges))
+    drawn = np.arange(len(edges))
     note = ""
-    drawn_about: int | None = None
+    drawn_centre: int | None = None
     if n > MOST_NODES:
-        drawn_about = int(np.argmax(degrees)) if centre is None else centre
-        nodes = _surroundings(n, edges, strengths, drawn_about)
+        drawn_centre = int(np.argmax(degrees)) if centre is None else centre
+        nodes = _surroundings(n, edges, strengths, drawn_centre)
         inside = np.zeros(n, dtype=bool)
         inside[nodes] = True
-        kept = np.flatnonzero(inside[edges].all(axis=1))
+        drawn = np.flatnonzero(inside[edges].all(axis=1))
         note = (
             f"Only the surroundings of the selected node are drawn, {len(nodes):,} of {n:,} nodes; "
             "the tables have them all."
         )
-    if len(kept) > MOST_EDGES:
-        strongest = np.argsort(-strengths[kept], kind="stable")[:MOST_EDGES]
-        left_out = len(kept) - MOST_EDGES
-        kept = kept[np.sort(strongest)]
-        told = f"The {MOST_EDGES:,} strongest edges are drawn, {left_out:,} weaker ones are not."
-        note = f"{note} {told}".strip()
-    own = places if drawn_about is None else None
+    if len(drawn) > MOST_EDGES:
+        strongest = np.argsort(-strengths[drawn], kind="stable")[:MOST_EDGES]
+        left_out = len(drawn) - MOST_EDGES
+        drawn = drawn[np.sort(strongest)]
+        sentence = (
+            f"The {MOST_EDGES:,} strongest edges are drawn, {left_out:,} weaker ones are not."
+        )
+        note = f"{note} {sentence}".strip()
+    own = places if drawn_centre is None else None
     return GraphPicture(
         nodes=nodes,
-        places=_placed(nodes, edges[kept]) if own is None else np.asarray(own, dtype=np.float64),
+        places=_layout(nodes, edges[drawn]) if own is None else np.asarray(own, dtype=np.float64),
         degrees=degrees[nodes],
-        edges=edges[kept],
-        strengths=strengths[kept],
-        styles=tuple(styles[e] for e in kept.tolist()),
-        centre=drawn_about,
+        edges=edges[drawn],
+        strengths=strengths[drawn],
+        styles=tuple(styles[e] for e in drawn.tolist()),
+        centre=drawn_centre,
         note=note,
     )
 
 
 def _relative(norms: np.ndarray) -> np.ndarray:
-    """Return norms as shares of the largest finite one; an infinite one (a zero potential) is 1."""
+    """Return norms divided by the largest finite one; infinite norms (zero potentials) give 1."""
     finite = norms[np.isfinite(norms)]
     largest = float(finite.max()) if len(finite) else 0.0
     shares: np.ndarray = np.where(np.isfinite(norms), norms, largest) / (largest or 1.0)
@@ -147,7 +149,7 @@ def _relative(norms: np.ndarray) -> np.ndarray:
 
 
 def _surroundings(n: int, edges: np.ndarray, strengths: np.ndarray, centre: int) -> np.ndarray:
-    """Return `centre` and the nodes around it, ring by ring, in each the strongest edges first."""
+    """Return `centre` and nodes around it in breadth-first order, strongest edges first."""
     both = np.concatenate([edges, edges[:, ::-1]])
     order = np.lexsort((-np.concatenate([strengths, strengths]), both[:, 0]))
     neighbours = both[order, 1]
@@ -169,9 +171,9 @@ def _extend(found: dict[int, None], node: int, neighbours: np.ndarray, starts: n
         found.setdefault(other)
 
 
-def _placed(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Lay out the drawn nodes by the drawn edges."""
+def _layout(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return a layout of the drawn nodes by the drawn edges."""
     if len(nodes) == 1:
         return np.full((1, 2), FRAME / 2)
-    placed = static_layout(len(nodes), np.searchsorted(nodes, edges))
-    return np.asarray(placed, dtype=np.float64)
+    positions = static_layout(len(nodes), np.searchsorted(nodes, edges))
+    return np.asarray(positions, dtype=np.float64)

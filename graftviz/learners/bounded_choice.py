@@ -112,14 +112,14 @@ class WidthChoice:
     def _elimination(self, model: BoundedModel, i: int, j: int, order: np.ndarray) -> Elimination:
         """Return the better of `order`, which keeps the bound, and a greedy order."""
         edges = model.with_edge(i, j)
-        given_order = eliminated(edges, model.cardinalities, order)
-        if given_order.entries == model.current.elimination.entries:
-            return given_order  # the ends were in one clique already
+        along_order = eliminated(edges, model.cardinalities, order)
+        if along_order.entries == model.current.elimination.entries:
+            return along_order  # the ends were in one clique already
         greedy = greedy_elimination(edges, model.cardinalities, MIN_FILL, self.bound)
-        size = given_order.width, given_order.entries
+        size = along_order.width, along_order.entries
         if greedy is not None and (greedy.width, greedy.entries) < size:
             return greedy
-        return given_order
+        return along_order
 
 
 class CircuitChoice:

@@ -1,4 +1,4 @@
-"""How good the best edge of a reservoir is: simulated, and seen in a run."""
+"""Rank of the best edge of a reservoir among all pairs: simulated, and in a run."""
 
 from graftviz.ranks.run import RankedStep, ranked_steps
 from graftviz.ranks.simulation import RankSimulation, simulated_ranks

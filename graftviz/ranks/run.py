@@ -1,4 +1,4 @@
-"""How good the best edge in the reservoir really is, at every step of a run."""
+"""Rank of the reservoir's best edge among all inactive pairs, at every step of a run."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.table import DiscreteTable
 from graftviz.trace import ReservoirView, Step
 
-PRESET = "paper"  # plain belief scores: all pairs can be scored beside the run
+PRESET = "paper"  # plain belief scores, which are cheap to compute for all pairs
 
 
 @dataclass(frozen=True, eq=False)
 class RankedStep:
-    """A step, and what its learner cannot know.
+    """Step with the rank of the reservoir's best edge among all inactive pairs.
 
     Attributes
     ----------
     index : int
-        From 1.
+        Index of the step, from 1.
     rank : int
-        Place of the reservoir's best edge among all inactive pairs, 1 for the best of them.
+        Rank of the reservoir's best edge among all inactive pairs; 1 is the best.
     inactive : int
-        Inactive pairs before the step.
+        Number of inactive pairs before the step.
     violating : int
-        How many of them violate.
+        Number of inactive pairs that violate.
     tests : int
-        Edge tests of the step.
+        Number of edge tests in the step.
     reservoir : ReservoirView
-        At the moment of choice.
+        Reservoir at the choice of edges.
     """
 
     index: int
@@ -57,10 +57,10 @@ def ranked_steps(
     lam: float | None = None,
     seed: int = 0,
 ) -> Iterator[tuple[RankedStep, ...]]:
-    """Learn by best-choice as the paper has it; yield all steps so far after each.
+    """Run best-choice with the paper's preset; yield all ranked steps so far after each step.
 
-    Beside the run, and unseen by it, all inactive pairs are scored at the weights at which the
-    reservoir's best edge was chosen.
+    All inactive pairs are scored at the weights at which the reservoir's best edge was chosen;
+    the run does not use these scores.
 
     Parameters
     ----------
@@ -72,17 +72,17 @@ def ranked_steps(
     Raises
     ------
     InputError
-        For options out of range, or a table that is too small.
+        If options are out of range or the table is too small.
     """
     learner = BestChoice(preset=PRESET, reservoir=reservoir, t_max=t_max, alpha=alpha, lam=lam)
-    everything = AllScores(table)
+    all_scores = AllScores(table)
     done: list[RankedStep] = []
     beliefs = np.zeros(0)
     for step in learner.steps(table, seed=seed):
         if not done:
             beliefs = step.history.start_beliefs.copy()
-        done.append(_ranked(step, everything.of(beliefs)))
-        at = flat_positions(everything.offsets, step.changes.nodes)
+        done.append(_ranked(step, all_scores.of(beliefs)))
+        at = flat_positions(all_scores.offsets, step.changes.nodes)
         beliefs[at] = step.changes.node_beliefs
         yield tuple(done)
 
@@ -112,7 +112,7 @@ class AllScores:
     Parameters
     ----------
     table : DiscreteTable
-        With few variables: the states of all of them together make a square matrix.
+        Its number of variables should be small: memory is quadratic in the total number of states.
     """
 
     def __init__(self, table: DiscreteTable) -> None:
@@ -123,7 +123,7 @@ class AllScores:
             for codes, size in zip(table.codes, sizes.tolist(), strict=True)
             for state in range(size)
         ]
-        indicators = np.array(states, dtype=np.float32)  # whose products count exactly
+        indicators = np.array(states, dtype=np.float32)  # products count exactly in float32
         self._shares = (indicators @ indicators.T).astype(np.float64) / table.n_rows
         self._joint_states = np.outer(sizes, sizes).astype(np.float64)
 
@@ -133,7 +133,7 @@ class AllScores:
         Parameters
         ----------
         beliefs : float array, flat
-            b_i of all variables, one after the other.
+            Beliefs b_i of all variables, concatenated.
         """
         squares = (np.outer(beliefs, beliefs) - self._shares) ** 2
         starts = self.offsets[:-1]

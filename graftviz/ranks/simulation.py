@@ -1,4 +1,4 @@
-"""The best rank among random draws: why a small reservoir is enough (BC §4.1, fig. 1)."""
+"""Best rank among random draws, which shows that a small reservoir is enough (BC §4.1, fig. 1)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from graftviz.errors import InputError
 from graftviz.search.queue import random_below
 
 MOST_VARIABLES = 2000
-MOST_DRAWS = 1000  # of the largest reservoir
+MOST_DRAWS = 1000  # largest size of a reservoir
 MOST_TRIALS = 500
 
 
 @dataclass(frozen=True, eq=False)
 class RankSimulation:
-    """Best ranks of reservoirs filled at random.
+    """Best ranks of randomly filled reservoirs.
 
     Attributes
     ----------
     variables : int
         n.
     pairs : int
-        n (n − 1) / 2: ranks go from 1 to here.
+        n (n − 1) / 2, the largest rank.
     sizes : int64 array, shape (k,)
         |R|.
     ranks : int64 array, shape (trials, k)
-        The smallest of |R| ranks drawn without replacement; read-only.
+        Smallest of |R| ranks drawn without replacement; read-only.
     """
 
     variables: int
@@ -40,25 +40,25 @@ class RankSimulation:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """Mean over the trials, as a share of the pairs."""
+        """Mean best rank over the trials, as a share of the pairs."""
         mean: np.ndarray = self.ranks.mean(axis=0) / self.pairs
         return mean
 
     @cached_property
     def lowest(self) -> np.ndarray:
-        """The best of all trials, as a share of the pairs."""
+        """Best rank over all trials, as a share of the pairs."""
         lowest: np.ndarray = self.ranks.min(axis=0) / self.pairs
         return lowest
 
     @cached_property
     def highest(self) -> np.ndarray:
-        """The worst of all trials, as a share of the pairs."""
+        """Worst best rank over all trials, as a share of the pairs."""
         highest: np.ndarray = self.ranks.max(axis=0) / self.pairs
         return highest
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """1 / (|R| + 1), the mean of the smallest of |R| uniform numbers in [0, 1]."""
+        """Expected best rank 1 / (|R| + 1), as for |R| uniform numbers in [0, 1]."""
         expected: np.ndarray = 1.0 / (self.sizes + 1.0)
         return expected
 
@@ -66,9 +66,10 @@ class RankSimulation:
 def simulated_ranks(
     variables: int, largest: int, trials: int, seed: int = 0
 ) -> Iterator[RankSimulation]:
-    """Draw |R| = 1 … `largest` ranks and keep the smallest; yield after each of the trials.
+    """Draw |R| = 1 … `largest` ranks, record the smallest, and yield after each trial.
 
-    Every size draws anew in every trial. Sizes above the number of pairs are left out.
+    Draws for different sizes and trials are independent. Sizes above the number of pairs are
+    omitted.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def simulated_ranks(
     Raises
     ------
     InputError
-        When a number is out of its bounds.
+        If a number is out of its bounds.
     """
     for name, value, least, most in (
         ("the number of variables", variables, 2, MOST_VARIABLES),
@@ -113,10 +114,10 @@ def smallest_ranks(random, sizes, drawn_in, smallest):
     Parameters
     ----------
     random : uint64 array, shape (1,)
-        State of the generator.
+        State of the random generator.
     sizes : int64 array
     drawn_in : int32 array, shape (pairs,)
-        Zeros; says afterwards in which round, from 1, a rank was drawn last.
+        Zeros; overwritten with the round, from 1, in which each rank was drawn last.
     smallest : int64 array
     """
     pairs = len(drawn_in)

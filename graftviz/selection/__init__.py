@@ -1,4 +1,4 @@
-"""Which edges to trust, and which λ to take: the same learner run again on parts of the rows."""
+"""Stability of edges and choice of λ, by repeated runs of a learner on parts of the rows."""
 
 from graftviz.selection.information import extended_bic, free_weights
 from graftviz.selection.path import LamPath, PathPoint, lam_path, lam_path_steps

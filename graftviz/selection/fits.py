@@ -1,4 +1,4 @@
-"""One run of a learner, drained for its model; steps are passed on so that callers can pause."""
+"""Runs of a learner for its outcome; the steps are yielded so that callers can pause."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ def fit_steps(
 ) -> Generator[Step, None, Outcome | None]:
     """Run `learner`, yielding its steps, and return its outcome.
 
-    None is returned instead as soon as more than `most_edges` edges are active: the run is then
-    given up.
+    The run is stopped, and None returned, as soon as more than `most_edges` edges are active.
     """
     steps = learner.steps(table, seed=seed)
     try:
@@ -36,7 +35,7 @@ def fit_steps(
 def fit(
     learner: Learner, table: DiscreteTable, seed: int, *, most_edges: int | None = None
 ) -> Outcome | None:
-    """Run `learner` to its end; see :func:`fit_steps`."""
+    """Run `learner` to its end and return its outcome; see :func:`fit_steps`."""
     steps = fit_steps(learner, table, seed, most_edges=most_edges)
     try:
         while True:
@@ -47,10 +46,10 @@ def fit(
 
 
 def stream(seed: int, *path: int) -> np.random.Generator:
-    """Return the random stream of `seed` for one purpose and place; all are independent."""
+    """Return the random generator of `seed` for a spawn key; all are independent."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))
 
 
 def seed_of(seed: int, *path: int) -> int:
-    """Return a seed for a learner, independent of all others made from `seed`."""
+    """Return the seed of a learner for a spawn key; all are independent."""
     return int(np.random.SeedSequence(seed, spawn_key=path).generate_state(1)[0])

@@ -1,4 +1,4 @@
-"""Which values of λ a path visits."""
+"""Values of λ of a path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graftviz.table import DiscreteTable
 
 VALUES = 20
 FLOOR = 0.001  # the smallest λ of a path, in units of the largest
-_DIGITS = 3  # so that a chosen λ can be read out and typed in again
+_DIGITS = 3  # significant digits of a λ
 _HALVINGS = 40
 
 
@@ -24,7 +24,7 @@ def lam_option(learner: Learner) -> OptionSpec:
     Raises
     ------
     InputError
-        When it has none.
+        If it has none.
     """
     for spec in option_specs(learner):
         if spec.name == "lam":
@@ -45,13 +45,14 @@ def lam_values(
     Parameters
     ----------
     lams : int or iterable of float
-        The values; or how many, evenly spaced on a log scale, from just above the largest score at
-        the model without edges, where nothing is activated, down to :data:`FLOOR` of that.
+        The values, or their number: then they are evenly spaced on a log scale, from just above
+        the largest score of the model without edges, at which no edge is activated, down to
+        :data:`FLOOR` times that.
 
     Raises
     ------
     InputError
-        When `learner` has no λ, or a value or their number is out of range.
+        If `learner` has no λ, or a value or their number is out of range.
     """
     lam_option(learner)
     if isinstance(lams, int) and not isinstance(lams, bool):
@@ -71,8 +72,9 @@ def lam_values(
 def largest_useful_lam(learner: Learner, table: DiscreteTable, seed: int) -> float:
     """Return a λ just above the largest score of the model without edges.
 
-    The learner runs once at the largest λ it takes: it activates nothing, and its certificate
-    names the largest score. Where the certificate covers no pair, λ is halved until an edge comes.
+    The learner runs once at the largest allowed λ: it activates no edge, and its certificate
+    contains the largest score. If the certificate covers no pair, λ is halved until an edge is
+    activated.
     """
     maximum = lam_option(learner).maximum
     top = 1.0 if maximum is None else float(maximum)
@@ -90,7 +92,7 @@ def largest_useful_lam(learner: Learner, table: DiscreteTable, seed: int) -> flo
 
 
 def _rounded(value: float, *, up: bool = False) -> float:
-    """Return `value` to three significant digits, never 0; with `up`, always above it."""
+    """Return `value` to three significant digits, never 0; with `up`, always above `value`."""
     unit = 10.0 ** (math.floor(math.log10(value)) - _DIGITS + 1)
     digits = math.floor(value / unit) + 1 if up else round(value / unit)
     return float(f"{digits * unit:.{_DIGITS}g}")

@@ -1,4 +1,4 @@
-"""The extended Bayesian information criterion, on the pseudo-likelihood."""
+"""Extended Bayesian information criterion (EBIC) on the pseudo-likelihood."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ GAMMA = 0.5
 
 
 def free_weights(model: PairwiseMRF) -> int:
-    """Return Σ (s_i − 1)(s_j − 1) over the edges: the rest of an edge's weights is gauge."""
+    """Return Σ (s_i − 1)(s_j − 1) over the edges, the number of identifiable edge weights."""
     return int((model.cardinalities[model.edges] - 1).prod(axis=1).sum())
 
 
 def extended_bic(model: PairwiseMRF, nlpl: float, rows: int, *, gamma: float = GAMMA) -> float:
     """Return the EBIC of a model; smaller is better.
 
-    It is Barber's and Drton's criterion for the regression of one variable on its neighbours,
+    It is the criterion of Barber and Drton for the regression of one variable on its neighbours,
     −2 log L_i + df_i log N + 2 γ deg(i) log n, summed over the variables. An edge is in two
     regressions, and so are its free weights; hence
 
         EBIC_γ = 2 N · NLPL + 2 df log N + 4 γ |E| log n,   df = Σ_E (s_i − 1)(s_j − 1).
 
-    The first penalty counts weights. The second counts graphs: there are about n^(2|E|) of |E|
-    edges, however many states the variables have. Node weights are in every model and left out.
+    The first penalty counts weights. The second counts graphs: there are about n^(2|E|) graphs
+    with |E| edges, whatever the numbers of states. Node weights are in every model and omitted.
     Divided by 2 N it is on the scale of NLPL (nats per row).
 
     Parameters
     ----------
     model : PairwiseMRF
     nlpl : float
-        Negative log pseudo-likelihood of the rows that were learned from (nats per row).
+        Negative log pseudo-likelihood of the training rows (nats per row).
     rows : int
-        Number of these rows, N.
+        Number of training rows, N.
     gamma : float
         γ ≥ 0: 0 is the ordinary BIC, 0.5 the usual choice, 1 the strictest.
 
     Raises
     ------
     InputError
-        When γ is negative or not finite.
+        If γ is negative or not finite.
 
     References
     ----------

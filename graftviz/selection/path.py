@@ -1,8 +1,7 @@
-"""The learner at one λ after the other, and which of them is best.
+"""Runs of a learner at decreasing values of λ, and the choice of the best.
 
-The two criteria answer two questions. The held-out NLPL asks which model predicts best, and a few
-edges too many hardly hurt a prediction; the EBIC asks which graph is right, and charges for every
-edge.
+There are two criteria. The held-out NLPL measures prediction, which a few superfluous edges hardly
+affect. The EBIC aims at the correct graph and penalises every edge.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import Step
 
 HELD_OUT = 0.2
-RISING = 3  # values of λ for which a criterion has to rise before it is given up
+RISING = 3  # number of values of λ over which both criteria must rise to end the path
 EDGES_A_VARIABLE = 10  # default limit on the edges of a run
 
-_FOLDS = 0  # the stream of random numbers that divides the rows
+_FOLDS = 0  # spawn key of the generator that divides the rows
 
 
 class PathPoint(NamedTuple):
-    """What came of one λ.
+    """Result at one λ.
 
     Attributes
     ----------
@@ -43,16 +42,16 @@ class PathPoint(NamedTuple):
     weights : int
         Free weights of the edges, Σ (s_i − 1)(s_j − 1).
     objective : float
-        What the learner minimised (nats per row).
+        Objective of the learner (nats per row).
     nlpl_train, nlpl_held_out : float
-        Negative log pseudo-likelihood of the rows that were learned from, and of those that were
-        not (nats per row).
+        Negative log pseudo-likelihood of the training rows and of the held-out rows (nats per
+        row).
     ebic : float
         See :func:`graftviz.selection.information.extended_bic`; over 2 N it is on NLPL's scale.
     recall, precision, f1 : float or None
-        Against the true edges, where these are known.
+        Comparison with the true edges, if these are available.
     stop_reason : str
-        Of the learner; a sentence.
+        Stop reason of the learner, a sentence.
     model : PairwiseMRF
     """
 
@@ -72,26 +71,26 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LamPath:
-    """A learner at decreasing values of λ, so far or as a whole.
+    """Results of a learner at decreasing values of λ, complete or in progress.
 
     Attributes
     ----------
     learner : Learner
-        As it was given; its λ plays no part.
+        The learner; its own λ is not used.
     seed : int
     rows, rows_held_out : int
-        Learned from and held out, for each λ; with folds every row is both.
+        Numbers of training and held-out rows at each λ; with folds every row is both.
     folds : int or None
     gamma : float
         γ of the EBIC.
     most_edges : int
-        A run with more edges is given up, and the path ends before it.
+        A run with more edges is stopped, and the path ends before it.
     planned : tuple of float
         All values of λ, largest first; the path may end before the last.
     points : tuple of PathPoint
-        One per λ visited, in that order.
+        One per visited λ, in that order.
     stop_reason : str
-        A sentence; empty while the path goes on.
+        A sentence; empty while the path is in progress.
     """
 
     learner: Learner
@@ -107,12 +106,12 @@ class LamPath:
 
     @property
     def best_by_nlpl(self) -> PathPoint | None:
-        """The point of the smallest held-out NLPL (of equals, the larger λ); None without one."""
+        """Point with the smallest held-out NLPL (ties: the larger λ); None without points."""
         return min(self.points, key=lambda point: point.nlpl_held_out, default=None)
 
     @property
     def best_by_ebic(self) -> PathPoint | None:
-        """The point of the smallest EBIC (of equals, the larger λ); None without one."""
+        """Point with the smallest EBIC (ties: the larger λ); None without points."""
         return min(self.points, key=lambda point: point.ebic, default=None)
 
     def at(self, point: PathPoint) -> Learner:
@@ -120,7 +119,7 @@ class LamPath:
         return with_lam(self.learner, point.lam)
 
     def summary(self) -> dict[str, Any]:
-        """Return the facts for a record: plain numbers, texts and None."""
+        """Return a summary as a dict of numbers, strings and None."""
 
         def facts(point: PathPoint | None) -> dict[str, Any] | None:
             return None if point is None else {"lam": point.lam, "edges": point.edges}
@@ -141,11 +140,11 @@ class LamPath:
 
 
 class _Task(NamedTuple):
-    """Everything that decides what a path gives."""
+    """Inputs that determine the points of a path."""
 
     learner: Learner
     train: DiscreteTable
-    parts: tuple[tuple[DiscreteTable, DiscreteTable], ...]  # learned from and held out
+    parts: tuple[tuple[DiscreteTable, DiscreteTable], ...]  # training and held-out rows
     folds: int | None
     truth: np.ndarray | None
     seed: int
@@ -170,44 +169,42 @@ def lam_path(
 ) -> LamPath:
     """Run `learner` at decreasing values of λ and measure each.
 
-    The path ends before the last value when both criteria have been rising for :data:`RISING`
-    values on end, or when a run wants more than `most_edges` edges: what would follow is slower
-    and worse.
+    The path ends early when both criteria have risen over :data:`RISING` consecutive values, or
+    when a run activates more than `most_edges` edges: smaller λ would be slower and worse.
 
     Parameters
     ----------
     table : DiscreteTable
     learner : Learner
-        Any with an option ``lam``, whose value plays no part. An edge budget of its own holds at
-        every λ, so better leave it out.
+        A learner with an option ``lam``, whose value is not used. An edge budget of the learner
+        applies at every λ, so it should not be set.
     lams : int or iterable of float
-        Values of λ, or how many: see :func:`graftviz.selection.grid.lam_values`.
+        Values of λ or their number: see :func:`graftviz.selection.grid.lam_values`.
     test : DiscreteTable, optional
-        Rows to hold out. A choice of λ has then seen them: a test of the final model needs others.
+        Held-out rows. As they are used to choose λ, a test of the final model needs other rows.
     held_out : float
-        Without `test`: the share of the rows to hold out.
+        Share of the rows to hold out if `test` is not given.
     folds : int, optional
-        Instead: so many parts, each held out once; nothing but the held-out NLPL comes from the
-        runs without it, all else from a run on the whole table.
+        Number of folds for cross-validation instead. Only the held-out NLPL comes from the runs
+        on folds, all other results from a run on the whole table.
     truth : int array-like, shape (k, 2), optional
-        The true edges; they are measured against and decide nothing.
+        The true edges, used for metrics only.
     seed : int
-        Decides held-out rows and learners' draws; the same for any number of jobs.
+        Seed of the held-out rows and of the learner; results do not depend on `jobs`.
     gamma : float
         γ of the EBIC.
     most_edges : int, optional
-        Default: ten a variable.
+        Default: 10 times the number of variables.
     jobs : int, optional
-        1: one value after the other. Else see :func:`graftviz.parallel.parallel_map`: all values
-        are run side by side, those behind the end of the path in vain; what is returned is the
-        same.
+        1: sequentially. Otherwise see :func:`graftviz.parallel.parallel_map`: all values are run
+        in parallel, and those past the end of the path are discarded; the result is the same.
     on_done : callable, optional
         Called as ``on_done(done, of)`` after each value.
 
     Raises
     ------
     InputError
-        When the learner has no option ``lam``, learner and table do not go together, or a value is
+        If the learner has no option ``lam``, learner and table are incompatible, or a value is
         out of range.
     """
     task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
@@ -238,12 +235,12 @@ def lam_path_steps(
     most_edges: int | None = None,
     every_step: bool = False,
 ) -> Iterator[LamPath]:
-    """Do what :func:`lam_path` does one λ at a time, yielding the path so far.
+    """Yield the path of :func:`lam_path` after each λ.
 
-    The last value is that of :func:`lam_path`; closing the generator earlier is allowed. With
-    `every_step` the latest value is yielded again after each activation step of the learner, for
-    callers that share their thread with others. The first value has no points: it comes when the
-    values of λ have been found. Parameters are checked when it is called, except for `lams`.
+    The last value equals that of :func:`lam_path`; the generator may be closed earlier. With
+    `every_step` the latest value is yielded again after each activation step of the learner, so
+    that a scheduler can interleave other work. The first value has no points; it is yielded when
+    the values of λ are computed. Parameters except `lams` are checked at the call.
     """
     task = _task(table, learner, test, held_out, folds, truth, seed, gamma, most_edges)
     return _steps(task, lams, every_step)
@@ -337,7 +334,7 @@ def _started(task: _Task, lams: int | Iterable[float]) -> LamPath:
 
 
 def _extended(path: LamPath, point: PathPoint | None) -> LamPath:
-    """Return `path` with the next point, or ended where there is none."""
+    """Return `path` with the next point, or part_outcome if `point` is None."""
     lam = path.planned[len(path.points)]
     if point is None:
         return replace(
@@ -376,7 +373,7 @@ def _point(task: _Task, lam: float) -> PathPoint | None:
 
 
 def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | None]:
-    """Run the learner at one λ, yielding its steps; None when a run has too many edges."""
+    """Run the learner at one λ, yielding its steps; return None if a run has too many edges."""
     learner = with_lam(task.learner, lam)
     outcome = yield from fit_steps(learner, task.train, task.seed, most_edges=task.most_edges)
     if outcome is None:
@@ -384,13 +381,15 @@ def _point_steps(task: _Task, lam: float) -> Generator[Step, None, PathPoint | N
     model = outcome.model()
     losses = []
     for part, held in task.parts:
-        its_model = model
+        part_model = model
         if part is not task.train:
-            ended = yield from fit_steps(learner, part, task.seed, most_edges=task.most_edges)
-            if ended is None:
+            part_outcome = yield from fit_steps(
+                learner, part, task.seed, most_edges=task.most_edges
+            )
+            if part_outcome is None:
                 return None
-            its_model = ended.model()
-        losses.append(negative_log_pseudo_likelihood(its_model, held) * held.n_rows)
+            part_model = part_outcome.model()
+        losses.append(negative_log_pseudo_likelihood(part_model, held) * held.n_rows)
     nlpl_train = negative_log_pseudo_likelihood(model, task.train)
     found = EdgeMetrics(None, None, None)
     if task.truth is not None:

@@ -1,11 +1,10 @@
-"""How often an edge is found again when the learner sees only a part of the rows.
+"""Stability of edges: the frequency with which a learner finds them on subsamples of the rows.
 
-That tells edges which the data decide from edges which chance decided. It does not tell true edges
-from false ones which the score takes every time, such as pairs joined only through others.
+Stability distinguishes edges that the data determine from edges due to chance. It does not detect
+false edges that the score selects consistently, such as pairs connected only through others.
 
-λ on a part of the rows is the learner's own: a number that was chosen stays as it is, as both
-papers below have it; where the learner derives λ from the table, it does so from the part, whose
-scores carry more noise.
+On a subsample a fixed λ of the learner is used unchanged, as in both papers below; an automatic λ
+is derived from the subsample, whose scores have more noise.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome
 
 SUBSAMPLES = 50
-STABLE = 0.9  # frequency from which an edge is called stable
+STABLE = 0.9  # frequency from which an edge counts as stable
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Everything that decides what the subsamples give."""
+    """Inputs that determine the results of all subsamples."""
 
     table: DiscreteTable
     learner: Learner
@@ -55,9 +54,9 @@ class _Plan:
 
 @dataclass(frozen=True, eq=False)
 class EdgeStability:
-    """How often each edge was found over subsamples of the rows.
+    """Frequencies of edges over subsamples of the rows.
 
-    Found is an edge of the final model with a weight other than zero.
+    An edge is found if it is in the final model with a non-zero weight.
 
     Attributes
     ----------
@@ -69,13 +68,13 @@ class EdgeStability:
     subsample_rows : int
         Rows of each subsample.
     planned : int
-        Subsamples asked for; `done` of them are in.
+        Number of requested subsamples, of which `done` are complete.
     edges : int64 array, shape (k, 2), read-only
-        Every edge i < j found at least once: most frequent first, then in order of pairs.
+        Edges i < j found at least once, sorted by decreasing frequency, then by pair.
     counts : int64 array, shape (k,), read-only
-        In how many subsamples each of them was found.
+        Number of subsamples in which each edge was found.
     edge_counts : int64 array, shape (done,), read-only
-        Edges found in each subsample.
+        Number of edges found in each subsample.
     """
 
     method: Method
@@ -98,7 +97,7 @@ class EdgeStability:
 
     @property
     def done(self) -> int:
-        """Subsamples that are in."""
+        """Number of completed subsamples."""
         return len(self.edge_counts)
 
     @property
@@ -108,21 +107,21 @@ class EdgeStability:
 
     @property
     def mean_edges(self) -> float:
-        """Mean number of edges a subsample gives; 0 before the first."""
+        """Mean number of edges per subsample; 0 before the first."""
         return float(self.edge_counts.mean()) if self.done else 0.0
 
     @property
     def instability(self) -> float:
-        """StARS's D̂: the mean over all pairs of 2 θ (1 − θ), θ being a pair's frequency.
+        """D̂ of StARS: the mean over all pairs of 2 θ (1 − θ), θ being a pair's frequency.
 
-        That is the probability that two subsamples disagree about a pair. H. Liu, K. Roeder and
+        It is the probability that two subsamples disagree about a pair. H. Liu, K. Roeder and
         L. Wasserman, Stability approach to regularization selection, NeurIPS 2010.
         """
         theta = self.frequencies
         return float(np.sum(2.0 * theta * (1.0 - theta))) / self._pairs
 
     def frequency_of(self, edges: Iterable[Iterable[int]] | np.ndarray) -> np.ndarray:
-        """Return the frequency of each given edge, in their order and in either direction."""
+        """Return the frequency of each edge of `edges`, given in either direction."""
         counts = [0, *self.counts.tolist()]
         ends = [(int(i), int(j)) for i, j in edges]
         found = [counts[self._place.get((min(pair), max(pair)), -1) + 1] for pair in ends]
@@ -133,12 +132,12 @@ class EdgeStability:
         return self.edges[self.frequencies >= threshold]
 
     def expected_rare_edges(self, threshold: float = STABLE) -> float | None:
-        """Bound how many of :meth:`stable_edges` are expected to be *rare* ones.
+        """Return an upper bound of the expected number of *rare* edges in :meth:`stable_edges`.
 
-        Rare are the pairs that one subsample gives with a probability of at most q / p, where q is
-        its expected number of edges (estimated by `mean_edges`) and p the number of all pairs. The
-        bound is q² / ((2 τ − 1) p), for any learner and any data. It holds for complementary pairs
-        and τ > ½ alone; otherwise None.
+        An edge is rare if its probability in one subsample is at most q / p, where q is the
+        expected number of edges (estimated by `mean_edges`) and p the number of all pairs. The
+        bound is q² / ((2 τ − 1) p), for any learner and any data. It holds only for complementary
+        pairs and τ > ½; otherwise the result is None.
 
         R. D. Shah and R. J. Samworth, Variable selection with error control: another look at
         stability selection, JRSS B 75, 2013, theorem 1 with θ = q / p.
@@ -148,7 +147,7 @@ class EdgeStability:
         return self.mean_edges**2 / ((2.0 * threshold - 1.0) * self._pairs)
 
     def summary(self, threshold: float = STABLE) -> dict[str, Any]:
-        """Return the facts for a record: plain numbers, texts and None."""
+        """Return a summary as a dict of numbers, strings and None."""
         return {
             "method": self.method,
             "subsamples": self.done,
@@ -177,21 +176,21 @@ def edge_stability(
     jobs: int | None = None,
     on_done: Callable[[int, int], Any] | None = None,
 ) -> EdgeStability:
-    """Run `learner` on subsamples of the rows, and return how often each edge was found.
+    """Run `learner` on subsamples of the rows and return the frequencies of edges.
 
     Parameters
     ----------
     table : DiscreteTable
     learner : Learner
-        Any; it is run as it is (about λ see the head of this module).
+        The learner, used unchanged (on λ see the docstring of this module).
     subsamples : int
-        Runs of the learner. Complementary pairs need an even number: two a pair.
+        Number of runs of the learner; even for complementary pairs.
     method : {"complementary-pairs", "stars"}
-        Random halves of the rows, both used; or smaller parts of ⌊10 √N⌋ rows.
+        Both halves of random divisions of the rows, or smaller samples of ⌊10 √N⌋ rows.
     size : int, optional
         Rows of a subsample, for StARS only.
     seed : int
-        Decides rows and learners' draws; the same for any number of jobs.
+        Seed of the subsamples and of the learner; results do not depend on `jobs`.
     jobs : int, optional
         See :func:`graftviz.parallel.parallel_map`.
     on_done : callable, optional
@@ -200,7 +199,7 @@ def edge_stability(
     Raises
     ------
     InputError
-        When learner and table do not go together, the table has too few rows for the method, or
+        If learner and table are incompatible, the table has too few rows for the method, or
         number, size or seed are out of range.
     """
     plan = _plan(table, learner, subsamples, method, size, seed)
@@ -220,11 +219,11 @@ def stability_steps(
     seed: int = 0,
     every_step: bool = False,
 ) -> Iterator[EdgeStability]:
-    """Do what :func:`edge_stability` does one subsample at a time, yielding what is known so far.
+    """Yield the result of :func:`edge_stability` after each subsample.
 
-    The last value is that of :func:`edge_stability`; closing the generator earlier is allowed. With
-    `every_step` the latest value is yielded again after each activation step of the learner, for
-    callers that share their thread with others. Parameters are checked when it is called.
+    The last value equals that of :func:`edge_stability`; the generator may be closed earlier. With
+    `every_step` the latest value is yielded again after each activation step of the learner, so
+    that a scheduler can interleave other work. Parameters are checked at the call.
     """
     plan = _plan(table, learner, subsamples, method, size, seed)
     return _steps(plan, every_step)
@@ -263,7 +262,7 @@ def _plan(
 
 def _found_edges(plan: _Plan, index: int) -> np.ndarray:
     outcome = fit(plan.learner, plan.part(index), learner_seed(index, seed=plan.seed))
-    assert outcome is not None  # no limit on the edges, so the run was not given up
+    assert outcome is not None  # the number of edges is not limited
     return _edges_of(outcome)
 
 

@@ -1,4 +1,4 @@
-"""Which rows each subsample takes: complementary halves, or StARS's smaller parts."""
+"""Rows of subsamples: complementary halves, or the smaller samples of StARS."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from graftviz.selection.fits import seed_of, stream
 
 Method = Literal["complementary-pairs", "stars"]
 METHODS: tuple[str, ...] = get_args(Method)
-FEWEST_ROWS = 2  # what any learner needs
+FEWEST_ROWS = 2  # required by every learner
 
-_ROWS = 0  # the stream of random numbers that draws rows
-_SEEDS = 1  # and the one that seeds the learners
-_STARS_FROM = 144  # rows up to which 10 √N would be most of the table, or more than all
+_ROWS = 0  # spawn key of the generator that draws rows
+_SEEDS = 1  # spawn key of the seeds of learners
+_STARS_FROM = 144  # rows up to which 10 √N would be most or all of the table
 _STARS_SHARE = 0.8
 
 
@@ -27,9 +27,9 @@ def subsample_rows(
 ) -> np.ndarray:
     """Return the rows of one subsample, int64, ascending, shape (size,).
 
-    Complementary pairs: subsamples 2b and 2b + 1 are the two halves of one random permutation, and
-    share no row; of an odd number of rows one, drawn at random, is in neither. StARS: every
-    subsample is drawn without replacement, independently of the others.
+    Complementary pairs: subsamples 2b and 2b + 1 are the two disjoint halves of one random
+    permutation; if the number of rows is odd, one random row is in neither. StARS: every subsample
+    is drawn without replacement, independently of the others.
     """
     pairs = method == "complementary-pairs"
     order = stream(seed, _ROWS, index // 2 if pairs else index).permutation(rows)
@@ -38,20 +38,20 @@ def subsample_rows(
 
 
 def learner_seed(index: int, *, seed: int = 0) -> int:
-    """Return the seed of the learner's own draws on one subsample."""
+    """Return the seed of the learner on one subsample."""
     return seed_of(seed, _SEEDS, index)
 
 
 def subsample_size(rows: int, method: str, size: int | None = None) -> int:
-    """Return the rows of a subsample: ⌊N/2⌋ for complementary pairs, ⌊10 √N⌋ for StARS.
+    """Return the size of a subsample: ⌊N/2⌋ for complementary pairs, ⌊10 √N⌋ for StARS.
 
-    StARS takes four fifths of a table of at most 144 rows, as 10 √N would be no part of it.
+    For tables of at most 144 rows StARS uses 80 % of the rows.
 
     Raises
     ------
     InputError
-        For an unknown method, a size that complementary pairs do not have, one that is no part of
-        the table, or a table too small to take a part of.
+        If the method is unknown, a size is given for complementary pairs or not below the number
+        of rows, or the table is too small.
     """
     if method not in METHODS:
         raise InputError(
@@ -80,7 +80,7 @@ def subsample_size(rows: int, method: str, size: int | None = None) -> int:
 
 
 def check_subsamples(subsamples: int, method: str, seed: int) -> None:
-    """Raise :class:`InputError` unless so many subsamples can be drawn with this seed."""
+    """Raise :class:`InputError` if the number of subsamples or the seed is invalid."""
     checked_seed(seed)
     try:
         number = operator.index(subsamples)

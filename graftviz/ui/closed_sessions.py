@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable
 
 from graftviz.errors import InputError
-from graftviz.memory import give_back
+from graftviz.memory import release_freed_memory
 from graftviz.ui.foreign_log import report_left_out
 from graftviz.ui.limits import Limits, limits
 from graftviz.ui.references import logged
@@ -56,4 +56,4 @@ def _unused_seconds() -> float:
 
 def _collect() -> None:
     gc.collect()
-    give_back()
+    release_freed_memory()

@@ -17,7 +17,7 @@ from streamlit import config
 from streamlit.file_util import get_static_dir
 
 from graftviz.errors import InputError
-from graftviz.memory import return_what_is_freed
+from graftviz.memory import configure_allocator
 from graftviz.ui.closed_sessions import end_closed_sessions
 from graftviz.ui.foreign_log import filter_foreign_text
 from graftviz.ui.guard import Guard
@@ -67,7 +67,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     sys.stdout.flush()
     look_up_single_keys()
     share_uploaded_bytes()
-    return_what_is_freed()  # before threads are there that take memory from places of their own
+    configure_allocator()  # before threads are there that take memory from places of their own
     with suppress(InputError):  # limits that cannot be used are reported on every page
         worker_pool().start()
     filter_foreign_text()

@@ -8,7 +8,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.memory import give_back
+from graftviz.memory import release_freed_memory
 from graftviz.ui.budget.jobs import rehearse_budget_page
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
@@ -57,7 +57,7 @@ def every_job() -> list[Job]:
 @st.cache_resource(show_spinner=False)
 def scheduler() -> Scheduler:
     """Return the engine threads of this process."""
-    return Scheduler(tidy=give_back)
+    return Scheduler(tidy=release_freed_memory)
 
 
 @st.cache_resource(show_spinner=False)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
-from graftviz.memory import give_back
+from graftviz.memory import release_freed_memory
 from graftviz.ui.limits import limits
 from graftviz.ui.references import logged
 from graftviz.ui.scheduler import Share
@@ -146,7 +146,7 @@ class Visits:
             self._nobody_here()
         if forgotten or is_empty:
             gc.collect()
-            give_back()
+            release_freed_memory()
         return forgotten
 
     def _wake_later(self) -> None:
