@@ -72,7 +72,7 @@ def test_the_best_feature_is_that_of_a_plain_scan(seed):
         a, b = divmod(found.cell, sizes[found.j])
         assert found.score == pytest.approx(max(scores.values()), rel=1e-12)
         assert scores[found.i, found.j, a, b] == pytest.approx(found.score, rel=1e-12)
-        search.take(found.i, found.j)
+        search.mark_active(found.i, found.j)
         inside.add((found.i, found.j))
         moved = int(rng.integers(len(sizes)))  # one belief moves, by as much as it is said to
         new = rng.dirichlet(np.ones(sizes[moved]))

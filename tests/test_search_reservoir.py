@@ -303,5 +303,5 @@ def test_a_pair_is_scored_again_once_an_end_has_moved_and_not_before():
     _, scores = search.score_inactive(scoring)
     np.testing.assert_array_equal(scores, np.where(moved, afresh, before))
     assert 0 < np.count_nonzero(scores != before) <= moved.sum()
-    search.forget_scores()
+    search.invalidate_scores()
     np.testing.assert_array_equal(search.score_inactive(scoring)[1], afresh)
