@@ -1,1 +1,1 @@
-"""The documentation; ``python -m docs.making`` writes what of it is made from the package."""
+"""Documentation; ``python -m docs.making`` writes the parts generated from the package."""

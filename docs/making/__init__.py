@@ -1,1 +1,1 @@
-"""What the documentation is made by: pictures from real runs, tables from options, import order."""
+"""Generators of the documentation: pictures of real runs, tables of options, import order."""

@@ -1,4 +1,4 @@
-"""``python -m docs.making``: write pictures, sample series, glossary and options anew."""
+"""``python -m docs.making``: write pictures, sample series, glossary, lessons and option tables."""
 
 from __future__ import annotations
 

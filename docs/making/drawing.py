@@ -1,4 +1,4 @@
-"""SVG text without a plotting library: the same input gives the same bytes.
+"""Drawings as SVG text without a plotting library, with deterministic output.
 
 Every picture stands on a white card with dark ink, so that it reads the same whatever theme the
 page around it has.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 INK, GREY, PALE = "#1b2430", "#8a929c", "#d8dee4"
-# Okabe and Ito's colours: told apart by everybody.
+# Okabe and Ito's colours, distinguishable with all forms of colour blindness.
 BLUE, ORANGE, GREEN, RED = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 _FONT = 13
 _AXIS_FONT = 11

@@ -1,4 +1,4 @@
-"""Pictures of linear dynamical systems: the true matrix beside what each learner makes of it."""
+"""Pictures of linear dynamical systems: the true matrix and the result of each learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The glossary as a page, from the terms that the app explains."""
+"""Page of the glossary, from the terms that the app explains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of the learners that activate edges or features, all on the survey that comes along."""
+"""Pictures of the learners that activate edges or features, on the sample data set survey."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def learned(learner: Learner, seed: int = 0) -> Result:
 
 def truth() -> set[tuple[int, int]]:
     """Return the true edges of the survey."""
-    known = survey().truth
-    assert known is not None
-    return {(int(i), int(j)) for i, j in known}
+    edges = survey().truth
+    assert edges is not None
+    return {(int(i), int(j)) for i, j in edges}
 
 
 def places(box: Box) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The picture of the import order, from the list on the architecture page.
+"""Picture of the import order, from the list on the architecture page.
 
 tests/test_imports.py holds the modules to that list, and the list to its own table.
 """

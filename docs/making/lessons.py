@@ -1,4 +1,4 @@
-"""The lessons as a page, from what the app's own page shows."""
+"""Page of the lessons, from the texts of the app's Lessons page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README's pictures of the app show; ``python -m docs.making.screenshots`` takes them."""
+"""Scenes of the README's screenshots, taken by ``python -m docs.making.screenshots``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small time series that the pages on dynamical systems learn from, and its true parents."""
+"""Small time series for the pages on dynamical systems, and its true parents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several pictures draw: graphs, and matrices as heat maps."""
+"""Shared parts of pictures: graphs, and matrices as heat maps."""
 
 from __future__ import annotations
 

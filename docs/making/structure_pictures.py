@@ -1,4 +1,4 @@
-"""Pictures of the learners that take a structure as a whole: paths, trees, exchanges, bounds."""
+"""Pictures of the learners of whole structures: paths, trees, exchanges, bounds."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def forced_pruning() -> str:
     """Draw the first exchange, and the parameters beside the values they are tied to."""
     steps = learned(gv.ForcedPruning(edges=14, exchange=3, clusters=8, exchanges=3)).trace
     first, second = steps[0], steps[1]
-    told = second.exchange
-    assert told is not None
-    gone = {(int(i), int(j)) for i, j in told.removed}
-    new = {(int(i), int(j)) for i, j in told.added}
+    exchange = second.exchange
+    assert exchange is not None
+    gone = {(int(i), int(j)) for i, j in exchange.removed}
+    new = {(int(i), int(j)) for i, j in exchange.added}
     before = {(int(i), int(j)) for i, j in first.active_edges()}
     drawing = Drawing(_WIDTH, 370, "Forced pruning: three edges leave, three enter")
     names = survey().table.names
@@ -72,14 +72,16 @@ def forced_pruning() -> str:
     after = sorted((before - gone) | new)
     styles = {pair: EdgeStyle(GREEN, 4.0) if pair in new else plain for pair in after}
     draw_graph(drawing, places(Box(440, 72, 250, 190)), styles, names)
-    low, high = float(told.values.min()), float(told.values.max())
+    low, high = float(exchange.values.min()), float(exchange.values.max())
     drawing.text(
-        (24, 304), f"{len(told.values)} parameters, tied to {len(told.centres)} values", size=11
+        (24, 304),
+        f"{len(exchange.values)} parameters, tied to {len(exchange.centres)} values",
+        size=11,
     )
-    for value, centre in zip(told.values, told.centres[told.assignment], strict=True):
+    for value, centre in zip(exchange.values, exchange.centres[exchange.assignment], strict=True):
         start, end = (30 + 700 * (float(v) - low) / (high - low) for v in (value, centre))
         drawing.line((start, 316), (end, 350), PALE)
-    for centre in told.centres:
+    for centre in exchange.centres:
         drawing.circle((30 + 700 * (float(centre) - low) / (high - low), 350), 4, BLUE)
     return drawing.svg()
 

@@ -1,4 +1,4 @@
-"""Tables of options, written from where the options are declared.
+"""Tables of options, generated from the declarations of the options.
 
 A page marks the place of a table by ``<!-- options: KIND NAME … -->`` and ``<!-- end -->``:
 
@@ -27,11 +27,11 @@ from graftviz.regions import local_marginal
 from graftviz.ui.limits import LimitSpec, limit_specs
 
 _MARKED = re.compile(r"(<!-- options: ([^\n]+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-_GIVEN_FIRST = ("model", "method", "query")  # what is asked, not how
+_OBJECTS = ("model", "method", "query")  # not options
 
 
 def with_tables(page: str) -> str:
-    """Return the text of a page with every marked table written anew."""
+    """Return the text of a page with every marked table updated."""
     return _MARKED.sub(lambda found: f"{found[1]}{table_of(found[2])}{found[4]}", page)
 
 
@@ -94,29 +94,29 @@ def _cell(text: str) -> str:
 def _argument_rows(
     function: Callable[..., Any], command: ModuleType, names: list[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the row of each argument (all, if no names are given), from signature and docstring."""
+    """Yield the row of each argument (all if `names` is empty), from signature and docstring."""
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     flags = {action.dest: action.option_strings for action in parser._actions}
-    told = _told(inspect.getdoc(function) or "")
+    descriptions = _descriptions(inspect.getdoc(function) or "")
     for name, parameter in inspect.signature(function).parameters.items():
-        if name in _GIVEN_FIRST or (names and name not in names):
+        if name in _OBJECTS or (names and name not in names):
             continue
         default = "none" if parameter.default is None else f"`{parameter.default}`"
         flag = f"`{flags[name][0]}`" if flags.get(name) else "Python only"
-        yield f"`{name}`", default, flag, _cell(told[name])
+        yield f"`{name}`", default, flag, _cell(descriptions[name])
 
 
-def _told(docstring: str) -> dict[str, str]:
-    """Return what the section "Parameters" of a numpydoc docstring says of each argument."""
+def _descriptions(docstring: str) -> dict[str, str]:
+    """Return the description of each argument in the section "Parameters" of a docstring."""
     section = docstring.split("Parameters\n----------\n")[1].split("\n\n")[0]
-    told: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     name = ""
     for line in section.splitlines():
         if not line.startswith(" "):
             name, _, kind = line.partition(" : ")
             choices = kind.replace('"', "`").strip("{}")
-            told[name] = f"{choices}:" if kind.startswith("{") else ""
+            descriptions[name] = f"{choices}:" if kind.startswith("{") else ""
         else:
-            told[name] = f"{told[name]} {line.strip()}".strip()
-    return told
+            descriptions[name] = f"{descriptions[name]} {line.strip()}".strip()
+    return descriptions

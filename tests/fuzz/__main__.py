@@ -25,17 +25,19 @@ _SLOW = ("hang", "memory", "leak")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a campaign, or one input again; return 0 without findings, else 1."""
-    given = _parser().parse_args(arguments)
-    if given.replay is not None:
-        return _replay(given.replay)
-    with served(given.kinds) as environment:
-        campaign = Campaign(given.kinds, given.seed, workers=given.workers, environment=environment)
-        campaign.run(given.seconds, given.count)
-        lines = [*report(campaign), *_saved(campaign, given.save)]
+    options = _parser().parse_args(arguments)
+    if options.replay is not None:
+        return _replay(options.replay)
+    with served(options.kinds) as environment:
+        campaign = Campaign(
+            options.kinds, options.seed, workers=options.workers, environment=environment
+        )
+        campaign.run(options.seconds, options.count)
+        lines = [*report(campaign), *_saved(campaign, options.save)]
     text = "\n".join(lines) + "\n"
     print(text)
-    if given.out is not None:
-        given.out.write_text(text, encoding="utf-8")
+    if options.out is not None:
+        options.out.write_text(text, encoding="utf-8")
     return int(bool(campaign.findings))
 
 

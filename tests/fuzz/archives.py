@@ -1,4 +1,4 @@
-"""ZIP archives of result folders, written field by field so that every field can be wrong."""
+"""ZIP archives of result folders, written field by field so that every field can be mutated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns: worker processes read inputs, and aborts, hangs and growth are counted."""
+"""Campaigns: inputs read in worker processes, with counts of aborts, hangs and memory growth."""
 
 from __future__ import annotations
 

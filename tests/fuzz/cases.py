@@ -1,4 +1,4 @@
-"""Inputs of the fuzzer, and mutations of text and bytes that all kinds share."""
+"""Inputs of the fuzzer, and mutations of text and bytes common to all kinds."""
 
 from __future__ import annotations
 

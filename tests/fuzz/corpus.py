@@ -1,4 +1,4 @@
-"""Every input that ever failed, by its failure; the tests read all of them again.
+"""Corpus of inputs that have failed, by cause of failure, which the tests read again.
 
 Inputs that the fuzzer found and made smaller are files in the folder ``found``; add those it saves.
 """

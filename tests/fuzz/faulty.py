@@ -1,4 +1,4 @@
-"""Readers with faults, each of which the fuzzer must find."""
+"""Readers with deliberate faults, each of which the fuzzer must find."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _leaks(case: Case) -> int:
     return len(_leaked)
 
 
-def _says_too_much(case: Case) -> int:
+def _has_long_message(case: Case) -> int:
     if _is_marked(case):
         error = InputError("x")
         error.args = ("A long sentence. " * 100,)
@@ -64,7 +64,7 @@ def _says_too_much(case: Case) -> int:
     return 0
 
 
-def _says_two_lines(case: Case) -> int:
+def _has_two_line_message(case: Case) -> int:
     if _is_marked(case):
         error = InputError("x")
         error.args = ("One line.\nAnother \x1b[31mline.",)
@@ -90,8 +90,8 @@ KINDS: Mapping[str, Kind] = {
     "exception": Kind(_case_with_mark, {"reader": _raises}),
     "memory": Kind(_case_with_mark, {"reader": _takes_memory}),
     "leak": Kind(_case, {"reader": _leaks}),
-    "message": Kind(_case_with_mark, {"reader": _says_too_much}),
-    "control characters": Kind(_case_with_mark, {"reader": _says_two_lines}),
+    "message": Kind(_case_with_mark, {"reader": _has_long_message}),
+    "control characters": Kind(_case_with_mark, {"reader": _has_two_line_message}),
     "exit": Kind(_case_with_mark, {"reader": _exits}),
     "good": Kind(_case_with_mark, {"reader": _is_good}),
 }

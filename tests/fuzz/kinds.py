@@ -1,4 +1,4 @@
-"""All kinds of inputs: how one is made, and what takes it."""
+"""Kinds of inputs: generator and targets of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links to every page: mutated queries, and what they lead to without Streamlit."""
+"""Links to every page: mutated queries, and their evaluation without Streamlit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files of all column types, mutated where their structure is: footer, pages, lengths."""
+"""Parquet files of all column types, with mutations of footer, pages and lengths."""
 
 from __future__ import annotations
 
@@ -252,8 +252,8 @@ def columns_of_all_types() -> dict[str, pa.Array]:
     return columns
 
 
-def _ways() -> Iterator[dict[str, Any]]:
-    """Yield ways to write a file."""
+def _writer_options() -> Iterator[dict[str, Any]]:
+    """Yield options of the writer."""
     yield {"compression": "none", "use_dictionary": False}
     yield {"compression": "snappy", "row_group_size": 10}
     yield {"compression": "gzip", "data_page_version": "2.0", "data_page_size": 32}
@@ -267,16 +267,16 @@ def all_bases() -> tuple[Base, ...]:
     """Return files with every type beside a column of text, and some with many columns."""
     columns = columns_of_all_types()
     plain = pa.array([f"v{i % 2}" for i in range(_ROWS)])
-    ways = list(_ways())
+    options = list(_writer_options())
     bases = [
-        _base(pa.table({"a": column, "b": plain}), **ways[i % len(ways)])
+        _base(pa.table({"a": column, "b": plain}), **options[i % len(options)])
         for i, column in enumerate(columns.values())
     ]
     # The smallest: the footer is most of the file.
     small = pa.table({"a": [1, 2, 1], "b": ["x", "y", "x"]})
-    bases += [_base(small, **way) for way in (*ways, {})]
+    bases += [_base(small, **option) for option in (*options, {})]
     flat = {name: c for name, c in columns.items() if not pa.types.is_nested(c.type)}
-    bases += [_base(pa.table(flat), **way) for way in ways[:3]]
+    bases += [_base(pa.table(flat), **option) for option in options[:3]]
     frame = small.to_pandas().set_index("a")
     bases.append(_base(pa.Table.from_pandas(frame)))
     numbers = pa.array(np.arange(_ROWS) * 0.5)

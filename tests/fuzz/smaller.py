@@ -1,4 +1,4 @@
-"""Findings made smaller, and kept as files that the tests read again."""
+"""Reduction of findings, and storage as files that the tests read again."""
 
 from __future__ import annotations
 

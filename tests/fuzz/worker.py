@@ -1,4 +1,4 @@
-"""Worker process: it reads inputs, and may abort, hang or grow; the parent process watches."""
+"""Worker process that reads inputs; its parent process detects aborts, hangs and memory growth."""
 
 from __future__ import annotations
 

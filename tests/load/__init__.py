@@ -1,1 +1,1 @@
-"""Visitors without a browser: they speak to a running app as browsers do, many at once."""
+"""Load test of a running app by many concurrent clients that use the protocol of browsers."""

@@ -1,4 +1,4 @@
-"""``python -m tests.load``: a load test of the app, on this machine only."""
+"""``python -m tests.load``: load test of the app on this machine."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ MOST_SOAK = 6 * 3600.0
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the test; 0 when all goals are met, 1 when not."""
-    given = _parser().parse_args(arguments)
-    with _server(given.address, ordinary=bool(given.mixed_use)) as address:
-        return asyncio.run(_test(given, address))
+    options = _parser().parse_args(arguments)
+    with _server(options.address, ordinary=bool(options.mixed_use)) as address:
+        return asyncio.run(_test(options, address))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,7 +96,7 @@ def _number(least: float, most: float):  # type: ignore[no-untyped-def]
 
 @contextmanager
 def _server(address: str | None, *, ordinary: bool) -> Iterator[str]:
-    """Yield the address of the server under test; start one unless `address` is given.
+    """Yield the address of the server under test; start one unless `address` is specified.
 
     An `ordinary` server has this environment and nothing else: no recording of connections.
     """
@@ -115,7 +115,7 @@ def _server(address: str | None, *, ordinary: bool) -> Iterator[str]:
         sys.exit("The load test speaks to a server on this machine only.")
 
 
-async def _test(given: argparse.Namespace, address: str) -> int:
+async def _test(options: argparse.Namespace, address: str) -> int:
     process = listening_process(urllib.parse.urlsplit(address).port or 80)
     print("Getting the engine ready …", flush=True)
     first = Player(address, 0)
@@ -124,56 +124,56 @@ async def _test(given: argparse.Namespace, address: str) -> int:
     await first.close()
     await calm(process)
     start = memory_bytes(process)
-    if given.mixed_use:
-        lines, goals = await _mixed(given, address, process)
-    elif given.soak:
-        lines, goals = await _soaked(given, address, process)
+    if options.mixed_use:
+        lines, goals = await _mixed(options, address, process)
+    elif options.soak:
+        lines, goals = await _soaked(options, address, process)
     else:
-        lines, goals = await _loaded(given, address, process, start)
+        lines, goals = await _loaded(options, address, process, start)
     lines.append(report.machine() + "\n")
     lines.append(report.goal_table(goals))
     text = "\n".join(lines)
     print(text)
-    if given.out is not None:
-        report.write(given.out, text, _name(given))
+    if options.out is not None:
+        report.write(options.out, text, _name(options))
     return 0 if all(goal.met for goal in goals) else 1
 
 
-def _name(given: argparse.Namespace) -> str:
+def _name(options: argparse.Namespace) -> str:
     """Return the name of the test, as in the marks of the page that it writes."""
-    return "mixed-use" if given.mixed_use else "soak" if given.soak else "load"
+    return "mixed-use" if options.mixed_use else "soak" if options.soak else "load"
 
 
 async def _loaded(
-    given: argparse.Namespace, address: str, process: int, start: int
+    options: argparse.Namespace, address: str, process: int, start: int
 ) -> tuple[list[str], list[report.Goal]]:
-    chosen = PHASES if given.phase == "all" else (given.phase,)
+    chosen = PHASES if options.phase == "all" else (options.phase,)
     large = large_table() if "mixed" in chosen else b""
     phases: list[Measured] = []
     end = None
     for phase in chosen:
-        print(f"{given.clients} clients: {phase} …", flush=True)
-        visitors = await opened(address, given.clients)
+        print(f"{options.clients} clients: {phase} …", flush=True)
+        visitors = await opened(address, options.clients)
         try:
-            phases.append(await run_phase(phase, visitors, process, given.seconds, large))
+            phases.append(await run_phase(phase, visitors, process, options.seconds, large))
         finally:
             await closed(visitors)
-        if not given.no_settle:
+        if not options.no_settle:
             # Only those who are there should be counted in what the next phase takes.
             print("All have left …", flush=True)
             await asyncio.sleep(limits().gone_seconds + SETTLE_SECONDS)
-    if not given.no_settle:
-        # Until then, tables that were brought are kept for who comes back.
+    if not options.no_settle:
+        # Until then, the server keeps uploads of disconnected sessions.
         print("Their sessions end …", flush=True)
-        kept = config.get_option("server.disconnectedSessionTTL") + LOOK_SECONDS
-        await asyncio.sleep(max(0.0, kept - limits().gone_seconds))
+        retention = config.get_option("server.disconnectedSessionTTL") + LOOK_SECONDS
+        await asyncio.sleep(max(0.0, retention - limits().gone_seconds))
         end = memory_bytes(process)
     lines = [report.phase_table(phases), report.others_table(phases)]
     return lines, report.goals_of(phases, start if end is not None else None, end)
 
 
 async def _soaked(
-    given: argparse.Namespace, address: str, process: int
+    options: argparse.Namespace, address: str, process: int
 ) -> tuple[list[str], list[report.Goal]]:
     course: list[tuple[float, int]] = []
 
@@ -181,7 +181,7 @@ async def _soaked(
         course.append((seconds, held))
         print(f"{seconds:7.0f} s  {held / 1e6:6.0f} MB", flush=True)
 
-    met = await soak(address, process, given.clients, given.soak, note)
+    met = await soak(address, process, options.clients, options.soak, note)
     lines = [report.experience_line(met) + "\n", report.course_table(course)]
     troubles = sum(len(one.trouble) for one in met)
     goals = [
@@ -192,7 +192,7 @@ async def _soaked(
 
 
 async def _mixed(
-    given: argparse.Namespace, address: str, process: int
+    options: argparse.Namespace, address: str, process: int
 ) -> tuple[list[str], list[report.Goal]]:
     print("Every page once, until that session has expired …", flush=True)
     await mixed_use.warmed_up(address)
@@ -205,7 +205,7 @@ async def _mixed(
         print(f"{seconds:7.0f} s  {held / 1e6:6.0f} MB", flush=True)
 
     note(0.0, start)
-    usage = await mixed_use.mixed_use(address, process, given.clients, given.mixed_use, note)
+    usage = await mixed_use.mixed_use(address, process, options.clients, options.mixed_use, note)
     lines = [report.usage_line(usage) + "\n", report.course_table(curve, rows=30)]
     return lines, [report.return_goal(start, curve[-1][1]), report.usage_goal(usage)]
 

@@ -1,4 +1,4 @@
-"""Visitors who use all nine pages for a long time, and the server's memory meanwhile."""
+"""Phase of mixed use: visitors of all nine pages for a long time, with the server's memory."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LEARNERS = (
     "grafting-light",
     "nodewise-l1",
 )
-_STEPS_ASKED = 36
+_STEPS_REQUESTED = 36
 _ANY_FILE = "inspect.first.any_file"  # accepts another model than that of the link
 
 File = tuple[str, bytes]
@@ -287,10 +287,13 @@ class PageVisitor:
     def _events(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield what the view of the page on show would send: name and value."""
         about, page = self._about, self._wire.page
-        wants = [[run, ready + 1, _STEPS_ASKED] for run, ready in self._ready.items()]
+        wants = [[run, ready + 1, _STEPS_REQUESTED] for run, ready in self._ready.items()]
         if page == "" and isinstance(about.get("run"), str):
             run = about["run"]
-            yield "need", {"run": run, "from": self._ready.get(run, 0) + 1, "count": _STEPS_ASKED}
+            yield (
+                "need",
+                {"run": run, "from": self._ready.get(run, 0) + 1, "count": _STEPS_REQUESTED},
+            )
             if self._ready.get(run, 0) > 0:
                 question = {"kind": "node", "i": 0, "t": 1, "run": run}
                 yield "ask", question
@@ -310,8 +313,8 @@ class PageVisitor:
 
 async def sessions_expired() -> None:
     """Wait until the server has ended the sessions of pages that are closed."""
-    kept = max(config.get_option("server.disconnectedSessionTTL"), limits().gone_seconds)
-    await asyncio.sleep(kept + 2 * LOOK_SECONDS + SETTLE_SECONDS)
+    retention = max(config.get_option("server.disconnectedSessionTTL"), limits().gone_seconds)
+    await asyncio.sleep(retention + 2 * LOOK_SECONDS + SETTLE_SECONDS)
 
 
 async def warmed_up(address: str) -> None:

@@ -1,4 +1,4 @@
-"""The phases of a load test, and what was measured in each."""
+"""Phases of a load test, and their measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load test found: goals, verdicts, and a page of Markdown."""
+"""Report of a load test: goals, verdicts, and a page of Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server under test, as the system sees it: its process, memory and time."""
+"""Server under test: its process, memory and processor time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What visitors do: play a run, drag α, learn something large, bring a file; and what they meet.
+"""Actions of visitors: play a run, drag α, learn a large model, upload a file; and their results.
 
 A visitor measures what somebody would notice, as cheaply as it can: they share the machine with the
 server they measure.
@@ -107,26 +107,26 @@ class Player:
 
     async def play(self, until: float) -> None:
         """Play runs, one after the other, until then (of ``time.monotonic``)."""
-        asked, due = 0.0, 0.0  # 0: nothing is asked for
+        request_time, due = 0.0, 0.0  # 0: nothing is request_time for
         before = time.monotonic()
         while (now := time.monotonic()) < until:
             self._advance(now - before)
             before = now
             if self._ended and self._p >= self.ready:
                 await self._begin_again()
-                asked, before = 0.0, time.monotonic()
+                request_time, before = 0.0, time.monotonic()
                 continue
             while not self.wire.messages.empty():
                 grew = self._take(self.wire.messages.get_nowait())
-                if asked and grew is not None:
-                    self.met.round_trips.append(time.monotonic() - asked)
-                    asked, due = 0.0, now + (0.0 if grew >= FETCH_STEPS else PAUSE_SECONDS)
-            if asked and now - asked > PATIENCE_SECONDS:
+                if request_time and grew is not None:
+                    self.met.round_trips.append(time.monotonic() - request_time)
+                    request_time, due = 0.0, now + (0.0 if grew >= FETCH_STEPS else PAUSE_SECONDS)
+            if request_time and now - request_time > PATIENCE_SECONDS:
                 self.met.trouble.append(f"no answer within {PATIENCE_SECONDS:g} s")
-                asked = 0.0
-            wanted = self.ready - self._p < AHEAD_SECONDS * SPEED and not self._ended
-            if wanted and not asked and now >= due:
-                asked = time.monotonic()
+                request_time = 0.0
+            needs_steps = self.ready - self._p < AHEAD_SECONDS * SPEED and not self._ended
+            if needs_steps and not request_time and now >= due:
+                request_time = time.monotonic()
                 await self._ask()
             await self._rest(TICK)
 

@@ -1,4 +1,4 @@
-"""One visitor's connection: Streamlit's messages over a websocket, as its page in a browser sends.
+"""Connection of a visitor: Streamlit's messages over a websocket, as sent by its page in a browser.
 
 A visitor keeps what a page keeps: which controls there are, what was set by hand, which messages
 need not be sent twice, and which fragment shows the view.
@@ -77,11 +77,11 @@ class Wire:
         self.received = 0
         self.page_runs = 0
         self._set: dict[str, WidgetState] = {}
-        self._known: dict[str, ForwardMsg] = {}
+        self._cached_messages: dict[str, ForwardMsg] = {}
         self._view = ""
         self._fragment = ""
         self._urls: asyncio.Queue[Any] = asyncio.Queue()
-        self._asked = ""  # request of addresses for an upload
+        self._upload_request = ""  # id of the request for upload addresses
         self._finished = asyncio.Event()
         self._socket: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -214,7 +214,7 @@ class Wire:
         assert self._socket is not None
         self._urls = asyncio.Queue()
         message = BackMsg()
-        message.file_urls_request.request_id = self._asked = uuid.uuid4().hex
+        message.file_urls_request.request_id = self._upload_request = uuid.uuid4().hex
         message.file_urls_request.file_names.append(name)
         message.file_urls_request.session_id = self.session
         for _ in range(12):
@@ -271,11 +271,11 @@ class Wire:
         state.page_name = "" if self._hash else self.page
         state.fragment_id = fragment
         state.context_info.url = f"http://{self.host}:{self.port}/{self.page}"
-        for known in self._set.values():
-            state.widget_states.widgets.add().CopyFrom(known)
+        for widget in self._set.values():
+            state.widget_states.widgets.add().CopyFrom(widget)
         if trigger is not None:
             state.widget_states.widgets.add().CopyFrom(trigger)
-        state.cached_message_hashes.extend(self._known)
+        state.cached_message_hashes.extend(self._cached_messages)
         await self._socket.send(message.SerializeToString())
 
     async def _read(self, socket: ClientConnection) -> None:
@@ -291,9 +291,9 @@ class Wire:
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]
             if message.WhichOneof("type") == "ref_hash":
                 # What was sent before is only named.
-                if message.ref_hash not in self._known:
+                if message.ref_hash not in self._cached_messages:
                     continue
-                message = self._known[message.ref_hash]
+                message = self._cached_messages[message.ref_hash]
             self._take(message)
 
     def _take(self, message: ForwardMsg) -> None:
@@ -318,12 +318,12 @@ class Wire:
                 if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                     self._finished.set()
             case "file_urls_response":
-                if message.file_urls_response.response_id == self._asked:
+                if message.file_urls_response.response_id == self._upload_request:
                     self._urls.put_nowait(message.file_urls_response)
         if message.metadata.cacheable:
-            self._known[message.hash] = message
-            for old in list(self._known)[:-_REMEMBERED]:
-                del self._known[old]
+            self._cached_messages[message.hash] = message
+            for old in list(self._cached_messages)[:-_REMEMBERED]:
+                del self._cached_messages[old]
 
     def _take_delta(self, message: ForwardMsg) -> None:
         if message.delta.WhichOneof("type") != "new_element":
