@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -30,6 +31,16 @@ MOST_UNPACKED = 100_000_000
 _ALWAYS_UNPACKED = 20_000_000
 _BEST_COMPRESSION = 100
 _BLOCK = 1_000_000
+# Raised by zipfile and the libraries that it uses for a damaged archive; an offset may exceed 63 bits.
+_DAMAGE = (
+    EOFError,
+    OSError,
+    OverflowError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zlib.error,
+)
 MOST_CHARACTERS = 1000  # maximum length of a name or label, as in uploaded tables
 
 
@@ -184,7 +195,7 @@ def _unpack(title: str, content: bytes) -> dict[str, dict[str, bytes]]:
                 _add(found.setdefault(_folder(entry.filename), {}), {_base(entry.filename): data})
     except InputError:  # a subclass of ValueError, handled below
         raise
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError):
+    except (zipfile.BadZipFile, *_DAMAGE):
         raise InputError(f"{title} is not a readable ZIP archive.") from None
     except (RuntimeError, NotImplementedError):  # encryption or an unsupported compression
         raise InputError(
