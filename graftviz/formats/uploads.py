@@ -31,7 +31,7 @@ MOST_UNPACKED = 100_000_000
 _ALWAYS_UNPACKED = 20_000_000
 _BEST_COMPRESSION = 100
 _BLOCK = 1_000_000
-# Raised by zipfile and the libraries that it uses for a damaged archive; an offset may exceed 63 bits.
+# Raised by zipfile and its libraries for a damaged archive, such as one with an offset of 64 bits.
 _DAMAGE = (
     EOFError,
     OSError,
