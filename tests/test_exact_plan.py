@@ -146,10 +146,10 @@ def test_a_refusal_comes_before_anything_is_allocated():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
-    told = str(refused.value)
-    assert "2^29 = 536,870,912 entries (4.3 GB) at width 29" in told
-    assert "they may take 1.0 GB (max_memory)" in told
-    assert 'method="bp"' in told
+    message = str(refused.value)
+    assert "2^29 = 536,870,912 entries (4.3 GB) at width 29" in message
+    assert "the limit is 1.0 GB (max_memory)" in message
+    assert 'method="bp"' in message
 
 
 @pytest.mark.parametrize(

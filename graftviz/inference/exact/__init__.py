@@ -20,7 +20,7 @@ def exact_beliefs(model: PairwiseMRF, settings: InferenceSettings) -> Beliefs:
     Raises
     ------
     InputError
-        When the tables would need more memory than is allowed.
+        When the tables would need more memory than allowed.
     """
     tree = JunctionTree(model, max_memory=settings.max_memory)
     if tree.log_partition == -np.inf:

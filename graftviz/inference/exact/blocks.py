@@ -1,7 +1,7 @@
-"""Arithmetic on blocks: pieces of a clique's product that stay in the processor's cache. Kernels.
+"""Kernels for blocks: parts of a clique's product that fit into the processor's cache.
 
-A block has an entry for each state v of a variable and each of some joint states i of others, v
-fastest. Products are in logarithms where `in_logs` says so.
+A block has an entry for each state v of a variable and each joint state i of some others, v varying
+fastest. Where `in_logs` is true, products are sums of logarithms.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def fill(array, begin, count, value):
-    """Set `count` entries from `begin` on to a value."""
+    """Set `count` entries, from `begin` on, to a value."""
     for i in range(begin, begin + count):
         array[i] = value
 
 
 @njit(cache=True, nogil=True)
 def join_column(own, states, entries, at, in_logs):
-    """Multiply by a factor's entries for each v (add, in logarithms)."""
+    """Multiply `own` by a factor's entries for each v (add, in logarithms)."""
     for v in range(states):
         if in_logs:
             own[v] += entries[at + v]
@@ -29,7 +29,7 @@ def join_column(own, states, entries, at, in_logs):
 
 @njit(cache=True, nogil=True)
 def run_length(cliques, scope, inner, states, strides, f):
-    """Return how many entries of a factor in a row belong to entries of a block in a row."""
+    """Return the number of consecutive factor entries that match consecutive block entries."""
     run = states
     for p in range(inner):
         if strides[f, p] == 0:
@@ -40,14 +40,14 @@ def run_length(cliques, scope, inner, states, strides, f):
 
 @njit(cache=True, nogil=True)
 def join_table(block, source, entries, at, firsts, run, in_logs):
-    """block = source · table, entry by entry (source + table, in logarithms)."""
+    """Set block = source · table, entry by entry (source + table, in logarithms)."""
     if in_logs:
         for r in range(len(block) // run):
             first, begin = at + firsts[r], r * run
             for i in range(run):
                 block[begin + i] = source[begin + i] + entries[first + i]
     elif run == len(block):
-        table = entries[at : at + run]  # whose indices are seen not to be negative: twice as fast
+        table = entries[at : at + run]  # indices are provably not negative: twice as fast
         for i in range(run):
             block[i] = source[i] * table[i]
     elif run == 1:
@@ -67,7 +67,7 @@ def join_table(block, source, entries, at, firsts, run, in_logs):
 
 @njit(cache=True, nogil=True)
 def add_to_table(entries, at, firsts, run, block):
-    """table += block, entry by entry."""
+    """Add a block to a table, entry by entry."""
     if run == len(block):
         table = entries[at : at + run]
         for i in range(run):
@@ -89,7 +89,7 @@ def add_to_table(entries, at, firsts, run, block):
 
 @njit(cache=True, nogil=True)
 def index_block(cliques, scope, inner, states, strides, f, index):
-    """Fill in where a factor's entry for each entry of a block lies."""
+    """Write the offset of the factor's entry for each entry of a block to `index`."""
     for v in range(states):
         index[v] = v
     filled = states
@@ -103,7 +103,7 @@ def index_block(cliques, scope, inner, states, strides, f, index):
 
 @njit(cache=True, nogil=True)
 def sum_out(block, factor, out, begin, count, in_logs):
-    """out[begin + i] = Σ_v factor[v] · block[i, v]."""
+    """Set out[begin + i] = Σ_v factor[v] · block[i, v]."""
     states = len(factor)
     if in_logs:
         for i in range(count):
@@ -121,7 +121,7 @@ def sum_out(block, factor, out, begin, count, in_logs):
         for i in range(count):
             out[begin + i] = a * block[2 * i] + b * block[2 * i + 1]
         return
-    # Four sums at a time: one alone would wait for each addition to end.
+    # Four sums at a time, because a single sum is limited by the latency of additions.
     whole = count - count % 4
     for i in range(0, whole, 4):
         a = b = c = d = 0.0
@@ -143,7 +143,7 @@ def sum_out(block, factor, out, begin, count, in_logs):
 
 @njit(cache=True, nogil=True)
 def spread(block, factor, belief, begin, totals, in_logs):
-    """block[i, v] ← belief[begin + i] · factor[v] block[i, v] / Σ_v factor[v] block[i, v]."""
+    """Set block[i, v] to belief[begin + i] · factor[v] block[i, v] / Σ_v factor[v] block[i, v]."""
     states = len(factor)
     if in_logs:
         for i in range(len(totals)):
@@ -175,7 +175,7 @@ def spread(block, factor, belief, begin, totals, in_logs):
 
 @njit(cache=True, nogil=True)
 def column_sums(block, column):
-    """column[v] = Σ_i block[i, v]."""
+    """Set column[v] = Σ_i block[i, v]."""
     states = len(column)
     rows = len(block) // states
     whole = rows - rows % 4

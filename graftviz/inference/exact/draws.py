@@ -1,4 +1,4 @@
-"""Independent joint states: each variable is drawn given those summed out after it. A kernel."""
+"""Kernel that draws independent joint states: each variable given those eliminated after it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def draw(cliques, tables, begin, end, uniforms, codes):
     Parameters
     ----------
     uniforms : float64 array, shape (end - begin, rows)
-        In the order in which they are used up.
+        Uniform random numbers in the order of use.
     codes : int64 array, shape (n, rows)
-        By place.
+        States by place; rows of places before `end` are overwritten.
     """
     entries = tables.entries
     for k in range(end - 1, begin - 1, -1):
@@ -50,6 +50,6 @@ def draw(cliques, tables, begin, end, uniforms, codes):
                 if left < 0.0:
                     state = v
                     break
-            while chances[state] == 0.0 and state > 0:  # where rounding went past the last
+            while chances[state] == 0.0 and state > 0:  # rounding may pass the last possible state
                 state -= 1
             codes[k, row] = state

@@ -1,4 +1,4 @@
-"""An elimination of a graph that grows edge by edge, by edges and numbers of states alone."""
+"""Elimination of a graph given by its edges and numbers of states."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIN_FILL, WEIGHTED_FILL, MIN_WEIGHT = 0, 1, 2
 
 
 class Elimination(NamedTuple):
-    """An elimination order of a graph and what it joins, by place.
+    """Elimination order of a graph with the resulting scopes, by place.
 
     Attributes
     ----------
@@ -32,22 +32,22 @@ class Elimination(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Variables of the largest scope."""
+        """Number of variables of the largest scope."""
         return int(np.diff(self.starts).max())
 
     @property
     def entries(self) -> float:
-        """Entries of all cliques together."""
+        """Total number of entries of all cliques."""
         return float(self.clique_sizes.sum())
 
     def operations(self, cardinalities: np.ndarray, edges: np.ndarray) -> float:
-        """Return the size of the arithmetic circuit that the elimination traces.
+        """Return the size of the arithmetic circuit of the elimination.
 
         Its nodes are the additions and multiplications of two numbers that compute Z. A clique of
-        C joint states, of a variable with s states, multiplies its f factors (the variable's own,
-        those of its edges to variables eliminated later, and the messages it receives) entry by
-        entry, which takes (f − 1) C multiplications, and sums the variable out, which takes
-        C − C / s additions. Components are multiplied at the end.
+        C joint states, whose variable has s states, multiplies its f factors (the node potential,
+        the potentials of edges to variables eliminated later, and the messages it receives) entry
+        by entry with (f − 1) C multiplications, and sums the variable out with C − C / s additions.
+        The results of the connected components are multiplied at the end.
 
         Parameters
         ----------
@@ -56,15 +56,15 @@ class Elimination(NamedTuple):
         """
         n = len(self.order)
         owners = self.place[edges].min(axis=1)
-        heard = self.parent[self.parent >= 0]
-        factors = np.bincount(owners, minlength=n) + np.bincount(heard, minlength=n)
+        targets = self.parent[self.parent >= 0]
+        factors = np.bincount(owners, minlength=n) + np.bincount(targets, minlength=n)
         sizes, states = self.clique_sizes, cardinalities[self.order]
         roots = int(np.count_nonzero(self.parent < 0))
         return float((factors * sizes + sizes - sizes / states).sum()) + roots - 1
 
 
 def eliminated(edges: np.ndarray, cardinalities: np.ndarray, order: np.ndarray) -> Elimination:
-    """Return what eliminating a graph in this order joins.
+    """Return the elimination of a graph in the given order.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def greedy_elimination(
     edges : int64 array, shape (m, 2)
     cardinalities : int64 array, shape (n,)
     kind : int
-        MIN_FILL counts variables; the others look at their numbers of states.
+        MIN_FILL ignores numbers of states; WEIGHTED_FILL and MIN_WEIGHT use them.
     most : float
-        Largest width; None is returned where the order gets stuck above it.
+        Largest width; None is returned if the order exceeds it.
     """
     n = len(cardinalities)
     starts, neighbours = neighbour_lists(n, edges)

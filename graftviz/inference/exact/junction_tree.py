@@ -1,4 +1,4 @@
-"""The junction tree of an elimination order: exact marginals, log Z, pairs and samples."""
+"""Junction tree of an elimination order: exact marginals, log Z, pairs and samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graftviz.errors import InputError
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.draws import draw
-from graftviz.inference.exact.lazily import lazily
+from graftviz.inference.exact.lazy_property import lazy_property
 from graftviz.inference.exact.plan import (
     EliminationPlan,
     allowed_bytes,
@@ -23,19 +23,19 @@ from graftviz.inference.exact.structure import Cliques, Tables, cliques_of, empt
 from graftviz.inference.exact.tables import sweep
 from graftviz.model import PairwiseMRF
 
-_CHUNK = 20_000_000  # entries gone through between two reports of progress
+_CHUNK = 20_000_000  # entries processed between two reports of progress
 _UNIFORMS = 1_000_000  # random numbers drawn at a time
 
 Progress = Callable[[int, int], None]
 
 
 class JunctionTree:
-    """Exact inference on a pairwise model of any discrete variables, given evidence.
+    """Exact inference on a pairwise model of discrete variables, given evidence.
 
-    Every variable is summed out along an elimination order (bucket elimination: Dechter, "Bucket
-    elimination: a unifying framework for reasoning", 1999); the cliques that this makes are a
-    junction tree (Lauritzen and Spiegelhalter, 1988), over which marginals come back. Time and
-    memory are exponential in the width of the order: see `plan`.
+    The upward pass sums out every variable along an elimination order (bucket elimination: Dechter,
+    "Bucket elimination: a unifying framework for reasoning", 1999). The resulting cliques form a
+    junction tree (Lauritzen and Spiegelhalter, 1988); the downward pass computes all marginals over
+    it. Time and memory are exponential in the width of the order: see `plan`.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class JunctionTree:
     evidence : mapping, optional
         States of observed variables, by index or name and by index or label.
     max_memory : int, optional
-        Bytes that all tables together may take; default: 80 % of what is free.
+        Bytes that all tables together may take; default: 80 % of the free memory.
     order : sequence of int, optional
         Elimination order; default: the best one found.
     progress : callable, optional
-        ``progress(done, total)`` is told how many entries have been gone through.
+        Called as ``progress(done, total)`` with numbers of processed entries.
 
     Raises
     ------
     InputError
-        Before anything is allocated, when tables would need more memory; and for bad evidence.
+        For invalid evidence, and for tables that would need more memory, before any allocation.
     """
 
     def __init__(
@@ -67,28 +67,30 @@ class JunctionTree:
     ) -> None:
         self.model = model
         self.evidence = checked_evidence(model, evidence)
-        self._given = conditioned(model, self.evidence)
+        self._conditional = conditioned(model, self.evidence)
         self._max_memory = max_memory
         self._progress = progress
         self._done = 0
-        self._lock = threading.RLock()  # a way down writes over what others may be about to read
-        self._tables: Tables | None = None  # after a way up, until a way down writes over them
+        self._lock = threading.RLock()  # a downward pass overwrites tables of the upward pass
+        self._tables: Tables | None = None  # from an upward pass until they are overwritten
         self._log_partition: float | None = None
-        self.plan: EliminationPlan = plan_for(self._given.model, allowed_bytes(max_memory), order)
+        self.plan: EliminationPlan = plan_for(
+            self._conditional.model, allowed_bytes(max_memory), order
+        )
         refuse_if_too_large(self.plan, max_memory)
         self._pairs: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, ...]]]] = {}
 
     @property
     def work(self) -> int:
-        """Entries that the way up and the way down will go through: the total of progress."""
+        """Entries that the upward and downward passes process: the total of progress."""
         return self.plan.total_entries * (2 if self.plan.segments == 1 else 3)
 
     @property
     def log_partition(self) -> float:
-        """Log of the sum over all joint states that agree with the evidence; -inf for none."""
+        """Log of the sum over all joint states that agree with the evidence; -inf if it is zero."""
         with self._lock:
             if self._log_partition is None:
-                self._collected()
+                self._upward_pass()
             assert self._log_partition is not None
             return self._log_partition
 
@@ -98,7 +100,7 @@ class JunctionTree:
         Raises
         ------
         InputError
-            When the evidence has probability zero. So do all methods below.
+            When the evidence has probability zero. The same holds for all methods below.
         """
         return self._beliefs.node[i]
 
@@ -113,8 +115,8 @@ class JunctionTree:
     def pair(self, i: int, j: int) -> np.ndarray:
         """Return p(x_i, x_j | evidence) of any two variables, shape (s_i, s_j), read-only.
 
-        An edge of the model is looked up. Any other pair takes a pass for each state of one of
-        the two: p(x_i, x_j) = p(x_i) p(x_j | x_i); the passes are kept for further pairs of i.
+        Pairs that are edges are looked up. Any other pair needs a run for each state of one of the
+        two variables: p(x_i, x_j) = p(x_i) p(x_j | x_i); the runs are cached for other pairs of i.
         """
         i, j = self.model.index_of(i), self.model.index_of(j)
         if i == j:
@@ -127,12 +129,12 @@ class JunctionTree:
             j in self._pairs or self.model.cardinalities[j] < self.model.cardinalities[i]
         ):
             return self.pair(j, i).T
-        shares, given = self._given_each_state(i)
-        rows = [share * marginals[j] for share, marginals in zip(shares, given, strict=True)]
+        shares, conditionals = self._conditional_marginals(i)
+        rows = [share * marginals[j] for share, marginals in zip(shares, conditionals, strict=True)]
         return _read_only(np.array(rows))
 
     def sample(self, rows: int = 1, seed: int = 0) -> np.ndarray:
-        """Draw independent joint states given the evidence.
+        """Draw independent joint states, conditioned on the evidence.
 
         Returns
         -------
@@ -151,7 +153,7 @@ class JunctionTree:
         by_place = np.zeros((self.model.n_variables, rows), dtype=np.int64)
         step = max(_UNIFORMS // rows, 1)
         with self._lock:
-            for tables, begin, end in self._way_down(writes=False):
+            for tables, begin, end in self._downward_segments(writes=False):
                 for last in range(end, begin, -step):
                     first = max(last - step, begin)
                     uniforms = rng.random((last - first, rows))
@@ -164,16 +166,16 @@ class JunctionTree:
 
     # The passes
 
-    @lazily
+    @lazy_property
     def _cliques(self) -> Cliques:
         assert self.plan.scopes is not None
-        return cliques_of(self._given.model, self.plan.scopes)
+        return cliques_of(self._conditional.model, self.plan.scopes)
 
-    def _collected(self) -> Tables:
-        """Return the tables as they are after the way up."""
+    def _upward_pass(self) -> Tables:
+        """Return the tables after the upward pass."""
         if self._tables is not None:
             return self._tables
-        plan, model = self.plan, self._given.model
+        plan, model = self.plan, self._conditional.model
         layout = plan.layout
         assert layout is not None
         n = model.n_variables
@@ -186,19 +188,19 @@ class JunctionTree:
         self._tables, self._log_partition = tables, float(tables.log_scale.sum())
         return tables
 
-    def _way_down(self, *, writes: bool) -> Iterator[tuple[Tables, int, int]]:
+    def _downward_segments(self, *, writes: bool) -> Iterator[tuple[Tables, int, int]]:
         """Yield segments of the order, last first, each with the messages that it needs.
 
-        With `writes`, beliefs are going to be written where messages lie that have been used.
+        With `writes`, the caller overwrites messages that have been used by beliefs.
         """
         if self.log_partition == -np.inf:
-            told = "This evidence has" if self.evidence else "Every joint state of this model has"
-            raise InputError(f"{told} probability zero, so there is nothing to infer.")
+            subject = "This evidence" if self.evidence else "Every joint state of this model"
+            raise InputError(f"{subject} has probability zero, so no marginals exist.")
         layout = self.plan.layout
         assert layout is not None
-        fixed, weights = 2 * len(self._given.model.weights), self._given.model.weights
+        fixed, weights = 2 * len(self._conditional.model.weights), self._conditional.model.weights
         bounds = layout.bounds.tolist()
-        tables = self._collected()
+        tables = self._upward_pass()
         if writes or self.plan.segments > 1:
             self._tables = None
         for begin, end in zip(bounds[-2::-1], bounds[:0:-1], strict=True):
@@ -210,13 +212,13 @@ class JunctionTree:
                     self._advance(first, last)
             yield tables, begin, end
 
-    @lazily
+    @lazy_property
     def _beliefs(self) -> Beliefs:
-        for tables, begin, end in self._way_down(writes=True):
+        for tables, begin, end in self._downward_segments(writes=True):
             for first, last in reversed(list(self._chunks(begin, end))):
-                sweep(self._cliques, tables, self._given.model.weights, first, last, -1, True)
+                sweep(self._cliques, tables, self._conditional.model.weights, first, last, -1, True)
                 self._advance(first, last)
-        nodes, edges = _marginals(self._given.model, self.plan.order, tables.entries)
+        nodes, edges = _marginals(self._conditional.model, self.plan.order, tables.entries)
         found = Beliefs(
             node=nodes,
             edge=edges,
@@ -227,10 +229,10 @@ class JunctionTree:
             method="exact",
             log_partition_is="exact",
         )
-        return self._given.extended(found)
+        return self._conditional.extended(found)
 
     def _chunks(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield stretches of the order of moderate work."""
+        """Yield ranges of the order with a moderate number of entries."""
         assert self.plan.scopes is not None
         sizes = self.plan.scopes.clique_sizes
         at = begin
@@ -243,7 +245,7 @@ class JunctionTree:
             at = last
 
     def _advance(self, begin: int, end: int) -> None:
-        """Report that a stretch of the order has been gone through."""
+        """Report that a range of the order has been processed."""
         if self._progress is not None:
             assert self.plan.scopes is not None
             self._done += round(self.plan.scopes.clique_sizes[begin:end].sum())
@@ -255,9 +257,9 @@ class JunctionTree:
         at = begin + int(np.searchsorted(neighbours[begin:end], j))
         return int(edges[at]) if at < end and neighbours[at] == j else None
 
-    @lazily
+    @lazy_property
     def _component(self) -> np.ndarray:
-        """Return for each variable the place where its component's elimination ends."""
+        """Return for each variable the last place of its connected component."""
         assert self.plan.scopes is not None
         parent = self.plan.scopes.parent
         root = np.arange(len(parent))
@@ -268,10 +270,10 @@ class JunctionTree:
         by_variable[self.plan.order] = root
         return by_variable
 
-    def _given_each_state(self, i: int) -> tuple[np.ndarray, list[tuple[np.ndarray, ...]]]:
-        """Return p(x_i), and for each state of i the marginals given it."""
+    def _conditional_marginals(self, i: int) -> tuple[np.ndarray, list[tuple[np.ndarray, ...]]]:
+        """Return p(x_i), and all marginals conditioned on each state of i."""
         if i not in self._pairs:
-            shares, given = self.node(i), []
+            shares, conditionals = self.node(i), []
             for state, share in enumerate(shares):
                 if share > 0.0:
                     tree = JunctionTree(
@@ -280,17 +282,17 @@ class JunctionTree:
                         self._max_memory,
                         order=self.plan.order,
                     )
-                    given.append(tree.beliefs().node)
+                    conditionals.append(tree.beliefs().node)
                 else:
-                    given.append(tuple(np.zeros(int(s)) for s in self.model.cardinalities))
-            self._pairs[i] = shares, given
+                    conditionals.append(tuple(np.zeros(int(s)) for s in self.model.cardinalities))
+            self._pairs[i] = shares, conditionals
         return self._pairs[i]
 
 
 def _marginals(
     model: PairwiseMRF, order: np.ndarray, entries: np.ndarray
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Return the marginals of nodes and edges, which lie as the potentials do."""
+    """Return the marginals of nodes and edges, which have the layout of the potentials."""
     flat = entries[len(model.weights) : 2 * len(model.weights)]
     bounds, sizes = model.node_offsets.tolist(), model.cardinalities.tolist()
     nodes = tuple(_shares(flat[a:b]) for a, b in itertools.pairwise(bounds))
@@ -299,7 +301,7 @@ def _marginals(
     edges = []
     spans = itertools.pairwise(model.edge_offsets.tolist())
     for (i, j), (a, b) in zip(model.edges.tolist(), spans, strict=True):
-        if place[i] < place[j]:  # the variable that was summed out first runs fastest
+        if place[i] < place[j]:  # the variable that is eliminated first varies fastest
             edges.append(_shares(flat[a:b].reshape(sizes[j], sizes[i]).T))
         else:
             edges.append(_shares(flat[a:b].reshape(sizes[i], sizes[j])))

@@ -1,10 +1,11 @@
-"""Where every table lies while it is needed: planned before anything is allocated.
+"""Memory layout of all tables, planned before any allocation.
 
-All tables live in one array. Messages go up the tree in the order of elimination; then marginals
-come down in reverse, and each step down needs the messages that once came up to it. So either all
-messages are kept, or, when memory is short, the order is cut into segments: only the messages that
-cross into a segment are kept, and those inside it are worked out a second time when the way down
-gets there. That costs one more way up, whatever the number of segments.
+All tables are stored in one array. The upward pass computes messages in the order of elimination;
+the downward pass computes marginals in reverse order, and each of its steps needs the messages that
+its clique received. So either all messages are stored, or, when memory is short, the order is cut
+into segments: only the messages that cross into a segment are stored, and those inside it are
+recomputed when the downward pass reaches it. That costs one more upward pass, for any number of
+segments.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-_MOST_LARGE = 4000  # tables that may have holes cut to their size
-_LEEWAYS = (0.0, 0.4)  # of a segment, by which a cut may be moved
-_STEPS = 8  # sizes of slots from one power of two to the next
+_MOST_LARGE = 4000  # largest number of tables that are stored in holes of variable size
+_LEEWAYS = (0.0, 0.4)  # share of a segment by which a cut may be moved
+_STEPS = 8  # slot sizes per power of two
 _HOLES, _HOLE_END, _SLOTS, _SLOT_END, _SPARE = range(5)
 _SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
 class Layout(NamedTuple):
-    """Offsets of tables in one array.
+    """Offsets of all tables in one array.
 
     Attributes
     ----------
     bounds : int64 array, shape (segments + 1,)
-        Where the segments of the order begin and end.
+        Boundaries of the segments of the order.
     first, again, belief : int64 arrays, shape (n,)
-        Where the message of each place is written on the way up, where it is written when it is
-        worked out again (-1: it is not), and where its belief is written on the way down.
+        Offsets of the message of each place in the upward pass, of the message when it is
+        recomputed (-1: it is not), and of the belief in the downward pass.
     entries : int
         Length of the array.
     """
@@ -42,20 +43,20 @@ class Layout(NamedTuple):
     entries: int
 
 
-class _Room(NamedTuple):
-    """What is free at a moment, for the kernels.
+class _FreeList(NamedTuple):
+    """Free space during allocation, for the kernels.
 
     Attributes
     ----------
     hole_at, hole_end : int64 arrays
-        Holes for large tables, ascending; the last one has no end.
+        Bounds of the holes for large tables, ascending; the last hole is unbounded.
     free_slot : int64 array, one per kind of small table
-        The first free slot; -1: none.
+        Index of the first free slot; -1: none.
     slot_at, next_slot : int64 arrays
-        Where a free slot lies, and the next one of its kind.
+        Offset of each free slot, and the next free slot of its kind.
     counts : int64 array, shape (5,)
-        Number of holes, end of the room used by large tables, entries used for slots, end of the
-        room used by slots, first spare entry for slots.
+        Number of holes, end of the space used by large tables, number of slot entries, end of the
+        space used by slots, first spare slot entry.
     """
 
     hole_at: np.ndarray
@@ -67,16 +68,16 @@ class _Room(NamedTuple):
 
 
 def lay_out(parent: np.ndarray, sizes: np.ndarray, most_entries: float) -> Layout:
-    """Return the layout of the fewest segments that keeps to a number of entries.
+    """Return the layout with the fewest segments that fits into `most_entries` entries.
 
-    Where none does, the one that takes least.
+    If none does, return the smallest one.
 
     Parameters
     ----------
     parent : int64 array, shape (n,)
-        The place each message goes to, later in the order; -1 at roots.
+        The place that receives each message, later in the order; -1 at roots.
     sizes : int64 array, shape (n,)
-        Entries of each message.
+        Number of entries of each message.
     most_entries : float
     """
     cuts = ((segments, leeway) for segments in _SEGMENTS for leeway in _LEEWAYS)
@@ -97,10 +98,10 @@ def _layout(parent: np.ndarray, sizes: np.ndarray, segments: int, leeway: float)
 
 @njit(cache=True, nogil=True)
 def _cut(parent, sizes, segments, leeway):
-    """Cut the order into segments whose messages take about the same room.
+    """Cut the order into segments whose messages take about the same space.
 
-    Each cut is moved, by that share of a segment, to where the messages that cross it, which have
-    to be kept, take least.
+    Each cut is moved, by at most `leeway` of a segment, to where the messages that cross it, which
+    must be stored, are smallest.
     """
     n = len(parent)
     bounds = np.empty(segments + 1, dtype=np.int64)
@@ -130,7 +131,7 @@ def _place(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Return the last four fields of :class:`Layout`."""
     large = max(int(sizes.sum()) // _MOST_LARGE, 1)
-    # Small tables are rounded up to few sizes and take turns with others of their size.
+    # Sizes of small tables are rounded up to few values, so that tables can reuse slots.
     exponent = np.maximum(np.ceil(np.log2(sizes) * _STEPS), 0).astype(np.int64)
     rounded = np.maximum(np.floor(2.0 ** (np.arange(exponent.max() + 1) / _STEPS)), 1)
     room = np.maximum(rounded[exponent].astype(np.int64), sizes)
@@ -144,9 +145,9 @@ def _place(
 
 @njit(cache=True, nogil=True)
 def _allocate(parent, sizes, bounds, starts, children, kinds, kind):
-    """Give every table a place for the time it lives.
+    """Assign an offset to every table for its lifetime.
 
-    Small tables, those with a kind, lie in slots of their kind's size; large ones in holes.
+    Small tables, which have a kind, are stored in slots of their kind's size, large ones in holes.
     """
     n, last = len(parent), len(bounds) - 2
     segment = np.empty(n, dtype=np.int64)
@@ -154,7 +155,7 @@ def _allocate(parent, sizes, bounds, starts, children, kinds, kind):
         segment[bounds[g] : bounds[g + 1]] = g
     first, again = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     belief = np.full(n, -1, dtype=np.int64)
-    room = _Room(
+    free = _FreeList(
         np.empty(3 * n + 8, dtype=np.int64),
         np.empty(3 * n + 8, dtype=np.int64),
         np.full(len(kinds), -1, dtype=np.int64),
@@ -162,81 +163,83 @@ def _allocate(parent, sizes, bounds, starts, children, kinds, kind):
         np.empty(3 * n + 8, dtype=np.int64),
         np.zeros(5, dtype=np.int64),
     )
-    room.hole_at[0], room.hole_end[0] = 0, np.int64(2**62)
-    room.counts[_HOLES], room.counts[_SPARE] = 1, -1
+    free.hole_at[0], free.hole_end[0] = 0, np.int64(2**62)
+    free.counts[_HOLES], free.counts[_SPARE] = 1, -1
     for k in range(n):
-        first[k] = _take(room, kinds, kind[k], sizes[k])
+        first[k] = _reserve(free, kinds, kind[k], sizes[k])
         if segment[k] != last:
             for at in range(starts[k + 1], starts[k + 2]):
                 c = children[at]
                 if segment[c] == segment[k]:
-                    _give(room, kind[c], first[c], sizes[c])
+                    _release(free, kind[c], first[c], sizes[c])
     for g in range(last, -1, -1):
         if g != last:
             for k in range(bounds[g], bounds[g + 1]):
                 if parent[k] >= 0 and segment[parent[k]] == g:
-                    again[k] = _take(room, kinds, kind[k], sizes[k])
+                    again[k] = _reserve(free, kinds, kind[k], sizes[k])
         for k in range(bounds[g + 1] - 1, bounds[g] - 1, -1):
             if parent[k] < 0:
-                belief[k] = _take(room, kinds, kind[k], sizes[k])
+                belief[k] = _reserve(free, kinds, kind[k], sizes[k])
             for at in range(starts[k + 1], starts[k + 2]):
-                belief[children[at]] = _take(room, kinds, kind[children[at]], sizes[children[at]])
+                belief[children[at]] = _reserve(
+                    free, kinds, kind[children[at]], sizes[children[at]]
+                )
             for at in range(starts[k + 1], starts[k + 2]):
                 c = children[at]
-                _give(room, kind[c], again[c] if again[c] >= 0 else first[c], sizes[c])
-            _give(room, kind[k], belief[k], sizes[k])
-    # Slots lie before the holes; large tables move behind them all.
-    slots = room.counts[_SLOT_END]
+                _release(free, kind[c], again[c] if again[c] >= 0 else first[c], sizes[c])
+            _release(free, kind[k], belief[k], sizes[k])
+    # Slots precede the holes, so large tables are shifted behind all slots.
+    slots = free.counts[_SLOT_END]
     for k in range(n):
         if kind[k] < 0:
             first[k] += slots
             belief[k] += slots
             again[k] += slots if again[k] >= 0 else 0
-    return first, again, belief, slots + room.counts[_HOLE_END]
+    return first, again, belief, slots + free.counts[_HOLE_END]
 
 
 @njit(cache=True, nogil=True)
-def _take(room, kinds, kind, size):
-    """Take room for a table; return where."""
+def _reserve(free, kinds, kind, size):
+    """Allocate space for a table; return its offset."""
     if kind >= 0:
-        slot = room.free_slot[kind]
+        slot = free.free_slot[kind]
         if slot >= 0:
-            room.free_slot[kind] = room.next_slot[slot]
-            at = room.slot_at[slot]
-            room.next_slot[slot] = room.counts[_SPARE]  # the entry itself can be used again
-            room.counts[_SPARE] = slot
+            free.free_slot[kind] = free.next_slot[slot]
+            at = free.slot_at[slot]
+            free.next_slot[slot] = free.counts[_SPARE]  # the entry itself can be reused
+            free.counts[_SPARE] = slot
             return at
-        at = room.counts[_SLOT_END]
-        room.counts[_SLOT_END] += kinds[kind]
+        at = free.counts[_SLOT_END]
+        free.counts[_SLOT_END] += kinds[kind]
         return at
-    hole_at, hole_end, holes = room.hole_at, room.hole_end, room.counts[_HOLES]
+    hole_at, hole_end, holes = free.hole_at, free.hole_end, free.counts[_HOLES]
     h = 0
     while hole_end[h] - hole_at[h] < size:
         h += 1
     at = hole_at[h]
     hole_at[h] += size
-    room.counts[_HOLE_END] = max(room.counts[_HOLE_END], at + size)
+    free.counts[_HOLE_END] = max(free.counts[_HOLE_END], at + size)
     if hole_at[h] == hole_end[h]:
         for later in range(h, holes - 1):
             hole_at[later], hole_end[later] = hole_at[later + 1], hole_end[later + 1]
-        room.counts[_HOLES] = holes - 1
+        free.counts[_HOLES] = holes - 1
     return at
 
 
 @njit(cache=True, nogil=True)
-def _give(room, kind, at, size):
-    """Give the room of a table back."""
+def _release(free, kind, at, size):
+    """Free the space of a table."""
     if kind >= 0:
-        slot = room.counts[_SPARE]
+        slot = free.counts[_SPARE]
         if slot >= 0:
-            room.counts[_SPARE] = room.next_slot[slot]
+            free.counts[_SPARE] = free.next_slot[slot]
         else:
-            slot = room.counts[_SLOTS]
-            room.counts[_SLOTS] += 1
-        room.slot_at[slot], room.next_slot[slot] = at, room.free_slot[kind]
-        room.free_slot[kind] = slot
+            slot = free.counts[_SLOTS]
+            free.counts[_SLOTS] += 1
+        free.slot_at[slot], free.next_slot[slot] = at, free.free_slot[kind]
+        free.free_slot[kind] = slot
         return
-    hole_at, hole_end, holes = room.hole_at, room.hole_end, room.counts[_HOLES]
+    hole_at, hole_end, holes = free.hole_at, free.hole_end, free.counts[_HOLES]
     h = holes
     while h > 0 and hole_at[h - 1] > at:
         h -= 1
@@ -249,11 +252,11 @@ def _give(room, kind, at, size):
         hole_end[h - 1] = hole_end[h]
         for later in range(h, holes - 1):
             hole_at[later], hole_end[later] = hole_at[later + 1], hole_end[later + 1]
-        room.counts[_HOLES] = holes - 1
+        free.counts[_HOLES] = holes - 1
     elif joins_before:
         hole_end[h - 1] = end
     else:
         for later in range(holes, h, -1):
             hole_at[later], hole_end[later] = hole_at[later - 1], hole_end[later - 1]
         hole_at[h], hole_end[h] = at, end
-        room.counts[_HOLES] = holes + 1
+        free.counts[_HOLES] = holes + 1

@@ -1,10 +1,10 @@
-"""In which order to sum variables out, so that no table grows larger than it must.
+"""Elimination orders with small tables.
 
-Finding the best order is NP-hard; several greedy ones are found and the cheapest is taken. Fill-in
-is what counts: summing a variable out joins all its neighbours, and an order is good when few of
-them were strangers. Only edges that exist are stored, so a forest of 100,000 variables is as quick
-as its size says; where every choice left would make a table of more than 2⁶² entries, the search
-ends, because no such table will ever be made.
+Finding the best order is NP-hard; several greedy orders are computed and the cheapest is used.
+Eliminating a variable connects all its neighbours, and a good order adds few new edges (fill-in).
+Only existing edges are stored, so the time for a forest of 100,000 variables is proportional to its
+size. Where every remaining choice would create a table of more than 2⁶² entries, the search ends,
+because such a table cannot be stored.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from numba import njit
 from graftviz.inference.exact.traversal import depth_first, sweeps
 from graftviz.model import PairwiseMRF
 
-MOST_BITS = 62.0  # log₂ of the largest table worth looking at
-_MOST_NEIGHBOURS = 64  # above, a clique of binary variables would pass it
+MOST_BITS = 62.0  # log₂ of the largest table to consider
+_MOST_NEIGHBOURS = 64  # with more, even a clique of binary variables exceeds MOST_BITS
 _EMPTY = -1
 _FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
 _MIN_FILL, _WEIGHTED_FILL, _MIN_WEIGHT = 0, 1, 2
-_HOPELESS = 1000  # variables left, all joined to too many: no other order will do
+_HOPELESS = 1000  # remaining variables, all with too many neighbours: no other order is tried
 _RESTARTS = 24
-_RESTART_WORK = 3_000_000  # edges looked at, above which random restarts are not worth their time
+_RESTART_WORK = 3_000_000  # largest number of pairs to examine in all random restarts together
 
 
 class Scopes(NamedTuple):
-    """What is left to join when each variable is summed out, in the order of elimination.
+    """Scopes of the messages of an elimination order.
 
-    Places count along the order: place k is the k-th variable to be summed out.
+    Places count along the order: place k is the k-th variable to be eliminated.
 
     Attributes
     ----------
     order : int64 array, shape (n,)
         The variable at each place.
     starts, scopes : int64 arrays, shapes (n + 1,) and (total,)
-        ``scopes[starts[k] : starts[k + 1]]``: the places, ascending, of the variables that the
-        message of place k is about.
+        ``scopes[starts[k] : starts[k + 1]]``: the places, ascending, of the variables in the
+        message of place k.
     parent : int64 array, shape (n,)
-        The first of them, where the message goes; -1 where it is about none.
+        The first of these places, which receives the message; -1 if there are none.
     clique_sizes : float64 array, shape (n,)
-        Joint states of the variable at each place and those of its scope.
+        Number of joint states of the variable at each place and those of its scope.
     """
 
     order: np.ndarray
@@ -54,23 +54,23 @@ class Scopes(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Variables of the largest scope."""
+        """Number of variables of the largest scope."""
         return int(np.diff(self.starts).max())
 
     @property
     def work(self) -> float:
-        """Entries of all cliques together."""
+        """Total number of entries of all cliques."""
         return float(self.clique_sizes.sum())
 
 
 def best_scopes(model: PairwiseMRF) -> Scopes | None:
-    """Return the cheapest elimination found; None if every one passes 2⁶² entries.
+    """Return the cheapest elimination found; None if all exceed 2⁶² entries.
 
-    The candidates: min-fill, ties broken by the size of the table; fill weighted by numbers of
+    The candidates are: min-fill, ties broken by the size of the table; fill weighted by numbers of
     states; the smallest table first; the order of the variables and its reverse (models of time
     and space are often numbered along their narrow side); breadth-first sweeps from both ends of
-    the graph; and, for graphs where it takes no time, min-fill with random ties. The tree of the
-    cheapest is gone through depth first, so that few messages wait at a time.
+    the graph; and, for small graphs, min-fill with random ties. The tree of the cheapest one is
+    traversed depth first, so that few messages are stored at a time.
     """
     best = _cheapest(model)
     if best is None:
@@ -119,7 +119,7 @@ def _cheapest(model: PairwiseMRF) -> Scopes | None:
 
 
 def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Scopes | None:
-    """Return what eliminating in a given order joins; None if a table passes 2⁶² entries."""
+    """Return the scopes of a given order; None if a table exceeds 2⁶² entries."""
     incidence = model.incidence
     sizes = model.cardinalities.astype(np.float64)
     order = np.ascontiguousarray(order, dtype=np.int64)
@@ -129,7 +129,7 @@ def scopes_along(model: PairwiseMRF, order: np.ndarray) -> Scopes | None:
 
 @njit(cache=True, nogil=True, inline="always")
 def _place_of(keys, key):
-    """Return where a key stands in an open-addressing table, or the free place it would take."""
+    """Return the position of a key in an open-addressing hash table, or its free position."""
     mask = len(keys) - 1
     at = np.int64((np.uint64(key) * _FIBONACCI) >> np.uint64(20)) & mask
     while keys[at] != _EMPTY and keys[at] != key:
@@ -139,7 +139,7 @@ def _place_of(keys, key):
 
 @njit(cache=True, nogil=True)
 def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
-    """Sum out, again and again, the variable that looks cheapest.
+    """Eliminate repeatedly the variable with the lowest cost.
 
     Parameters
     ----------
@@ -150,20 +150,21 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
     kind : int
         0: fewest new edges; 1: new edges weighted by the bits of their ends; 2: smallest table.
     ties : float64 array, shape (n,)
-        Breaks the ties that are left.
+        Breaks remaining ties.
     most_bits : float
+        log₂ of the largest table.
 
     Returns
     -------
     done : bool
-        False if only tables beyond `most_bits` were left.
+        False if all remaining variables have tables beyond `most_bits`.
     order : int64 array, shape (n,)
         Shorter if not done.
     work : int
-        Pairs of neighbours looked at.
+        Number of pairs of neighbours examined.
     """
     n = len(starts) - 1
-    # Neighbours stand in chunks that move to the end of the pool when they grow.
+    # Neighbours are stored in chunks that move to the end of the pool when they grow.
     begin, length = starts[:n].copy(), np.empty(n, dtype=np.int64)
     room = np.empty(n, dtype=np.int64)
     pool = np.empty(2 * len(neighbours) + 16, dtype=np.int64)
@@ -176,7 +177,7 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
     keys = np.full(n_keys, _EMPTY, dtype=np.int64)
     stored = 0
     degree = np.empty(n, dtype=np.int64)
-    around = np.zeros(n)  # bits of all living neighbours
+    around = np.zeros(n)  # bits of all remaining neighbours
     for i in range(n):
         length[i] = degree[i] = room[i] = starts[i + 1] - starts[i]
         for k in range(starts[i], starts[i + 1]):
@@ -185,13 +186,13 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                 key = i * n + neighbours[k]
                 keys[_place_of(keys, key)] = key
                 stored += 1
-    gone = np.zeros(n, dtype=np.bool_)
-    fill = np.zeros(n)  # what joining the neighbours would cost; stale where too many
+    eliminated = np.zeros(n, dtype=np.bool_)
+    fill = np.zeros(n)  # cost of connecting the neighbours; outdated where there are too many
     version = np.zeros(n, dtype=np.int64)
     order = np.empty(n, dtype=np.int64)
     heap = [(0.0, 0.0, 0.0, np.int64(-1), np.int64(0))]
     heap.clear()
-    due = np.empty(n, dtype=np.int64)  # nodes whose price must be worked out anew
+    due = np.empty(n, dtype=np.int64)  # nodes whose cost must be recomputed
     is_due = np.zeros(n, dtype=np.bool_)
     n_due = n
     for i in range(n):
@@ -201,26 +202,26 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
         for at in range(n_due):
             i = due[at]
             is_due[i] = False
-            if gone[i]:
+            if eliminated[i]:
                 continue
             version[i] += 1
             size = bits[i] + around[i]
             if degree[i] > _MOST_NEIGHBOURS or size > most_bits:
                 continue
-            kept = 0
+            n_alive = 0
             for k in range(begin[i], begin[i] + length[i]):
-                if not gone[pool[k]]:
-                    pool[begin[i] + kept] = pool[k]
-                    kept += 1
-            length[i] = kept
+                if not eliminated[pool[k]]:
+                    pool[begin[i] + n_alive] = pool[k]
+                    n_alive += 1
+            length[i] = n_alive
             if kind == _MIN_WEIGHT:
                 heapq.heappush(heap, (size, 0.0, ties[i], i, version[i]))
                 continue
-            work += kept * kept
+            work += n_alive * n_alive
             total = 0.0
-            for p in range(begin[i], begin[i] + kept):
+            for p in range(begin[i], begin[i] + n_alive):
                 a = pool[p]
-                for q in range(p + 1, begin[i] + kept):
+                for q in range(p + 1, begin[i] + n_alive):
                     b = pool[q]
                     key = a * n + b if a < b else b * n + a
                     if keys[_place_of(keys, key)] == _EMPTY:
@@ -231,17 +232,17 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
         pivot = np.int64(-1)
         while len(heap) > 0:
             entry = heapq.heappop(heap)
-            if not gone[entry[3]] and entry[4] == version[entry[3]]:
+            if not eliminated[entry[3]] and entry[4] == version[entry[3]]:
                 pivot = entry[3]
                 break
         if pivot < 0:
             return False, order[:step], work
         order[step] = pivot
-        gone[pivot] = True
+        eliminated[pivot] = True
         first, last = begin[pivot], begin[pivot] + length[pivot]
         for p in range(first, last):
             a = pool[p]
-            if gone[a]:
+            if eliminated[a]:
                 continue
             degree[a] -= 1
             around[a] -= bits[pivot]
@@ -251,11 +252,11 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                 n_due += 1
         for p in range(first, last):
             a = pool[p]
-            if gone[a]:
+            if eliminated[a]:
                 continue
             for q in range(p + 1, last):
                 b = pool[q]
-                if gone[b]:
+                if eliminated[b]:
                     continue
                 key = a * n + b if a < b else b * n + a
                 place = _place_of(keys, key)
@@ -272,38 +273,38 @@ def greedy_order(starts, neighbours, bits, kind, ties, most_bits):
                 for side in range(2):
                     i, j = (a, b) if side == 0 else (b, a)
                     if length[i] == room[i]:
-                        wanted = 2 * room[i] + 2
-                        if used + wanted > len(pool):
-                            pool = _longer(pool, used, 2 * len(pool) + wanted)
+                        capacity = 2 * room[i] + 2
+                        if used + capacity > len(pool):
+                            pool = _longer(pool, used, 2 * len(pool) + capacity)
                         for at in range(length[i]):
                             pool[used + at] = pool[begin[i] + at]
-                        begin[i], room[i] = used, wanted
-                        used += wanted
+                        begin[i], room[i] = used, capacity
+                        used += capacity
                     pool[begin[i] + length[i]] = j
                     length[i] += 1
                     degree[i] += 1
                     around[i] += bits[j]
                 if kind == _MIN_WEIGHT:
                     continue
-                # Who knows both ends has one pair less to join.
+                # Common neighbours of both ends have one pair less to connect.
                 short, long = (a, b) if length[a] <= length[b] else (b, a)
                 for k in range(begin[short], begin[short] + length[short]):
                     c = pool[k]
-                    if gone[c] or is_due[c] or c == long:
+                    if eliminated[c] or is_due[c] or c == long:
                         continue
                     key = c * n + long if c < long else long * n + c
                     if keys[_place_of(keys, key)] == key:
                         fill[c] -= 1.0 if kind == _MIN_FILL else bits[a] * bits[b]
                         if degree[c] <= _MOST_NEIGHBOURS and bits[c] + around[c] <= most_bits:
                             version[c] += 1
-                            price = (fill[c], bits[c] + around[c], ties[c], c, version[c])
-                            heapq.heappush(heap, price)
+                            item = (fill[c], bits[c] + around[c], ties[c], c, version[c])
+                            heapq.heappush(heap, item)
     return True, order, work
 
 
 @njit(cache=True, nogil=True)
 def eliminate(order, starts, neighbours, sizes, most_work):
-    """Return whether the order is affordable and better, and the fields of :class:`Scopes`."""
+    """Return whether the work stays below `most_work`, and the fields of :class:`Scopes`."""
     n = len(order)
     place = np.empty(n, dtype=np.int64)
     for k in range(n):
@@ -360,7 +361,7 @@ def eliminate(order, starts, neighbours, sizes, most_work):
 
 @njit(cache=True, nogil=True)
 def _longer(array, used, length):
-    """Return an array of another length that begins with the first `used` entries of this one."""
+    """Return an array of `length` that begins with the first `used` entries of `array`."""
     grown = np.empty(length, dtype=array.dtype)
     for at in range(used):
         grown[at] = array[at]

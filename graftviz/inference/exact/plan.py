@@ -1,4 +1,4 @@
-"""What exact inference on a model will take, known before any table is made."""
+"""Plan of exact inference on a model: elimination order, time and memory, before any allocation."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from graftviz.inference.exact.ordering import MOST_BITS, Scopes, best_scopes, sc
 from graftviz.memory import free_bytes, size_text
 from graftviz.model import PairwiseMRF
 
-SHARE = 0.8  # of the free memory that tables may take without being asked for
+SHARE = 0.8  # share of the free memory that tables may take by default
 _ENTRY = 8  # bytes
 
 
 @dataclass(frozen=True, eq=False)
 class EliminationPlan:
-    """An elimination order and what it takes.
+    """Elimination order with its time and memory requirements.
 
     Attributes
     ----------
     order : int64 array, shape (n,)
-        Variables, first summed out first. Empty where no order is affordable.
+        Variables in the order of elimination. Empty if no order is affordable.
     width : int
-        Most variables any variable is still joined to when it is summed out: an upper bound on the
-        treewidth; the proof is the order. Without an order, a width that every order tried reaches.
+        Largest number of neighbours of a variable when it is eliminated: an upper bound on the
+        treewidth. Without an order, a lower bound on the width of every order that was tried.
     largest_clique : int
-        Joint states of such a variable and those it is joined to. No table of this size is ever
-        stored: the variable is summed out while they are gone through.
+        Number of joint states of the largest clique: a variable and its neighbours when it is
+        eliminated. No table of this size is stored, because the variable is summed out in blocks.
     largest_table : int
-        Entries of the largest table that is stored.
+        Number of entries of the largest table that is stored.
     total_entries : int
-        Joint states of all cliques together: what one pass goes through.
+        Number of joint states of all cliques together, which one pass processes.
     bytes : int
-        Peak of all tables that live at once.
+        Peak memory of all tables that exist at the same time.
     segments : int
-        Above 1, messages are forgotten and worked out again so that less memory is needed.
+        If above 1, messages are discarded and recomputed to save memory.
     scopes, layout : Scopes, Layout or None
-        What the junction tree is built from; None without an order.
+        Structure and memory layout of the junction tree; None without an order.
     """
 
     order: np.ndarray
@@ -57,7 +57,7 @@ class EliminationPlan:
 
     @property
     def is_affordable(self) -> bool:
-        """Whether there is an order at all with tables of at most 2⁶² entries."""
+        """Whether an order with tables of at most 2⁶² entries was found."""
         return self.scopes is not None
 
 
@@ -68,47 +68,47 @@ def plan_elimination(
     max_memory: int | None = None,
     order: Sequence[int] | np.ndarray | None = None,
 ) -> EliminationPlan:
-    """Find an elimination order and say what it takes; no table is allocated.
+    """Find an elimination order and its requirements, without allocating tables.
 
     Parameters
     ----------
     model : PairwiseMRF
     evidence : mapping, optional
-        Observed variables, which no table is about.
+        Observed variables, which are in no table.
     max_memory : int, optional
-        Bytes to plan for: the plan trades time for memory until it fits, where that is possible.
-        Default: 80 % of what is free.
+        Memory limit in bytes: the plan trades time for memory to meet it, if possible. Default:
+        80 % of the free memory.
     order : sequence of int, optional
-        All variables, in the order in which to sum them out; default: the best one found.
+        All variables, in the order of elimination; default: the best one found.
 
     Raises
     ------
     InputError
-        For evidence the model knows nothing of, and an order that is none.
+        For evidence that is not in the model, and an order that is not a permutation.
     """
-    given = conditioned(model, checked_evidence(model, evidence)).model
-    return plan_for(given, allowed_bytes(max_memory), order)
+    conditional = conditioned(model, checked_evidence(model, evidence)).model
+    return plan_for(conditional, allowed_bytes(max_memory), order)
 
 
 def plan_for(
     model: PairwiseMRF, allowed: int | None, order: Sequence[int] | np.ndarray | None = None
 ) -> EliminationPlan:
-    """Return the plan for a model without evidence; `allowed` is in bytes, None: any number."""
+    """Return the plan for a model without evidence; `allowed` is in bytes, None: no limit."""
     if order is None:
         scopes = best_scopes(model)
     else:
-        wanted = np.asarray(order, dtype=np.int64)
-        if not np.array_equal(np.sort(wanted), np.arange(model.n_variables)):
-            raise InputError("An elimination order must hold every variable exactly once.")
-        scopes = scopes_along(model, wanted)
+        variables = np.asarray(order, dtype=np.int64)
+        if not np.array_equal(np.sort(variables), np.arange(model.n_variables)):
+            raise InputError("An elimination order must contain every variable exactly once.")
+        scopes = scopes_along(model, variables)
     beyond = 2 ** int(MOST_BITS)
     if scopes is None:
         narrowest = int(MOST_BITS / math.log2(max(int(model.cardinalities.max()), 2)))
-        nobody = np.zeros(0, dtype=np.int64)
-        return EliminationPlan(nobody, narrowest, beyond, beyond, beyond, beyond * _ENTRY)
+        no_order = np.zeros(0, dtype=np.int64)
+        return EliminationPlan(no_order, narrowest, beyond, beyond, beyond, beyond * _ENTRY)
     states = model.cardinalities[scopes.order]
     messages = np.rint(scopes.clique_sizes / states).astype(np.int64)
-    # Potentials stand in the same array, with room for their marginals.
+    # Potentials and their marginals are stored in the same array.
     fixed = 2 * len(model.weights)
     most = np.inf if allowed is None else allowed / _ENTRY - fixed
     layout = lay_out(scopes.parent, messages, most)
@@ -127,7 +127,7 @@ def plan_for(
 
 
 def allowed_bytes(max_memory: int | None) -> int | None:
-    """Return what tables may take: what was asked for, or most of what is free."""
+    """Return the memory limit of tables: `max_memory`, or most of the free memory."""
     if max_memory is not None:
         return max_memory
     free = free_bytes()
@@ -135,12 +135,12 @@ def allowed_bytes(max_memory: int | None) -> int | None:
 
 
 def refuse_if_too_large(plan: EliminationPlan, max_memory: int | None) -> None:
-    """Refuse a plan that does not fit, before anything is allocated.
+    """Raise an InputError for a plan that exceeds the memory limit.
 
     Raises
     ------
     InputError
-        Names the width, the sizes, what is allowed, and what to do.
+        The message contains the width, the sizes, the limit and an alternative.
     """
     allowed = allowed_bytes(max_memory)
     if not plan.is_affordable:
@@ -150,17 +150,17 @@ def refuse_if_too_large(plan: EliminationPlan, max_memory: int | None) -> None:
         )
     if allowed is None or plan.bytes <= allowed:
         return
-    bound = "(max_memory)" if max_memory is not None else f"({SHARE:.0%} of what is free)"
+    bound = "(max_memory)" if max_memory is not None else f"({SHARE:.0%} of the free memory)"
     raise InputError(
         f"The largest table would need {power_text(plan.largest_table)} entries "
-        f"({size_text(plan.largest_table * _ENTRY)}) at width {plan.width}, and all tables that "
-        f"live at once {size_text(plan.bytes)}, but they may take {size_text(allowed)} {bound}; "
+        f"({size_text(plan.largest_table * _ENTRY)}) at width {plan.width}, and all tables "
+        f"at their peak {size_text(plan.bytes)}; the limit is {size_text(allowed)} {bound}; "
         'try method="bp".'
     )
 
 
 def power_text(number: int) -> str:
-    """Write a number for people, as a power of its root where it is one: 2^30 = 1,073,741,824."""
+    """Format a number, with an equal power if there is one: 2^30 = 1,073,741,824."""
     for exponent in range(62, 1, -1):
         root = round(number ** (1.0 / exponent))
         if root > 1 and root**exponent == number:

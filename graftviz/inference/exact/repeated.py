@@ -1,8 +1,8 @@
-"""Exact marginals of many models that differ in the weights of their nodes alone.
+"""Exact marginals of many models that differ only in their node weights.
 
-Evidence about some variables changes nothing but the node weights of the others, and so does asking
-for the marginals given each state of a variable. The order of elimination, the places of all tables
-and the tables themselves are made once; each model then costs one way up and one way down.
+Evidence on some variables changes only node weights, and so does conditioning on each state of a
+variable. The elimination order, the layout and the tables are created once; each model then costs
+one upward and one downward pass.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from graftviz.model import PairwiseMRF
 
 
 class RepeatedTree:
-    """The junction tree of one structure, for one set of node weights after the other.
+    """Junction tree of one structure, for a sequence of node weights.
 
     Parameters
     ----------
     model : PairwiseMRF
-        Structure and edge weights; its node weights are those that are given each time.
+        Structure and edge weights; its node weights are ignored.
     max_memory : int, optional
-        Bytes that all tables together may take; default: 80 % of what is free.
+        Bytes that all tables together may take; default: 80 % of the free memory.
     plan : EliminationPlan, optional
-        One that was made for this structure; default: the best one found.
+        Plan for this structure; default: the best one found.
 
     Raises
     ------
     InputError
-        Before anything is allocated, when tables would need more memory.
+        When tables would need more memory, before any allocation.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class RepeatedTree:
         assert self.plan.scopes is not None
         assert self.plan.layout is not None
         self._cliques: Cliques = cliques_of(model, self.plan.scopes)
-        # With segments messages are worked out twice; that is left to the tree that can do it.
+        # With segments, messages are recomputed; then a JunctionTree is used for each model.
         self._tables: Tables | None = None
         if self.plan.segments == 1:
             self._tables = empty_tables(len(model.weights), self.plan.layout)
@@ -68,33 +68,33 @@ class RepeatedTree:
         Parameters
         ----------
         node_weights : float64 array, shape (k, Σ s_i)
-            A model a row, variable after variable; -inf forbids a state.
+            One model per row, variables in order; -inf forbids a state.
 
         Returns
         -------
         marginals : float64 array, shape (k, Σ s_i)
-            Those of a variable sum to one. All zero where every joint state is forbidden.
+            The marginal of each variable sums to one; all zero if every joint state is forbidden.
         log_partitions : float64 array, shape (k,)
-            -inf there.
+            -inf if every joint state is forbidden.
         """
-        given = np.ascontiguousarray(node_weights, dtype=np.float64)
-        found, log_partitions = np.zeros(given.shape), np.full(len(given), -np.inf)
+        rows = np.ascontiguousarray(node_weights, dtype=np.float64)
+        found, log_partitions = np.zeros(rows.shape), np.full(len(rows), -np.inf)
         if self._tables is None:
-            for row, weights in enumerate(given):
-                found[row], log_partitions[row] = self._from_a_tree(weights)
+            for row, weights in enumerate(rows):
+                found[row], log_partitions[row] = self._from_new_tree(weights)
             return found, log_partitions
-        _pass_through(
+        _run_all(
             self._cliques,
             self._tables,
             self.model.weights.copy(),
             self.model.node_offsets,
-            given,
+            rows,
             found,
             log_partitions,
         )
         return found, log_partitions
 
-    def _from_a_tree(self, node_weights: np.ndarray) -> tuple[np.ndarray, float]:
+    def _from_new_tree(self, node_weights: np.ndarray) -> tuple[np.ndarray, float]:
         weights = np.concatenate([node_weights, self.model.weights[self._nodes :]])
         model = dataclasses.replace(self.model, weights=weights)
         tree = JunctionTree(model, max_memory=self._max_memory, order=self.plan.order)
@@ -104,17 +104,17 @@ class RepeatedTree:
 
 
 @njit(cache=True, nogil=True)
-def _pass_through(cliques, tables, weights, node_offsets, given, found, log_partitions):
-    """Go up and down with every row of node weights; `found` must be zero, log Z -inf."""
-    n, nodes = len(node_offsets) - 1, given.shape[1]
-    for row in range(given.shape[0]):
-        weights[:nodes] = given[row]
+def _run_all(cliques, tables, weights, node_offsets, rows, found, log_partitions):
+    """Run both passes for every row of node weights; `found` must be zero, log Z -inf."""
+    n, nodes = len(node_offsets) - 1, rows.shape[1]
+    for row in range(rows.shape[0]):
+        weights[:nodes] = rows[row]
         tables.is_log[:] = False
         tables.in_logs[:] = False
-        for way in range(2):  # what is compiled once is called from one place
-            if not sweep(cliques, tables, weights, 0, n, -1, way == 1):
+        for step in range(2):  # a single call site, because sweep is compiled for each
+            if not sweep(cliques, tables, weights, 0, n, -1, step == 1):
                 break
-            if way == 0:
+            if step == 0:
                 log_partitions[row] = tables.log_scale.sum()
         if log_partitions[row] == -np.inf:
             continue

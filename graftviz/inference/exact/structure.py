@@ -1,4 +1,4 @@
-"""What the kernels of exact inference work on, as flat arrays."""
+"""Flat arrays for the kernels of exact inference: cliques and tables."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from graftviz.model import PairwiseMRF
 
 
 class Cliques(NamedTuple):
-    """The cliques of an elimination order, their factors, and where everything lies.
+    """Cliques of an elimination order, their factors, and the offsets of the factors.
 
     Attributes
     ----------
     states : int64 array, shape (n,)
-        States of the variable at each place.
+        Number of states of the variable at each place.
     starts, scopes, parent : int64 arrays
         See :class:`graftviz.inference.exact.ordering.Scopes`.
     child_starts, children : int64 arrays
-        Places whose messages go to k: ``children[child_starts[k] : child_starts[k + 1]]``.
+        Places that send messages to k: ``children[child_starts[k] : child_starts[k + 1]]``.
     potential_starts : int64 array, shape (n + 1,)
-        The potentials of k: its node's first, then edges to later places.
+        Range of the potentials of k: its node potential first, then edges to later places.
     other : int64 array, shape (potentials,)
         The later place of each edge; -1 for nodes.
     value_at, marginal_at : int64 arrays, shape (potentials,)
-        Where each potential and its marginal begin.
+        Start of each potential and of its marginal in the tables.
     weight_at : int64 array, shape (potentials,)
-        Where the weights of each potential begin in the model.
+        Start of the weights of each potential in the model.
     is_turned : bool array, shape (potentials,)
-        Whether the weights have the other place fastest.
+        Whether the other place varies fastest in the weights.
     message_sizes : int64 array, shape (n,)
     """
 
@@ -51,22 +51,22 @@ class Cliques(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What is known about the tables at a moment.
+    """All tables, their offsets and their scaling.
 
     Attributes
     ----------
     entries : float64 array
         All tables.
     message_at, belief_at : int64 arrays, shape (n,)
-        Where the message of each place and the belief about its scope lie now.
+        Current offsets of the message of each place and of the belief of its scope.
     is_log : bool array, shape (n,)
-        Whether the message is there as its logarithm.
+        Whether the message is stored as its logarithm.
     in_logs : bool array, shape (n,)
-        Whether the clique has to be worked out in logarithms.
+        Whether the clique must be computed in logarithms.
     span : float64 array, shape (n,)
         Nats between the largest and the smallest positive entry of each message.
     log_scale : float64 array, shape (n,)
-        What was divided out of the potentials and the message of each place.
+        Log of the scale that was divided out of the potentials and the message of each place.
     """
 
     entries: np.ndarray
@@ -79,12 +79,12 @@ class Tables(NamedTuple):
 
 
 def empty_tables(n_weights: int, layout: Layout) -> Tables:
-    """Return room for all tables of a layout, behind the potentials and their marginals.
+    """Allocate all tables of a layout, after the potentials and their marginals.
 
     Parameters
     ----------
     n_weights : int
-        Of the model: the first entries are for potentials, and as many more for marginals.
+        Number of weights of the model: the first entries hold potentials, the next ones marginals.
     layout : Layout
     """
     n, fixed = len(layout.first), 2 * n_weights
@@ -100,7 +100,7 @@ def empty_tables(n_weights: int, layout: Layout) -> Tables:
 
 
 def cliques_of(model: PairwiseMRF, scopes: Scopes) -> Cliques:
-    """Sort the potentials of a model to the places that sum them out."""
+    """Assign the potentials of a model to the places that eliminate them."""
     n = model.n_variables
     order, parent = scopes.order, scopes.parent
     place = np.empty(n, dtype=np.int64)
@@ -110,7 +110,7 @@ def cliques_of(model: PairwiseMRF, scopes: Scopes) -> Cliques:
     owner = np.concatenate([np.arange(n), earlier])
     other = np.concatenate([np.full(n, -1), later]).astype(np.int64)
     weight_at = np.concatenate([model.node_offsets[:-1][order], model.edge_offsets[:-1]])
-    # In the model the second variable of an edge runs fastest.
+    # In the model the second variable of an edge varies fastest.
     is_turned = np.concatenate([np.zeros(n, dtype=bool), ends[:, 0] < ends[:, 1]])
     sort = np.argsort(owner, kind="stable")
     value_at = weight_at[sort]

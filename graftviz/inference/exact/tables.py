@@ -1,19 +1,19 @@
-"""The passes over tables: sum a variable out, and bring marginals back. Kernels.
+"""Kernels for the upward and downward passes over tables.
 
-The clique of place k is its variable v and the variables S of its scope; its factors are the
-potentials of v with itself and with later variables, and the messages that were sent to k, all of
-them tables about v and some of S. The message of k is Σ_v of their product, a table about S; on the
-way down, the belief about S times p(v | S) = product / Σ_v product gives every factor's marginal.
-The product is never stored: it is worked out in blocks that stay in the processor's cache.
+The clique of place k consists of its variable v and the variables S of its scope. Its factors are
+the node potential of v, the potentials of edges to later variables, and the messages that k
+receives; each is a table over v and some of S. The message of k is Σ_v of their product, a table
+over S. In the downward pass, the belief of S times p(v | S) = product / Σ_v product gives the
+marginal of every factor. The product is never stored: it is computed in blocks that fit into the
+processor's cache.
 
-Every table has its first place fastest, so v runs fastest in all factors of its clique. A block is
-v and as many of the first places of S as fit; factors that vary within a block are multiplied entry
-by entry, others once per block.
+The first place of every table varies fastest, so v varies fastest in all factors of its clique. A
+block covers v and as many of the first places of S as fit; factors that vary within a block are
+multiplied entry by entry, others once per block.
 
-Tables are scaled to a largest entry of 1 and multiplied as they are: no product grows, and what is
-lost to underflow is below 1e-300. Where that could matter to an entry of a message, its clique is
-worked out in logarithms instead, and so is every clique that gets a message too wide to be written
-without.
+Tables are scaled to a maximum of 1, so products do not overflow, and underflow loses only numbers
+below 1e-300. Where that could affect an entry of a message, its clique is computed in logarithms
+instead, and so is every clique that receives a message whose range requires logarithms.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from graftviz.inference.exact.blocks import (
     sum_out,
 )
 
-_BLOCK = 2048  # entries: 16 kB, so that a few of them stay in the innermost cache
-_TINY = 1e-280  # a sum of products below may have lost something to underflow
+_BLOCK = 2048  # entries: 16 kB, so that a few blocks fit into the innermost cache
+_TINY = 1e-280  # smaller sums of products may be inaccurate because of underflow
 _SAFE_SPAN = 600.0  # nats between the largest and the smallest positive entry of a table
 
 
 @njit(cache=True, nogil=True)
 def sweep(cliques, tables, weights, begin, end, only_to, down):
-    """Go through places `begin` … `end` - 1: upwards their messages, downwards their marginals.
+    """Compute the messages (upwards) or marginals (downwards) of places `begin` … `end` - 1.
 
-    Upwards with `only_to` ≥ 0, only messages that go to a place before it. Returns False as soon as
-    a message is zero everywhere.
+    Upwards with `only_to` ≥ 0, compute only messages to places before it. Return False as soon as a
+    message is zero everywhere.
     """
     for step in range(end - begin):
         k = end - 1 - step if down else begin + step
         parent = cliques.parent[k]
         if not down and only_to >= 0 and (parent < 0 or parent >= only_to):
             continue
-        # What is compiled once is called from one place: each call would be compiled anew.
+        # A single call site, because each call would be compiled separately.
         again = True
         while again:
             if down:
@@ -61,8 +61,10 @@ def sweep(cliques, tables, weights, begin, end, only_to, down):
             value_at, belief_at, strides = factors_of(cliques, tables, k)
             if tables.in_logs[k]:
                 turn_to_logs(cliques, tables, k)
-            _work_out(cliques, tables, k, value_at, belief_at, strides, tables.in_logs[k], down)
-            again = spans > _SAFE_SPAN and _has_lost(cliques, tables, k, value_at, strides)
+            _process_clique(
+                cliques, tables, k, value_at, belief_at, strides, tables.in_logs[k], down
+            )
+            again = spans > _SAFE_SPAN and _has_underflow(cliques, tables, k, value_at, strides)
             tables.in_logs[k] = tables.in_logs[k] or again
         if not down and not _scale(cliques, tables, k):
             return False
@@ -71,10 +73,10 @@ def sweep(cliques, tables, weights, begin, end, only_to, down):
 
 @njit(cache=True, nogil=True)
 def _prepare(cliques, tables, weights, k):
-    """Load the potentials of k, and find out whether it has to be worked out in logarithms.
+    """Load the potentials of k, and decide whether it must be computed in logarithms.
 
-    Returns the sum of spans of all its factors, 0 in logarithms: up to the safe span, underflow is
-    out of the question.
+    Return the sum of the spans of all its factors, or 0 in logarithms: up to the safe span,
+    underflow is impossible.
     """
     tables.log_scale[k] = 0.0
     widest, spans = _load_potentials(cliques, tables, weights, k, False)
@@ -92,7 +94,7 @@ def _prepare(cliques, tables, weights, k):
 
 @njit(cache=True, nogil=True)
 def _scale(cliques, tables, k):
-    """Scale the message of k to a largest entry of 1; return False if it is zero everywhere."""
+    """Scale the message of k to a maximum of 1; return False if it is zero everywhere."""
     entries = tables.entries
     begin, end = tables.message_at[k], tables.message_at[k] + cliques.message_sizes[k]
     in_logs = tables.in_logs[k]
@@ -122,10 +124,10 @@ def _scale(cliques, tables, k):
 
 @njit(cache=True, nogil=True)
 def _load_potentials(cliques, tables, weights, k, in_logs):
-    """Fill in the potentials of k, each scaled to a largest entry of 1.
+    """Write the potentials of k, each scaled to a maximum of 1.
 
-    Returns their widest span and the sum of spans, in nats, zeros left out; what they were scaled
-    by goes into the log scale of k.
+    Return their largest span and the sum of spans, in nats, ignoring zeros. The scales are added to
+    the log scale of k.
     """
     entries, states = tables.entries, cliques.states[k]
     widest, total = 0.0, 0.0
@@ -152,7 +154,7 @@ def _load_potentials(cliques, tables, weights, k, in_logs):
 
 @njit(cache=True, nogil=True)
 def turn_to_logs(cliques, tables, k):
-    """Replace the messages to k by their logarithms, where they are not yet."""
+    """Replace the messages to k by their logarithms, unless this has been done."""
     entries = tables.entries
     for c in range(cliques.child_starts[k], cliques.child_starts[k + 1]):
         child = cliques.children[c]
@@ -165,7 +167,7 @@ def turn_to_logs(cliques, tables, k):
 
 @njit(cache=True, nogil=True)
 def factors_of(cliques, tables, k):
-    """Return where the factors of k and their beliefs lie, and their strides along its scope."""
+    """Return the offsets of the factors of k and of their beliefs, and their strides in scope k."""
     first, last = cliques.potential_starts[k], cliques.potential_starts[k + 1]
     begin, end = cliques.child_starts[k], cliques.child_starts[k + 1]
     scope = cliques.scopes[cliques.starts[k] : cliques.starts[k + 1]]
@@ -192,8 +194,8 @@ def factors_of(cliques, tables, k):
 
 
 @njit(cache=True, nogil=True)
-def _has_lost(cliques, tables, k, value_at, strides):
-    """Whether underflow took something from an entry of the message of k that is not zero."""
+def _has_underflow(cliques, tables, k, value_at, strides):
+    """Return whether a nonzero entry of the message of k may be inaccurate through underflow."""
     entries = tables.entries
     states, begins = cliques.states[k], cliques.starts[k]
     for i in range(cliques.message_sizes[k]):
@@ -217,7 +219,7 @@ def _has_lost(cliques, tables, k, value_at, strides):
 
 @njit(cache=True, nogil=True)
 def _clear_beliefs(cliques, tables, k):
-    """Set the beliefs of all factors of k to zero, and that of a root to 1."""
+    """Set the beliefs of all factors of k to zero, and the belief of a root to 1."""
     entries = tables.entries
     if cliques.parent[k] < 0:
         entries[tables.belief_at[k]] = 1.0
@@ -230,8 +232,8 @@ def _clear_beliefs(cliques, tables, k):
 
 
 @njit(cache=True, nogil=True)
-def _work_out(cliques, tables, k, value_at, belief_at, strides, in_logs, down):
-    """Go through the clique of k block by block.
+def _process_clique(cliques, tables, k, value_at, belief_at, strides, in_logs, down):
+    """Process the clique of k in blocks.
 
     Upwards, write its message; downwards, add to the beliefs of its factors.
     """
@@ -245,7 +247,7 @@ def _work_out(cliques, tables, k, value_at, belief_at, strides, in_logs, down):
     blocks = 1
     for p in range(inner, depth):
         blocks *= cliques.states[scope[p]]
-    # How each factor varies: with v alone, within a block, from block to block, or both.
+    # Classify factors: dependent on v alone, within a block, between blocks, or both.
     alone, n_alone = np.empty(count, dtype=np.int64), 0
     within, n_within = np.empty(count, dtype=np.int64), 0
     across, n_across = np.empty(count, dtype=np.int64), 0
@@ -279,7 +281,7 @@ def _work_out(cliques, tables, k, value_at, belief_at, strides, in_logs, down):
     for a in range(n_within):
         index_block(cliques, scope, inner, states, strides, within[a], index)
         join_table(base, base, entries, value_at[within[a]], index, 1, in_logs)
-    # Where a factor lacks places of the block, its entries come in runs.
+    # A factor without some places of the block is used in runs of consecutive entries.
     runs, n_runs = np.empty(n_both, dtype=np.int64), np.zeros(n_both + 1, dtype=np.int64)
     for a in range(n_both):
         runs[a] = run_length(cliques, scope, inner, states, strides, both[a])

@@ -1,4 +1,4 @@
-"""Ways through a graph or an elimination tree: breadth first, depth first."""
+"""Breadth-first and depth-first traversal of graphs and elimination trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numba import njit
 
 
 def sweeps(starts: np.ndarray, neighbours: np.ndarray) -> list[np.ndarray]:
-    """Return orders that cross the graph: as numbered, and breadth first; each from both ends."""
+    """Return the orders of the numbering and of breadth-first search, each from both ends."""
     natural = np.arange(len(starts) - 1)
     there = _breadth_first(starts, neighbours, natural)
     back = _breadth_first(starts, neighbours, there[::-1].copy())
@@ -40,20 +40,20 @@ def _breadth_first(starts, neighbours, seeds):
 
 
 def depth_first(parent: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the places in an order with children before parents and few messages waiting.
+    """Return the places in a depth-first order with small memory: children before parents.
 
-    Of the children of a place the one goes first whose subtree needs most room beyond what it
-    leaves behind (Liu, "On the storage requirement in the out-of-core multifrontal method", 1986).
+    Of the children of a place, the first is the one whose subtree needs most memory beyond that of
+    its message (Liu, "On the storage requirement in the out-of-core multifrontal method", 1986).
     """
     n = len(parent)
     needs = _subtree_needs(parent, sizes)
     by_parent = np.lexsort((np.arange(n), sizes - needs, parent))
-    return _emit(parent, by_parent)
+    return _depth_first_order(parent, by_parent)
 
 
 @njit(cache=True, nogil=True)
 def _subtree_needs(parent, sizes):
-    """Return a bound on the room each subtree needs: its own table and its children's."""
+    """Return a bound on the memory of each subtree: its own table and those of its children."""
     n = len(parent)
     needs, waiting = sizes.copy(), np.zeros(n)
     for k in range(n):
@@ -66,7 +66,7 @@ def _subtree_needs(parent, sizes):
 
 
 @njit(cache=True, nogil=True)
-def _emit(parent, by_parent):
+def _depth_first_order(parent, by_parent):
     """Return all places depth first, children (in the order of `by_parent`) before parents."""
     n = len(parent)
     starts = np.zeros(n + 2, dtype=np.int64)
@@ -76,7 +76,7 @@ def _emit(parent, by_parent):
         starts[k + 1] += starts[k]
     order, stack = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     at, filled = starts.copy(), 0
-    # The children of k stand from starts[k + 1]; those of nobody, the roots, from starts[0].
+    # The children of k begin at starts[k + 1]; the roots, which have parent -1, at starts[0].
     for r in range(starts[0], starts[1]):
         stack[0], depth = by_parent[r], 1
         while depth > 0:

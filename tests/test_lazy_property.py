@@ -1,14 +1,14 @@
-"""A lazily computed value is computed once; who asks another instance does not wait."""
+"""A lazy property is computed once, and instances do not wait for each other."""
 
 from __future__ import annotations
 
 import threading
 
-from graftviz.inference.exact.lazily import lazily
+from graftviz.inference.exact.lazy_property import lazy_property
 
 
 class Tree:
-    """Counts how often its value is worked out, which may have to wait for an event."""
+    """Class that counts the computations of its value, which may wait for an event."""
 
     def __init__(self, gate: threading.Event | None = None) -> None:
         self.gate = gate
@@ -16,7 +16,7 @@ class Tree:
         self.times = 0
         self._lock = threading.RLock()
 
-    @lazily
+    @lazy_property
     def value(self) -> int:
         """Return the answer."""
         self.times += 1
