@@ -11,6 +11,9 @@ import numpy as np
 
 from graftviz.errors import InputError
 
+_MOST_ROUNDS = 200
+_SETTLED = 1e-14
+
 
 class Incidence(NamedTuple):
     """Adjacency of a graph in compressed rows, read-only.
@@ -199,13 +202,22 @@ class PairwiseMRF:
         return self.weights[start : start + shape[0] * shape[1]].reshape(shape)
 
     def edge_norms(self) -> np.ndarray:
-        """Return ‖w_ij‖₂ of every edge, shape (m,)."""
-        if self.n_edges == 0:
-            return np.zeros(0)
+        """Return ‖w_ij‖₂ of every edge in the zero-sum gauge, shape (m,).
+
+        See :func:`zero_sum`: two models of the same distribution have the same norms. States that
+        a table or a node weight rules out on their own count as part of the nodes; an edge with any
+        other zero potential has an infinite norm.
+        """
         offsets = self.edge_offsets
-        with np.errstate(over="ignore"):  # a norm beyond the range of floats is infinite
-            squares = self.weights[offsets[0] :] ** 2
-            return np.sqrt(np.add.reduceat(squares, offsets[:-1] - offsets[0]))
+        weights = self.weights[offsets[0] :]
+        possible = np.isfinite(self.weights[: offsets[0]])
+        if not possible.all():
+            weights = weights.copy()
+            for e, ends in enumerate(self.edges.tolist()):
+                i, j = (possible[self.node_offsets[k] : self.node_offsets[k + 1]] for k in ends)
+                table = weights[offsets[e] - offsets[0] : offsets[e + 1] - offsets[0]]
+                table[~np.outer(i, j).reshape(-1)] = -np.inf
+        return zero_sum_norms(self.cardinalities[self.edges], weights)
 
     def degrees(self) -> np.ndarray:
         """Return the number of neighbours of every node, shape (n,)."""
@@ -219,6 +231,74 @@ class PairwiseMRF:
         for e, (i, j) in enumerate(self.edges):
             total += self.edge_weights(e)[codes[i], codes[j]]
         return total
+
+
+def zero_sum(table: np.ndarray) -> np.ndarray:
+    """Return the weights of an edge in the zero-sum gauge: every row and column sums to 0.
+
+    Adding a function of x_i or of x_j to w_ij, and taking it from w_i or w_j, leaves the
+    distribution as it is. Of all such tables this one has the smallest norm. Zero potentials
+    (-inf) stay, and sums go over the other entries.
+
+    Parameters
+    ----------
+    table : array, shape (s_i, s_j)
+    """
+    finite = np.isfinite(table)
+    if finite.all():
+        centred: np.ndarray = _double_centred(np.asarray(table, dtype=np.float64)[None])[0]
+        return centred
+    rest = np.where(finite, table, 0.0)
+    counts = [np.maximum(finite.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
+    for _ in range(_MOST_ROUNDS):
+        before = rest
+        for axis, count in zip((1, 0), counts, strict=True):
+            rest = np.where(finite, rest - rest.sum(axis=axis, keepdims=True) / count, 0.0)
+        if np.abs(rest - before).max(initial=0.0) <= _SETTLED * np.abs(rest).max(initial=0.0):
+            break
+    return np.where(finite, rest, -np.inf)
+
+
+def _double_centred(tables: np.ndarray) -> np.ndarray:
+    """Return tables, shape (k, rows, columns), whose rows and columns sum to zero."""
+    # One mean after the other: no sum of a whole table, which could pass the range of floats.
+    by_rows = tables - tables.mean(axis=2, keepdims=True)
+    centred: np.ndarray = by_rows - by_rows.mean(axis=1, keepdims=True)
+    return centred
+
+
+def zero_sum_norms(shapes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the norms of tables in the zero-sum gauge, shape (k,).
+
+    A norm is infinite where more than whole rows and columns is -inf.
+
+    Parameters
+    ----------
+    shapes : int array, shape (k, 2)
+        Rows and columns of every table.
+    weights : array, flat
+        The tables one after the other, row-major.
+    """
+    norms = np.zeros(len(shapes))
+    starts = np.cumsum(shapes.prod(axis=1)) - shapes.prod(axis=1)
+    with np.errstate(over="ignore"):  # a norm beyond the range of floats is infinite
+        for rows, columns in np.unique(shapes, axis=0).tolist():
+            members = np.flatnonzero((shapes == (rows, columns)).all(axis=1))
+            tables = weights[starts[members][:, None] + np.arange(rows * columns)]
+            tables = tables.reshape(-1, rows, columns)
+            whole = np.isfinite(tables).all(axis=(1, 2))
+            norms[members[whole]] = np.sqrt((_double_centred(tables[whole]) ** 2).sum(axis=(1, 2)))
+            for k in np.flatnonzero(~whole).tolist():
+                norms[members[k]] = _norm_with_zeros(tables[k])
+    return norms
+
+
+def _norm_with_zeros(table: np.ndarray) -> float:
+    finite = np.isfinite(table)
+    block = np.ix_(finite.any(axis=1), finite.any(axis=0))
+    if not finite[block].all():
+        return float("inf")
+    return float(np.sqrt((_double_centred(table[block][None]) ** 2).sum())) if finite.any() else 0.0
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

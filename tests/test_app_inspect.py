@@ -107,6 +107,40 @@ def test_a_link_opens_a_node_with_evidence_and_the_controls_change_it() -> None:
     assert query_of(app) == {"data": "karate", "step": "5"}
 
 
+def run_with_old_value(app: AppTest, old: Any) -> AppTest:
+    """Run the page with the next message of a browser in which a control was folded away.
+
+    Such a control has missed what the server set, and its old value is sent again.
+    """
+    states = app._tree.get_widget_states()
+    others = [state for state in states.widgets if state.id != old.id]
+    del states.widgets[:]
+    states.widgets.extend([*others, old])
+    app._run(states)
+    return run_until_answered(app)
+
+
+@pytest.mark.parametrize("key", ["inspect.forget.3", "inspect.forget_all"])
+def test_cleared_evidence_does_not_return(key: str) -> None:
+    app = open_inspect(model="true", data="grid-8x8")
+    app.selectbox(key="inspect.observe.variable").set_value(3).run()
+    states = app.button_group(key="inspect.observe.state.3").set_value(0)
+    old = states._widget_state
+    run_until_answered(app)
+    assert query_of(app)["evidence"] == "3:0"
+    app.button(key=key).click()
+    run_until_answered(app)
+    assert "evidence" not in query_of(app)
+    run_with_old_value(app, old)
+    assert "evidence" not in query_of(app)
+    assert "nothing is observed" in texts(app)
+    # The control can be used again.
+    again = next(g for g in app.button_group if (g.key or "").startswith("inspect.observe.state.3"))
+    again.set_value(1)
+    run_until_answered(app)
+    assert query_of(app)["evidence"] == "3:1"
+
+
 def test_an_edge_shows_its_heat_maps_and_leads_to_its_ends() -> None:
     app = open_inspect(model="true", data="scale-free-60", edge="0-2")
     assert "x0 – x2" in texts(app)

@@ -28,7 +28,7 @@ from graftviz.inspection import (
 )
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.inspection.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS
-from graftviz.model import PairwiseMRF
+from graftviz.model import PairwiseMRF, zero_sum
 from graftviz.narrative.inspection import (
     contradiction_words,
     difference_words,
@@ -250,7 +250,7 @@ def test_figures_hold_the_numbers_they_tell(seed):
     assert np.allclose(bars[2].x, after.node[1])
     for e in range(model.n_edges):
         maps = edge_figure(model, e, before.edge[e]).data
-        assert np.allclose(maps[0].z, model.edge_weights(e))
+        assert np.allclose(maps[0].z, zero_sum(model.edge_weights(e)))
         assert np.allclose(maps[1].z, before.edge[e])
         assert np.allclose(maps[2].z, deviation_from_independence(before.edge[e]))
         for signed in (maps[0], maps[2]):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graftviz.errors import InputError
-from graftviz.model import PairwiseMRF
+from graftviz.model import PairwiseMRF, zero_sum
 
 
 def random_model(seed: int, n: int = 6, most_states: int = 4) -> PairwiseMRF:
@@ -88,7 +88,7 @@ def test_offsets_give_every_weight_to_one_group(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_norms_degrees_and_scores_equal_plain_loops(seed):
     model = random_model(seed)
-    norms = [np.sqrt(np.sum(model.edge_weights(e) ** 2)) for e in range(model.n_edges)]
+    norms = [np.linalg.norm(zero_sum(model.edge_weights(e))) for e in range(model.n_edges)]
     assert np.allclose(model.edge_norms(), norms, rtol=1e-14)
     degrees = [sum(i in edge for edge in model.edges.tolist()) for i in range(model.n_variables)]
     assert model.degrees().tolist() == degrees
@@ -98,6 +98,51 @@ def test_norms_degrees_and_scores_equal_plain_loops(seed):
         wanted = sum(model.node_weights(i)[row[i]] for i in range(model.n_variables))
         wanted += sum(model.edge_weights(e)[row[i], row[j]] for e, (i, j) in enumerate(model.edges))
         assert score == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_norms_do_not_depend_on_how_a_distribution_is_written(seed):
+    model = random_model(seed)
+    rng = np.random.default_rng(seed)
+    nodes = [model.node_weights(i).copy() for i in range(model.n_variables)]
+    tables = {}
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        by_row, by_column = (rng.normal(scale=5.0, size=model.cardinalities[k]) for k in (i, j))
+        scale = np.log(1e6) * (e == 0)  # one factor times a million
+        tables[i, j] = model.edge_weights(e) + by_row[:, None] + by_column + scale
+        nodes[i] -= by_row
+        nodes[j] -= by_column
+    shifted = PairwiseMRF.from_tables(nodes, tables)
+    assert not np.allclose(shifted.weights, model.weights)
+    assert np.allclose(shifted.edge_norms(), model.edge_norms(), rtol=1e-10, atol=1e-12)
+
+
+def test_states_that_cannot_occur_have_no_part_in_a_norm():
+    table = np.array([[0.5, -0.5, 3.0], [-0.5, 0.5, -7.0]])
+    ruled_out = table + np.array([0.0, 0.0, -np.inf])
+    node = np.array([0.0, 0.0, -np.inf])
+    models = [
+        PairwiseMRF.from_tables([np.zeros(2), np.zeros(3)], {(0, 1): ruled_out}),
+        PairwiseMRF.from_tables([np.zeros(2), node], {(0, 1): table}),
+        PairwiseMRF.from_tables([np.zeros(2), np.zeros(2)], {(0, 1): table[:, :2]}),
+    ]
+    assert [model.edge_norms().tolist() for model in models] == [[1.0]] * 3
+    hard = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.diag([-np.inf, 0.0])})
+    assert hard.edge_norms().tolist() == [np.inf]
+    nothing = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.full((2, 2), -np.inf)})
+    assert nothing.edge_norms().tolist() == [0.0]
+
+
+def test_a_zero_sum_table_has_rows_and_columns_without_sums_and_keeps_zero_potentials():
+    table = np.random.default_rng(0).normal(size=(3, 4))
+    table[0, 1] = table[2, 3] = -np.inf
+    centred = zero_sum(table)
+    assert np.isneginf(centred[0, 1])
+    assert np.isneginf(centred[2, 3])
+    finite = np.where(np.isfinite(centred), centred, 0.0)
+    assert np.allclose(finite.sum(axis=0), 0.0, atol=1e-12)
+    assert np.allclose(finite.sum(axis=1), 0.0, atol=1e-12)
+    assert zero_sum(np.array([[1e308, 0.0], [0.0, 1e308]])).max() == 5e307
 
 
 def test_a_model_without_edges_has_no_norms():

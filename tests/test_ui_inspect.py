@@ -20,7 +20,7 @@ from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import read_model
 from graftviz.inference import infer
-from graftviz.inspection import graph_picture
+from graftviz.inspection import compare_models, graph_picture, mutual_informations
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
@@ -98,6 +98,97 @@ def settled(state: InspectState) -> None:
             break
         assert time.monotonic() < give_up
     state.settle()
+
+
+def written_otherwise(model: PairwiseMRF) -> PairwiseMRF:
+    """Return the same distribution: one table times a million, parts of nodes in the other."""
+    nodes = [model.node_weights(i).copy() for i in range(model.n_variables)]
+    tables = {tuple(edge): model.edge_weights(e) for e, edge in enumerate(model.edges.tolist())}
+    first, last = (tuple(model.edges[e].tolist()) for e in (0, -1))
+    tables[first] = tables[first] + np.log(1e6)
+    shift = 3.0 * np.arange(model.cardinalities[last[0]])
+    tables[last] = tables[last] + shift[:, None]
+    nodes[last[0]] -= shift
+    return PairwiseMRF.from_tables(nodes, tables, names=model.names, labels=model.labels)
+
+
+def uneven_model() -> PairwiseMRF:
+    """Return a chain whose edge of larger norm has the smaller mutual information."""
+    strong = np.array([[2.0, -2.0], [-2.0, 2.0]])
+    return PairwiseMRF.from_tables(
+        [np.array([9.0, 0.0]), np.zeros(2), np.zeros(2)], {(0, 1): strong, (1, 2): 0.4 * strong}
+    )
+
+
+def test_a_page_shows_the_same_of_a_distribution_however_it_is_written(
+    state: InspectState,
+) -> None:
+    model = uneven_model()
+    shown = []
+    for one in (model, written_otherwise(model)):
+        bring(state, one)
+        assert state.answer(SOON)
+        assert state.before is not None
+        beliefs = state.before.beliefs
+        picture = state.picture(None)
+        frame = node_frame(one, beliefs)
+        shown.append((picture.strengths, frame["strongest partner"], edge_frame(one, beliefs)))
+    (widths, partners, edges), (others, other_partners, other_edges) = shown
+    assert np.allclose(widths, others)
+    assert partners.tolist() == other_partners.tolist() == ["x1", "x2", "x1"]
+    assert np.allclose(edges["weight"], other_edges["weight"])
+    difference = compare_models(model, written_otherwise(model))
+    assert np.allclose(difference.first, difference.second)
+
+
+def test_edges_are_as_wide_as_their_mutual_information_and_nothing_moves(
+    state: InspectState,
+) -> None:
+    model = uneven_model()
+    bring(state, model)
+    assert state.before is None
+    first = state.picture(None)
+    assert np.allclose(first.strengths, [1.0, 0.4])
+    assert state.answer(SOON)
+    picture = state.picture(None)
+    information = mutual_informations(infer(model).edge)
+    assert information[0] < information[1]
+    assert np.allclose(picture.strengths, information / information.max())
+    assert np.array_equal(picture.places, first.places)
+
+
+def test_widths_of_a_comparison_are_the_larger_information_of_both(state: InspectState) -> None:
+    first, second = uneven_model(), pair_model(0.5, 3)
+    bring(state, first)
+    state.compares = True
+    state.second.choose_kind(FILE)
+    state.second.accept("other.uai", ModelFile(second))
+    state.refresh()
+    assert state.answer(SOON)
+    difference, trouble = state.difference()
+    assert difference is not None
+    assert not trouble
+    found = {
+        tuple(edge): width
+        for edge, width in zip(
+            difference.edges.tolist(), state.picture(difference).strengths, strict=True
+        )
+    }
+    both = [mutual_informations(infer(model).edge) for model in (first, second)]
+    larger = np.maximum(*both)
+    assert found == pytest.approx(
+        {(0, 1): larger[0] / larger.max(), (1, 2): larger[1] / larger.max()}
+    )
+
+
+def test_a_zero_potential_leaves_the_norm_open_and_not_the_information() -> None:
+    model = PairwiseMRF.from_tables(
+        [np.zeros(2)] * 3, {(0, 1): np.diag([-np.inf, 0.0]), (1, 2): np.eye(2)}
+    )
+    frame = edge_frame(model, infer(model))
+    assert np.isnan(frame["weight"][0])
+    assert frame["weight"][1] == pytest.approx(0.5 * 2**0.5 * 2**0.5)
+    assert (frame["mutual information"] > 0.0).all()
 
 
 # The address

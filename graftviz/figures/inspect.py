@@ -17,7 +17,7 @@ from graftviz.inspection import (
     deviation_from_independence,
 )
 from graftviz.inspection.difference import COMMON, GAINED, LOST
-from graftviz.model import PairwiseMRF
+from graftviz.model import PairwiseMRF, zero_sum
 from graftviz.narrative.phrases import plural
 
 _LONGEST_LABEL = 16
@@ -104,7 +104,7 @@ def node_figure(
 
 
 def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figure:
-    """Draw weights, pair marginal and deviation from independence of an edge as heat maps.
+    """Draw zero-sum weights, pair marginal and deviation from independence of an edge.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def edge_figure(model: PairwiseMRF, e: int, pair: np.ndarray | None) -> go.Figur
     """
     i, j = model.edges[e].tolist()
     maps: list[tuple[str, np.ndarray, Any, str]] = [
-        ("log potentials w<sub>ij</sub>", model.edge_weights(e), _SIGNED, "w")
+        ("log potentials w<sub>ij</sub>, zero-sum", zero_sum(model.edge_weights(e)), _SIGNED, "w")
     ]
     if pair is not None:
         maps += [

@@ -1,7 +1,7 @@
 """Export of a graph with node positions as GEXF, for Gephi.
 
-The file holds names, numbers of states, degrees, and ‖w_ij‖₂ as weights, but not the potentials,
-which are in the GraphML and UAI files.
+The file holds names, numbers of states, degrees, and ‖w_ij‖₂ in the zero-sum gauge as weights,
+but not the potentials, which are in the GraphML and UAI files.
 """
 
 from __future__ import annotations

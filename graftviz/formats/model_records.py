@@ -1,8 +1,8 @@
 """Conversion of models to and from records of nodes and edges, for GraphML and node-link JSON.
 
 A node has ``id`` (its index), ``name``, ``states`` (their number), ``degree``, ``labels`` and
-``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂), ``weights`` (w_ij, one
-row per state of the source) and, if available, the ``step`` of its activation. The order of edges
+``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂ in the
+zero-sum gauge), ``weights`` (w_ij, one row per state of the source) and, if available, the ``step`` of its activation. The order of edges
 is preserved and numbers are exact, so that a model is restored identically.
 
 Graphs written by other programs have no such weights. If every edge has a number ``weight``, the

@@ -19,7 +19,7 @@ EVIDENCE_COLUMN = "probability_given_evidence"
 
 
 def model_edges_csv(model: PairwiseMRF, beliefs: Beliefs | None = None) -> str:
-    """Return one line per edge in the order of the model: two names and ‖w_ij‖₂.
+    """Return one line per edge in the order of the model: two names and zero-sum ‖w_ij‖₂.
 
     If `beliefs` are passed, a further column holds the mutual information of the two variables, in
     nats.

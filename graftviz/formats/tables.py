@@ -34,7 +34,7 @@ STABILITY_COLUMNS = ("source", "target", "frequency", "in_model")
 
 
 def edges_csv(result: Result, stability: EdgeStability | None = None) -> str:
-    """Return one line per edge in order of activation: two names, ‖w_ij‖₂, and its step.
+    """Return one line per edge in order of activation: two names, zero-sum ‖w_ij‖₂, its step.
 
     If `stability` is passed, a further column holds the share of subsamples in which the edge was
     found. If the run activated single features, two more columns hold the number of active and of

@@ -23,7 +23,9 @@ class ModelDifference:
     status : tuple of str, length k
         ``"common"``; ``"lost"``: in the first model only; ``"gained"``: in the second only.
     first, second : float64 arrays, shape (k,)
-        ‖w_ij‖₂ in each model, 0 if it does not have the edge.
+        Zero-sum norm ‖w_ij‖₂ in each model, 0 where it does not have the edge.
+    numbers : int64 array, shape (k, 2)
+        Of the edge in each model, -1 where it does not have the edge.
     note : str
         How the variables were matched.
     """
@@ -32,11 +34,25 @@ class ModelDifference:
     status: tuple[str, ...]
     first: np.ndarray
     second: np.ndarray
+    numbers: np.ndarray
     note: str
 
     def count(self, status: str) -> int:
         """Return the number of edges with `status`."""
         return self.status.count(status)
+
+    def strengths(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return the larger of the strengths of every edge in both models, shape (k,).
+
+        Parameters
+        ----------
+        first, second : arrays
+            One value of at least 0 per edge of each model.
+        """
+        padded = (np.append(values, 0.0) for values in (first, second))
+        columns = [values[at] for values, at in zip(padded, self.numbers.T, strict=True)]
+        larger: np.ndarray = np.maximum(*columns)
+        return larger
 
 
 def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
@@ -49,30 +65,30 @@ def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
     InputError
         If the variables cannot be matched.
     """
-    indices, note = _matched(first, second)
-    first_norms = dict(_normed(first))
-    second_norms: dict[tuple[int, int], float] = {}
-    for (i, j), norm in _normed(second):
-        a, b = int(indices[i]), int(indices[j])
+    places, note = _matched(first, second)
+    own = {(i, j): e for e, (i, j) in enumerate(first.edges.tolist())}
+    other: dict[tuple[int, int], int] = {}
+    for e, (i, j) in enumerate(second.edges.tolist()):
+        a, b = int(places[i]), int(places[j])
         if a >= 0 and b >= 0:
-            second_norms[min(a, b), max(a, b)] = norm
+            other[min(a, b), max(a, b)] = e
     groups = (
-        (COMMON, [edge for edge in first_norms if edge in second_norms]),
-        (LOST, [edge for edge in first_norms if edge not in second_norms]),
-        (GAINED, [edge for edge in second_norms if edge not in first_norms]),
+        (COMMON, [edge for edge in own if edge in other]),
+        (LOST, [edge for edge in own if edge not in other]),
+        (GAINED, [edge for edge in other if edge not in own]),
     )
+    # The number -1 of an edge that is not in a model has the norm 0.
+    norms = [np.append(model.edge_norms(), 0.0) for model in (first, second)]
     rows = []
     for status, edges in groups:
-        found = [
-            (edge, status, first_norms.get(edge, 0.0), second_norms.get(edge, 0.0))
-            for edge in edges
-        ]
-        rows += sorted(found, key=lambda row: (-max(row[2], row[3]), row[0]))
+        found = [(edge, status, own.get(edge, -1), other.get(edge, -1)) for edge in edges]
+        rows += sorted(found, key=lambda row: (-max(norms[0][row[2]], norms[1][row[3]]), row[0]))
     table = np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 2)
-    norms = np.array([row[2:] for row in rows], dtype=np.float64).reshape(-1, 2)
-    for array in (table, norms):
+    numbers = np.array([row[2:] for row in rows], dtype=np.int64).reshape(-1, 2)
+    columns = [values[at] for values, at in zip(norms, numbers.T, strict=True)]
+    for array in (table, numbers, *columns):
         array.flags.writeable = False
-    return ModelDifference(table, tuple(row[1] for row in rows), norms[:, 0], norms[:, 1], note)
+    return ModelDifference(table, tuple(row[1] for row in rows), *columns, numbers, note)
 
 
 def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:
@@ -95,8 +111,3 @@ def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:
         f"{shared:,} variables are in both models by name; {missing[0]:,} are only in the first, "
         f"{missing[1]:,} only in the second, and edges of these last are left out."
     )
-
-
-def _normed(model: PairwiseMRF) -> list[tuple[tuple[int, int], float]]:
-    pairs = [(int(i), int(j)) for i, j in model.edges]
-    return list(zip(pairs, model.edge_norms().tolist(), strict=True))

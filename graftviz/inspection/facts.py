@@ -27,7 +27,7 @@ def strongest_partners(model: PairwiseMRF, strengths: np.ndarray | None = None) 
     ----------
     model : PairwiseMRF
     strengths : array, shape (m,), optional
-        Default: ‖w_ij‖₂.
+        By default the zero-sum norm ‖w_ij‖₂.
     """
     strengths = model.edge_norms() if strengths is None else strengths
     best = np.full(model.n_variables, -1, dtype=np.int64)

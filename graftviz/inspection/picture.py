@@ -6,6 +6,7 @@ strongest edges first, to stay legible.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,9 +36,11 @@ class GraphPicture:
     degrees : int64 array, shape (k,)
         Degrees in the whole graph of the (first) model.
     edges : int64 array, shape (l, 2)
-        Pairs of variables i < j.
+        Of variables, each row i < j.
+    numbers : int64 array, shape (l,)
+        Of these edges among those of the model, or of the difference.
     strengths : float64 array, shape (l,)
-        Strengths 0 … 1, relative to the strongest edge of the whole graph.
+        0 … 1, relative to the strongest edge of the whole graph; zero-sum norms at first.
     styles : tuple of str, length l
         Status of each edge, see :mod:`graftviz.inspection.difference`.
     centre : int or None
@@ -50,10 +53,21 @@ class GraphPicture:
     places: np.ndarray
     degrees: np.ndarray
     edges: np.ndarray
+    numbers: np.ndarray
     strengths: np.ndarray
     styles: tuple[str, ...]
     centre: int | None
     note: str
+
+    def with_strengths(self, values: np.ndarray) -> GraphPicture:
+        """Return the same drawing with edges as strong as `values`.
+
+        Parameters
+        ----------
+        values : array, shape (m,)
+            One per edge of the model, or of the difference.
+        """
+        return dataclasses.replace(self, strengths=_relative(values)[self.numbers])
 
 
 def graph_picture(
@@ -133,6 +147,7 @@ def _picture(
         places=_layout(nodes, edges[drawn]) if own is None else np.asarray(own, dtype=np.float64),
         degrees=degrees[nodes],
         edges=edges[drawn],
+        numbers=drawn,
         strengths=strengths[drawn],
         styles=tuple(styles[e] for e in drawn.tolist()),
         centre=drawn_centre,

@@ -13,6 +13,7 @@ from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.learners.nodewise_l1 import NodewiseL1
+from graftviz.model import zero_sum
 from graftviz.narrative.baselines import Absence, path_absence, tree_absence
 from graftviz.narrative.bounded import bounded_absence
 from graftviz.narrative.features import edge_words, feature_absence
@@ -94,7 +95,8 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
     # would spread them over cells that are not active.
     by_feature = isinstance(run.learner, FeatureOptions)
     cells = history.active_cells_at(t)[at] if by_feature else None
-    interaction = weights if by_feature else _double_centred(weights)
+    centred = zero_sum(weights)
+    interaction = weights if by_feature else centred
     labels = (model.labels[i], model.labels[j])
     attract = _strongest(interaction, labels)
     repel = _strongest(-interaction, labels)
@@ -109,7 +111,7 @@ def why_edge(run: Run, i: int, j: int, t: int) -> dict[str, Any]:
         "t": t,
         "names": list(names),
         "since": since,
-        "norm": float(np.linalg.norm(weights)),
+        "norm": float(np.linalg.norm(centred)),
         "labels": [list(labels[0]), list(labels[1])],
         "weights": interaction.tolist(),
         "active": None if cells is None else cells.tolist(),
@@ -295,14 +297,6 @@ def _chosen_words(step: Step, own: float) -> str:
     if own >= view.maximum:
         return f"{told}, the best of the reservoir."
     return f"{told}, which reached τ = {score(view.tau)}."
-
-
-def _double_centred(weights: np.ndarray) -> np.ndarray:
-    """Return what a pair of states has beyond either state alone: rows and columns sum to 0."""
-    rows = weights.mean(axis=1, keepdims=True)
-    columns = weights.mean(axis=0, keepdims=True)
-    centred: np.ndarray = weights - rows - columns + weights.mean()
-    return centred
 
 
 def _strongest(

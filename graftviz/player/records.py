@@ -19,6 +19,7 @@ from graftviz.layout import GrowingLayout, static_layout
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
+from graftviz.model import zero_sum_norms
 from graftviz.narrative import learner_at, node_facts, step_words, why_edge, why_not
 from graftviz.narrative.features import counts_of
 from graftviz.narrative.judging import activation_test
@@ -349,12 +350,11 @@ def _feature_counts(step: Step) -> list[list[int]]:
 
 
 def _changed_norms(step: Step) -> list[list[Any]]:
-    """Return [i, j, ‖w_ij‖] of every edge with weights changed in the step."""
+    """Return [i, j, zero-sum ‖w_ij‖] of every edge whose weights the step changed."""
     changes, history = step.changes, step.history
     if len(changes.edges) == 0:
         return []
     pairs = [history.activations[e] for e in changes.edges.tolist()]
-    sizes = history.start.cardinalities[np.array(pairs)].prod(axis=1)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    norms = np.sqrt(np.add.reduceat(changes.edge_weights**2, starts))
+    shapes = history.start.cardinalities[np.array(pairs)]
+    norms = zero_sum_norms(shapes, changes.edge_weights)
     return [[i, j, _number(norm)] for (i, j), norm in zip(pairs, norms.tolist(), strict=True)]

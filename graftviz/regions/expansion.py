@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftviz.errors import InputError
-from graftviz.model import PairwiseMRF
+from graftviz.model import PairwiseMRF, zero_sum
 from graftviz.regions.candidates import (
     bound_with,
     bounds_with_each,
@@ -190,7 +190,7 @@ class _Region:
         self._edges_inside = {query: 0}
         # Largest product of influences along a path from the query, by place.
         self._reach = np.ones(1)
-        # For each outside neighbour, the squared norm of its edges into the region.
+        # For each outside neighbour, the squared zero-sum norm of its edges into the region.
         self.rim: dict[int, float] = {}
         self._influences = np.zeros(0)
         self._extend_rim(query)
@@ -307,7 +307,7 @@ class _Region:
         for slot in range(int(starts[node]), int(starts[node + 1])):
             v = int(neighbours[slot])
             if v not in self._edges_inside:
-                weights = self._model.edge_weights(int(edges[slot]))
+                weights = zero_sum(self._model.edge_weights(int(edges[slot])))
                 self.rim[v] = self.rim.get(v, 0.0) + float((weights**2).sum())
 
     def _update_arrays(self) -> None:

@@ -13,6 +13,7 @@ from graftviz.narrative.inspection import difference_words
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.inspect.tables import NORM_HELP
 from graftviz.ui.plain import plain
 
 _KINDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
@@ -26,10 +27,16 @@ def difference_frame(difference: ModelDifference, names: tuple[str, ...]) -> pd.
             "source": [names[i] for i in difference.edges[:, 0].tolist()],
             "target": [names[j] for j in difference.edges[:, 1].tolist()],
             "where": [_KINDS[status] for status in difference.status],
-            "first": np.where(difference.first > 0, difference.first, np.nan),
-            "second": np.where(difference.second > 0, difference.second, np.nan),
+            "first": _shown_norms(difference.first, difference.numbers[:, 0]),
+            "second": _shown_norms(difference.second, difference.numbers[:, 1]),
         }
     )
+
+
+def _shown_norms(norms: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return norms with NaN for an edge the model lacks, and where a potential is zero."""
+    shown: np.ndarray = np.where((numbers >= 0) & np.isfinite(norms), norms, np.nan)
+    return shown
 
 
 def show_comparison(state: InspectState, difference: ModelDifference | None, trouble: str) -> None:
@@ -85,8 +92,12 @@ def _show_table(state: InspectState, difference: ModelDifference, names: tuple[s
             "source": st.column_config.TextColumn("Variable"),
             "target": st.column_config.TextColumn("and"),
             "where": st.column_config.TextColumn("Edge", width="small"),
-            "first": st.column_config.NumberColumn("First ‖w‖", format="%.3f", width="small"),
-            "second": st.column_config.NumberColumn("Second ‖w‖", format="%.3f", width="small"),
+            "first": st.column_config.NumberColumn(
+                "First ‖w‖", help=NORM_HELP, format="%.3f", width="small"
+            ),
+            "second": st.column_config.NumberColumn(
+                "Second ‖w‖", help=NORM_HELP, format="%.3f", width="small"
+            ),
         },
         placeholder="–",
         on_select=guarded(select),

@@ -32,6 +32,7 @@ from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
 from graftviz.ui.messages import show_warnings
 from graftviz.ui.plain import plain
+from graftviz.ui.renewed import is_current, key_that_shows
 from graftviz.ui.services import inspect_warm_up
 from graftviz.wording import reworded
 
@@ -157,20 +158,23 @@ def _show_method(state: InspectState, *, is_answered: bool) -> None:
         else:
             st.caption(plain(_method_sentence(state)), width="content")
         with st.popover("Method", type="tertiary", key="inspect.method"):
-            if st.session_state.get("inspect.method.choice") != state.method:
-                st.session_state["inspect.method.choice"] = state.method
+            key = key_that_shows("inspect.method.choice", state.method)
+
+            def changed() -> None:
+                if is_current("inspect.method.choice", key):
+                    state.choose_method(st.session_state[key])
+
             st.radio(
                 "Marginals by",
                 METHODS,
-                key="inspect.method.choice",
+                index=METHODS.index(state.method),
+                key=key,
                 format_func=lambda name: METHOD_NAMES.get(name, name),
                 captions=[
                     "Exact where that takes a moment, else belief propagation.",
                     *([""] * (len(METHODS) - 1)),
                 ],
-                on_change=guarded(
-                    lambda: state.choose_method(st.session_state["inspect.method.choice"])
-                ),
+                on_change=guarded(changed),
             )
 
 

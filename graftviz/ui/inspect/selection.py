@@ -15,7 +15,9 @@ from graftviz.narrative.phrases import pair, short
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.inspect.state import InspectState
+from graftviz.ui.inspect.tables import NORM_HELP, finite_norms
 from graftviz.ui.plain import plain
+from graftviz.ui.renewed import is_current, key_that_shows
 
 _PARTNERS = 8
 _MOST_PILLS = 10  # states that are offered as buttons; more in a list
@@ -105,27 +107,31 @@ def show_observation(state: InspectState, i: int, key: str) -> None:
     assert state.loaded is not None
     labels = state.loaded.model.labels[i]
     names = state_names(labels)
-    chosen = state.evidence.get(i)
-    key = f"{key}.{i}"
-    if len(labels) <= _MOST_PILLS:
-        _follow(key, chosen)
+    is_short = len(labels) <= _MOST_PILLS
+    chosen = state.evidence.get(i, None if is_short else -1)
+    name = f"{key}.{i}"
+    key = key_that_shows(name, chosen)
+
+    def changed() -> None:
+        if is_current(name, key):
+            k = st.session_state[key]
+            state.observe(i, None if k is None or k < 0 else k)
+
+    if is_short:
         st.pills(
             "Observe a state",
             range(len(labels)),
             key=key,
+            default=chosen,
             format_func=lambda k: plain(names[k]),  # buttons read Markdown, lists do not
-            on_change=guarded(lambda: state.observe(i, st.session_state[key])),
+            on_change=guarded(changed),
         )
         return
-    _follow(key, -1 if chosen is None else chosen)
-
-    def changed() -> None:
-        k = st.session_state[key]
-        state.observe(i, None if k < 0 else k)
-
+    assert chosen is not None
     st.selectbox(
         "Observe a state",
         range(-1, len(labels)),
+        index=chosen + 1,
         key=key,
         format_func=lambda k: _NOBODY if k < 0 else names[k],
         on_change=guarded(changed),
@@ -140,15 +146,21 @@ def _show_partners(
     if begin == end:
         st.caption("It has no neighbours: nothing that is observed elsewhere changes it.")
         return
-    norms = model.edge_norms()[edges[begin:end]]
-    order = np.argsort(-norms, kind="stable")[:_PARTNERS]
-    partners = neighbours[begin:end][order].tolist()
-    chosen = edges[begin:end][order].tolist()
-    frame = pd.DataFrame(
-        {"partner": [model.names[j] for j in partners], "weight": norms[order].tolist()}
+    own = edges[begin:end]
+    information = (
+        None if beliefs is None else mutual_informations([beliefs.edge[e] for e in own.tolist()])
     )
-    if beliefs is not None:
-        frame["information"] = mutual_informations([beliefs.edge[e] for e in chosen])
+    strengths = model.edge_norms()[own] if information is None else information
+    order = np.argsort(-strengths, kind="stable")[:_PARTNERS]
+    partners = neighbours[begin:end][order].tolist()
+    frame = pd.DataFrame(
+        {
+            "partner": [model.names[j] for j in partners],
+            "weight": finite_norms(model)[own][order],
+        }
+    )
+    if information is not None:
+        frame["information"] = information[order]
     key = "inspect.partners"
 
     def select() -> None:
@@ -162,7 +174,9 @@ def _show_partners(
         hide_index=True,
         column_config={
             "partner": st.column_config.TextColumn("Strongest partners"),
-            "weight": st.column_config.NumberColumn("‖w‖", format="%.3f", width="small"),
+            "weight": st.column_config.NumberColumn(
+                "‖w‖", help=NORM_HELP, format="%.3f", width="small"
+            ),
             "information": st.column_config.NumberColumn(
                 "Information",
                 help="Mutual information in nats, without evidence",
@@ -224,9 +238,3 @@ def state_names(labels: tuple[str, ...]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [f"{k}: {name}" for k, name in enumerate(names)]
-
-
-def _follow(key: str, value: int | None) -> None:
-    """Let a control follow the page's own record."""
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value

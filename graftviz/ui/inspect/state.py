@@ -19,6 +19,7 @@ from graftviz.inspection import (
     compare_models,
     difference_picture,
     graph_picture,
+    mutual_informations,
 )
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
@@ -79,6 +80,8 @@ class InspectState:
         About the link or the last click; shown until something else is done.
     before, after : Answer or None
         Marginals without and with the evidence, as far as they are there.
+    other : Answer or None
+        Marginals of the model it is compared with, without evidence.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class InspectState:
         self.complaints: list[str] = []
         self.before: Answer | None = None
         self.after: Answer | None = None
+        self.other: Answer | None = None
         self._problem = ""
         self._neighbour = neighbour
         self._desk: Desk[Answer | None] = Desk(scheduler)
@@ -292,14 +296,17 @@ class InspectState:
         possible.
         """
         loaded = self.first.loaded
-        self.before = self.after = None
+        self.before = self.after = self.other = None
         self._problem = ""
         if loaded is None:
             return True
+        partner = self.second.loaded if self.compares else None
+        others = [] if partner is None else [self._ask(partner, {})]
         while True:
             asked = [{}, self.evidence] if self.evidence else [{}]
             works = [self._ask(loaded, evidence) for evidence in asked]
-            is_there = wait_for_all(works, patience)
+            is_there = wait_for_all([*works, *others], patience)
+            self.other = others[0].latest if others and others[0].finished else None
             self.before = works[0].latest if works[0].finished else None
             self.after = works[-1].latest if self.evidence and works[-1].finished else None
             failures = [work.failure for work in works if work.failure]
@@ -351,6 +358,7 @@ class InspectState:
         other = self.second.loaded.fingerprint if difference and self.second.loaded else ""
         centre = self.node if self.node is not None else self.edge[0] if self.edge else None
         key = (loaded.fingerprint, other, None if loaded.model.n_variables <= 1000 else centre)
+        strengths = self._informations(difference)
         if key not in self._pictures:
             n = loaded.model.n_variables
             places = self._places(loaded)
@@ -360,7 +368,20 @@ class InspectState:
                 else difference_picture(n, difference, places, centre)
             )
             self._pictures = {**dict(list(self._pictures.items())[-8:]), key: made}
-        return self._pictures[key]
+        picture = self._pictures[key]
+        return picture if strengths is None else picture.with_strengths(strengths)
+
+    def _informations(self, difference: ModelDifference | None) -> np.ndarray | None:
+        """Return the mutual information of every edge that is drawn; None until it is known."""
+        answers = [self.before, *([self.other] if difference is not None else [])]
+        found = [
+            mutual_informations(answer.beliefs.edge)
+            for answer in answers
+            if answer is not None and answer.beliefs is not None
+        ]
+        if len(found) < len(answers):
+            return None
+        return found[0] if difference is None else difference.strengths(found[0], found[1])
 
     def _places(self, loaded: Loaded) -> np.ndarray | None:
         """Return known places; with a model to compare with, nodes stay where they were."""
@@ -385,6 +406,6 @@ class InspectState:
         self._regions.forget()
         for source in (self.first, self.second):
             source.forget()
-        self.before = self.after = None
+        self.before = self.after = self.other = None
         self._pictures = {}
         self._links.add({})  # an address without settings leaves those there are

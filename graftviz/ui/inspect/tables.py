@@ -27,6 +27,9 @@ from graftviz.ui.plain import plain
 
 _HEIGHT = 380
 _MOST_CHANGED = 12
+NORM_HELP = (
+    "Norm of the log potentials once rows and columns sum to zero; empty where a potential is zero"
+)
 _COLUMN = st.column_config
 
 
@@ -34,8 +37,9 @@ def node_frame(
     model: PairwiseMRF, before: Beliefs | None = None, after: Beliefs | None = None
 ) -> pd.DataFrame:
     """Return a row per variable: what the table shows, in the order of the model."""
-    best = strongest_partners(model)
-    norms = model.edge_norms()
+    information = None if before is None else mutual_informations(before.edge)
+    best = strongest_partners(model, information)
+    norms = finite_norms(model)
     other = [
         "" if e < 0 else model.names[int(model.edges[e].sum()) - i] for i, e in enumerate(best)
     ]
@@ -67,12 +71,24 @@ def edge_frame(model: PairwiseMRF, beliefs: Beliefs | None = None) -> pd.DataFra
         {
             "source": [model.names[i] for i in model.edges[:, 0].tolist()],
             "target": [model.names[j] for j in model.edges[:, 1].tolist()],
-            "weight": model.edge_norms(),
+            "weight": finite_norms(model),
         }
     )
     if beliefs is not None:
         frame["mutual information"] = mutual_informations(beliefs.edge)
     return frame
+
+
+def finite_norms(model: PairwiseMRF) -> np.ndarray:
+    """Return the norms of all edges, with NaN where a zero potential makes them infinite."""
+    norms = model.edge_norms()
+    return np.where(np.isfinite(norms), norms, np.nan)
+
+
+def strongest_first(model: PairwiseMRF, beliefs: Beliefs | None) -> np.ndarray:
+    """Return the edges by falling mutual information; by falling norm without marginals."""
+    strengths = model.edge_norms() if beliefs is None else mutual_informations(beliefs.edge)
+    return np.argsort(-strengths, kind="stable")
 
 
 def _most_likely(model: PairwiseMRF, beliefs: Beliefs) -> list[str]:
@@ -101,8 +117,10 @@ def show_nodes(state: InspectState, before: Beliefs | None, after: Beliefs | Non
         "states": _COLUMN.NumberColumn("States", width="small"),
         "degree": _COLUMN.NumberColumn("Degree", width="small"),
         "rank": _COLUMN.NumberColumn("Rank", help="Place by degree", width="small"),
-        "strongest partner": _COLUMN.TextColumn("Strongest partner"),
-        "weight": _COLUMN.NumberColumn("its ‖w‖", format="%.3f", width="small"),
+        "strongest partner": _COLUMN.TextColumn(
+            "Strongest partner", help="By mutual information without evidence"
+        ),
+        "weight": _COLUMN.NumberColumn("its ‖w‖", help=NORM_HELP, format="%.3f", width="small"),
         "marginal": _bars("Marginal"),
         "marginal: most likely": _COLUMN.TextColumn("Most likely"),
         "posterior": _bars("Given the evidence"),
@@ -133,8 +151,7 @@ def show_edges(state: InspectState, beliefs: Beliefs | None) -> None:
         st.caption("This model has no edges.")
         return
     frame = edge_frame(model, beliefs)
-    # Strongest first.
-    order = np.argsort(-model.edge_norms(), kind="stable")
+    order = strongest_first(model, beliefs)
     found = _searched(
         frame.iloc[order], ("source", "target"), "inspect.search.edges", "Search edges"
     )
@@ -142,7 +159,7 @@ def show_edges(state: InspectState, beliefs: Beliefs | None) -> None:
     config = {
         "source": _COLUMN.TextColumn("Variable"),
         "target": _COLUMN.TextColumn("and"),
-        "weight": _COLUMN.NumberColumn("‖w‖", format="%.3f"),
+        "weight": _COLUMN.NumberColumn("‖w‖", help=NORM_HELP, format="%.3f"),
         "mutual information": _COLUMN.NumberColumn(
             "Mutual information",
             help="In nats; given the evidence, if there is some",
