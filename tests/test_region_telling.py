@@ -123,6 +123,38 @@ def test_records_of_a_region_say_what_the_steps_say() -> None:
             assert model.names[record["added"]] in record["words"]
 
 
+def with_bounds(*bounds: float) -> list[AnsweredStep]:
+    """Return the steps of a region with other bounds."""
+    steps = answered(ising_grid(5, 5, field=0.5, coupling=0.2, seed=3), 12, max_size=len(bounds))
+    return [
+        one._replace(step=replace(one.step, bound=bound, is_vacuous=bound >= 1.0))
+        for one, bound in zip(steps, bounds, strict=True)
+    ]
+
+
+def test_the_headline_gives_the_smallest_bound_so_far() -> None:
+    model = ising_grid(5, 5, field=0.5, coupling=0.2, seed=3)
+    steps = with_bounds(0.2, 0.3, 1.0, 0.1)
+    assert not any(step.is_useless for step in steps)
+    records = step_records(model, steps, expansion="greedy")
+    assert [record["best"] for record in records] == [0, 0, 0, 3]
+    assert [record["head"] for record in records] == [
+        *["Certified to ±0.2 with 1 of 25 nodes"] * 3,
+        "Certified to ±0.1 with 4 of 25 nodes",
+    ]
+    assert records[1]["bound"] == pytest.approx(0.3)
+    assert records[1]["sub"].endswith("With the 2 nodes shown the bound is 0.3.")
+    assert records[2]["sub"].endswith("With the 3 nodes shown the bound is vacuous.")
+    assert "shown" not in records[3]["sub"]
+
+
+def test_no_headline_certifies_a_bound_written_as_1() -> None:
+    model = ising_grid(5, 5, field=0.5, coupling=0.2, seed=3)
+    (record,) = step_records(model, with_bounds(0.9999), expansion="greedy")
+    assert record["head"].startswith("Not certified with 1 of 25 nodes")
+    assert not record["certified"]
+
+
 def test_vacuous_bounds_are_null_and_not_certified() -> None:
     model = random_model(grid_graph(3, 3).edges, [3] * 9, edge_sigma=6.0, seed=1)
     steps = answered(model, 4, max_size=4)
@@ -141,6 +173,7 @@ def test_vacuous_bounds_are_null_and_not_certified() -> None:
         ([0.5, 0.5], 0.5, True),
         ([0.9, 0.1], 0.89, False),
         ([1, 0], 0.99, False),
+        ([1, 0], 0.9951, True),  # written as ±1
     ],
 )
 def test_a_bound_is_useless_when_it_excludes_no_probability(

@@ -310,3 +310,26 @@ def test_large_regions_take_seconds():
     answer = local_marginal(model, 1500, tolerance=0.0, max_size=120)
     assert len(answer.nodes) == 120
     assert answer.bound < 0.05
+
+
+ZEROS = np.full((2, 2), -np.inf)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {(0, 1): ZEROS, (1, 2): ZEROS},
+        {(0, 1): np.zeros((2, 2)), (1, 2): ZEROS},
+        # An odd cycle of variables that all have to differ.
+        {
+            (i, j): np.where(np.eye(2, dtype=bool), -np.inf, 0.0)
+            for i, j in ((0, 1), (1, 2), (0, 2))
+        },
+    ],
+    ids=["all", "far", "cycle"],
+)
+def test_a_model_without_a_possible_state_is_refused(tables):
+    model = PairwiseMRF.from_tables([np.zeros(2)] * 3, tables)
+    for compute in (local_marginal, grow_region):
+        with pytest.raises(InputError, match="Every joint state of this model has probability"):
+            compute(model, 0)

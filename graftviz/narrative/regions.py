@@ -64,6 +64,13 @@ def meaning(
     )
 
 
+def shown_bound_words(bound: float | None, size: int) -> str:
+    """Describe the bound of the region that is shown, where a smaller region has a better one."""
+    if bound is None:
+        return f"With the {plural(size, 'node')} shown the bound is vacuous."
+    return f"With the {plural(size, 'node')} shown the bound is {bound_text(bound)}."
+
+
 def joining_words(
     names: Sequence[str],
     added: int,

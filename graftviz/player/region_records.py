@@ -14,10 +14,12 @@ import numpy as np
 
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.regions import (
+    bound_text,
     change_words,
     headline,
     joining_words,
     meaning,
+    shown_bound_words,
     start_words,
 )
 from graftviz.regions import RegionStep
@@ -47,9 +49,9 @@ class AnsweredStep(NamedTuple):
 
     @property
     def is_useless(self) -> bool:
-        """Whether there is a bound, but it excludes no probability from 0 to 1."""
+        """Whether there is a bound, but as written it excludes no probability from 0 to 1."""
         furthest = np.maximum(self.marginal, 1.0 - self.marginal).max()
-        return self.bound is not None and self.bound >= float(furthest)
+        return self.bound is not None and float(bound_text(self.bound)) >= float(furthest)
 
 
 def graph_record(
@@ -72,7 +74,10 @@ def graph_record(
 def step_records(
     model: PairwiseMRF, steps: Sequence[AnsweredStep], *, expansion: str
 ) -> list[dict[str, Any]]:
-    """Return every step with its headline and sentences."""
+    """Return every step with its headline and sentences.
+
+    The headline of a step is about the region with the smallest bound so far, number ``best``.
+    """
     n = model.n_variables
     records: list[dict[str, Any]] = []
     for k, answered in enumerate(steps):
@@ -91,7 +96,12 @@ def step_records(
                 expansion=expansion,
             )
             words += f" {change_words(before.bound, bound)}"
-        size, is_exact, is_useless = int(step.size), answered.is_exact, answered.is_useless
+        best = best_step(steps[: k + 1])
+        used = steps[best]
+        size, is_exact, is_useless = int(used.step.size), used.is_exact, used.is_useless
+        sub = meaning(used.bound, size, n, is_exact=is_exact, is_useless=is_useless)
+        if best < k:
+            sub += f" {shown_bound_words(bound, int(step.size))}"
         records.append(
             {
                 "added": int(step.added),
@@ -101,12 +111,22 @@ def step_records(
                 "candidates": step.candidates.tolist(),
                 "bounds": [_number(b) for b in bounds_of(step.candidate_bounds)],
                 "marginal": _numbers(answered.marginal, 10),
-                "head": headline(bound, size, n, is_exact=is_exact, is_useless=is_useless),
-                "sub": meaning(bound, size, n, is_exact=is_exact, is_useless=is_useless),
+                "best": best,
+                "head": headline(used.bound, size, n, is_exact=is_exact, is_useless=is_useless),
+                "sub": sub,
                 "words": words,
             }
         )
     return records
+
+
+def best_step(steps: Sequence[AnsweredStep]) -> int:
+    """Return the step with the smallest bound, the last of several; the last step if none has one.
+
+    A larger region may have a larger bound; what a smaller one has proven still holds.
+    """
+    proven = [(step.bound, -k) for k, step in enumerate(steps) if step.bound is not None]
+    return -min(proven)[1] if proven else len(steps) - 1
 
 
 def bounds_of(values: np.ndarray) -> list[float | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from graftviz.inference.exact import JunctionTree
 from graftviz.model import PairwiseMRF
 from graftviz.regions.expansion import ExpansionOptions, RegionStep, expansion_steps
 from graftviz.regions.local_model import region_model
+
+_HAVE_STATES: WeakKeyDictionary[PairwiseMRF, bool] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +78,8 @@ def grow_region(
     Raises
     ------
     InputError
-        For a query or evidence that is not in the model, and for options out of range; raised by
-        the call, not by the first step.
+        For a query or evidence that is not in the model, options out of range, and a model of
+        which every joint state has probability zero; raised by the call, not by the first step.
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed)
     rest = _conditional_model(model, checked_evidence(model, evidence))
@@ -130,8 +133,8 @@ def local_marginal(
     Raises
     ------
     InputError
-        For a query or evidence that is not in the model, options out of range, and evidence of
-        probability zero.
+        For a query or evidence that is not in the model, options out of range, evidence of
+        probability zero, and a model of which every joint state has probability zero.
 
     References
     ----------
@@ -181,9 +184,14 @@ def local_marginal(
 def _conditional_model(model: PairwiseMRF, observed: dict[int, int]) -> PairwiseMRF:
     """Return the model conditioned on evidence; the model itself if there is none.
 
-    Evidence of probability zero is refused, even if the contradiction lies far from the query.
+    A model without a possible state, and evidence of probability zero, are refused, even if the
+    contradiction lies far from the query.
     """
     if not observed:
+        if not _has_state(model):
+            raise InputError(
+                "Every joint state of this model has probability zero, so it has no marginals."
+            )
         return model
     rest = conditioned(model, observed).model
     if not is_possible(rest):
@@ -191,6 +199,15 @@ def _conditional_model(model: PairwiseMRF, observed: dict[int, int]) -> Pairwise
             "The evidence contradicts the model: together its observations have probability zero."
         )
     return rest
+
+
+def _has_state(model: PairwiseMRF) -> bool:
+    """Return whether a joint state is possible; searched for once per model."""
+    if model not in _HAVE_STATES:
+        # Without zero potentials nothing of the size of the model is allocated.
+        lowest = model.weights.min(initial=0.0)
+        _HAVE_STATES[model] = bool(np.isfinite(lowest)) or is_possible(model)
+    return _HAVE_STATES[model]
 
 
 def _variables(count: int) -> str:

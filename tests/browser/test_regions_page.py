@@ -33,7 +33,8 @@ def headline(page: Any) -> str:
 
 
 def size(page: Any) -> int:
-    found = re.search(r"with ([\d,]+) of", headline(page))
+    label = page.locator(".gv-region-stage canvas").get_attribute("aria-label")
+    found = re.search(r"([\d,]+) of them in the region", label)
     assert found
     return int(found.group(1))
 

@@ -158,10 +158,11 @@ class RegionPlayer extends StepView {
     const { log, shown } = this;
     const step = log.steps[shown];
     this.headline.textContent = step.head;
-    const met = step.certified && step.bound <= log.region.tolerance;
-    this.badge.textContent = met ? "✓ certified" : step.certified ? "growing" : "✗ not certified";
-    if (step.certified && !met && shown === log.last) this.badge.textContent = "tolerance not reached";
-    this.badge.className = `gv-badge ${met ? "gv-good" : step.certified ? "" : "gv-bad"}`;
+    const used = log.steps[step.best]; // what a smaller region has proven still holds
+    const met = used.certified && used.bound <= log.region.tolerance;
+    this.badge.textContent = met ? "✓ certified" : used.certified ? "growing" : "✗ not certified";
+    if (used.certified && !met && shown === log.last) this.badge.textContent = "tolerance not reached";
+    this.badge.className = `gv-badge ${met ? "gv-good" : used.certified ? "" : "gv-bad"}`;
     this.under.textContent = step.sub;
     this.note.textContent = log.region.note;
     this.note.hidden = !log.region.note;

@@ -43,13 +43,14 @@ class RegionAnswer {
     return [[null, `State: ${this.app.log.region.labels[this.app.state]}`]];
   }
 
-  /** Probabilities of the chosen state at the shown step, and the bound (null: vacuous). */
+  /** Probabilities of the chosen state, from the best region up to the shown step, and its bound (null: vacuous). */
   facts() {
     const { log, shown, state, whole } = this.app;
-    const step = log.steps[shown];
+    const size = log.steps[shown].best + 1;
+    const step = log.steps[size - 1];
     const exact = whole && whole.exact ? whole.exact[state] : null;
-    const error = whole && whole.exact ? Math.max(...step.marginal.map((p, k) => Math.abs(p - whole.exact[k]))) : null;
-    return { step, local: step.marginal[state], bound: step.certified ? step.bound : null, exact, bp: whole && whole.bp ? whole.bp[state] : null, error };
+    const error = exact === null ? null : Math.abs(step.marginal[state] - exact);
+    return { step, size, local: step.marginal[state], bound: step.certified ? step.bound : null, exact, bp: whole && whole.bp ? whole.bp[state] : null, error };
   }
 
   /** Range of the axis: all values and the error bar; 0 … 1 while the bound is vacuous. */
@@ -157,13 +158,13 @@ class RegionAnswer {
   describe() {
     const { log, state, whole } = this.app;
     const { labels, query } = log.region;
-    const { step, local, bound, exact, bp, error } = this.facts();
+    const { step, size, local, bound, exact, bp, error } = this.facts();
     this.choice.value = String(state);
     replaceChildren(this.question, "Probability of ", isolated(shorten(log.name(query), 28)), " = ", labels.length > 1 ? null : isolated(labels[0]));
     const none = step.bound === null ? "no guarantee" : `± ${boundText(step.bound)}: no guarantee`;
     const promise = bound === null ? h("span", { class: "gv-region-none" }, none) : ` ± ${boundText(bound)}`;
     replaceChildren(this.numbers.local, h("b", {}, probability(local, bound)), promise);
-    this.names.local.textContent = `from ${plural(this.app.shown + 1, "node")}, in ${duration(log.region.seconds)}`;
+    this.names.local.textContent = `from ${plural(size, "node")}, in ${duration(log.region.seconds)}`;
     const pending = whole && whole.done ? "unknown" : "…";
     this.names.exact.textContent = exact === null ? "exact, whole graph" : `exact, whole graph, in ${duration(whole.exactSeconds)}`;
     this.names.bp.textContent = bp === null ? "BP, whole graph" : `BP, whole graph, in ${duration(whole.bpSeconds)}`;

@@ -6,11 +6,12 @@ class RegionCurves {
   constructor(app) {
     this.app = app;
     this.keys = h("div", { class: "gv-legend gv-region-rules", role: "group", "aria-label": "Expansion rules" });
+    this.errorName = h("span");
     this.holder = h("div", { class: "gv-chart gv-region-curve" });
     this.note = h("p", { class: "gv-muted gv-answer-note" });
     this.element = h("section", { class: "gv-card gv-region-curves", "aria-label": "Bound and error against size" },
       h("header", {}, h("h3", {}, "Comparison of expansion rules"),
-        h("span", { class: "gv-count" }, h("i", { class: "gv-line gv-region-solid", "aria-hidden": "true" }), " bound ", h("i", { class: "gv-line gv-region-dotted", "aria-hidden": "true" }), " actual error"), saveButton(app, "rules")),
+        h("span", { class: "gv-count" }, h("i", { class: "gv-line gv-region-solid", "aria-hidden": "true" }), " bound ", h("i", { class: "gv-line gv-region-dotted", "aria-hidden": "true" }), this.errorName), saveButton(app, "rules")),
       this.keys, this.holder, this.note);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
@@ -197,6 +198,8 @@ class RegionCurves {
   describe() {
     const { shown, rules, whole, log } = this.app;
     for (const [k, rule] of this.rules.entries()) this.keys.children[k]?.setAttribute("aria-pressed", String(rule.chosen));
+    // The bound holds for every state, so its curve is compared with the largest error.
+    this.errorName.textContent = log.region.labels.length > 2 ? " largest actual error of a state" : " actual error";
     const unknown = whole && whole.done && rules && rules.every((rule) => rule.errors === null);
     this.note.textContent = unknown ? "The actual errors are unknown." : rules ? "" : "Comparing the rules…";
     this.note.hidden = this.note.textContent === "";

@@ -32,8 +32,7 @@ class RegionLog {
       const inside = graph.neighbours[step.added].filter((j) => this.joined[j] < k);
       this.from[step.added] = inside.length ? inside[inside.length - 1] : -1;
     });
-    const own = this.steps.map(({ bound }) => bound ?? Infinity);
-    this.best = own[this.ready] === Math.min(...own) ? this.ready : own.indexOf(Math.min(...own)); // step with the smallest bound
+    this.best = this.steps[this.ready].best; // step with the smallest bound
     const bounds = this.steps.flatMap((step) => step.bounds.filter((b) => b !== null && b > 0));
     this.least = bounds.length ? Math.min(...bounds) : 0.01;
     this.most = bounds.length ? Math.max(...bounds) : 1;
