@@ -8,7 +8,7 @@ from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.help import HEADLINE, show_help
 from graftviz.ui.inspect.panels import show_inspection, show_messages
-from graftviz.ui.inspect.sources_panel import show_sources
+from graftviz.ui.inspect.sources_panel import show_awaited_file, show_sources
 from graftviz.ui.services import inspect_state, inspect_warm_up, warm_up
 
 enter_through_app()
@@ -20,9 +20,12 @@ follow_address(state, "inspect", is_new=state.loaded is None)
 top, above = st.container(), st.container()
 if engine_is_ready(engine):
     state.refresh()
+    is_awaited = state.first.awaits_file_of_link
     with st.sidebar:
-        show_sources(state)
+        show_sources(state, has_uploader=not is_awaited)
     with above:
+        if is_awaited:
+            show_awaited_file(state)
         show_messages(state)
     show_inspection(state)
 # With a model, the header belongs to the part of the page that shows it.

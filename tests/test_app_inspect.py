@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from app_pages import COMPILING, page_at, query_of, run_while
+from app_pages import COMPILING, add_files, page_at, query_of, run_while
 from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.graphml import model_graphml
@@ -211,6 +211,50 @@ def test_a_model_from_a_file_is_inspected(files: list[tuple[str, bytes]]) -> Non
     app.button_group(key="inspect.observe.state.1").set_value(2)
     run_until_answered(app)
     assert "wind = storm ✕" in [button.label for button in app.button]
+
+
+def upload_to_page(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    add_files(app, *files)
+    return run_until_answered(app)
+
+
+def test_a_model_uploaded_later_replaces_the_first() -> None:
+    app = open_inspect(model="true", data="grid-8x8")
+    app.segmented_control(key="inspect.first.kind").set_value("file").run()
+    upload_to_page(app, ("weather.uai", UAI))
+    assert variables(app)["variable"].tolist() == ["x0", "x1", "x2"]
+    upload_to_page(app, ("weather.names.json", NAMES))  # belongs to the model before it
+    assert variables(app)["variable"].tolist() == ["rain", "wind", "snow"]
+    upload_to_page(app, ("friends.graphml", FOREIGN))
+    assert not app.error
+    assert variables(app)["variable"].tolist() == ["a", "b"]
+    upload_to_page(app, ("weather.uai", UAI), ("weather.names.json", NAMES))
+    assert variables(app)["variable"].tolist() == ["rain", "wind", "snow"]
+
+
+def test_a_link_to_an_uploaded_model_asks_for_it_on_the_page() -> None:
+    app = bring(open_inspect(model="true", data="grid-8x8"), ("friends.graphml", FOREIGN))
+    other = open_inspect(**query_of(app))
+    assert any("fingerprint" in info.value for info in other.main.info)
+    assert len(other.main.file_uploader) == 1
+    assert not other.sidebar.file_uploader
+    upload_to_page(other, ("friends.graphml", FOREIGN))
+    assert variables(other)["variable"].tolist() == ["a", "b"]
+    run_until_answered(other)
+    assert variables(other)["variable"].tolist() == ["a", "b"]
+    assert len(other.sidebar.file_uploader) == 1
+    assert query_of(other) == query_of(app)
+
+
+def test_results_from_before_are_faded_until_a_file_is_uploaded() -> None:
+    app = open_inspect(model="true", data="grid-8x8")
+    assert not app.info
+    app.segmented_control(key="inspect.first.kind").set_value("file")
+    run_until_answered(app)
+    assert "Still showing the previous model, faded." in texts(app)
+    assert any("opacity" in html.value for html in app.get("html"))
+    upload_to_page(app, ("friends.graphml", FOREIGN))
+    assert "Still showing" not in texts(app)
 
 
 def test_a_graph_from_elsewhere_is_an_ising_model_and_the_page_says_so() -> None:

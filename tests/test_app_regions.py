@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from app_pages import open_page, query_of, run_while, sentences
+from app_pages import add_files, open_page, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.formats.uai import uai_text
@@ -209,6 +209,29 @@ def test_a_model_is_brought_as_uai_and_one_that_cannot_be_read_loses_nothing() -
     other.file_uploader[0].set_value([(*good, "text/plain")]).run()
     assert sentences(other) == ""
     assert len(told_region(other)["labels"]) == 3
+
+
+def test_a_model_uploaded_later_replaces_the_first() -> None:
+    app = open_page("regions", data="upload")
+    models = [random_model(grid_graph(3, 3).edges, [s] * 9, edge_sigma=0.3) for s in (2, 3)]
+    fingerprints = []
+    for k, model in enumerate(models):
+        add_files(app, (f"{k}.uai", uai_text(model).encode()))
+        app.run()
+        assert sentences(app) == ""
+        assert len(told_region(app)["labels"]) == k + 2
+        fingerprints.append(query_of(app)["fingerprint"])
+    assert fingerprints[0] != fingerprints[1]
+
+
+def test_results_from_before_are_faded_until_a_file_is_uploaded() -> None:
+    app = open_page("regions", side="6")
+    assert not app.info
+    app.selectbox(key="region.data").set_value("upload").run()
+    assert "Still showing the previous model, faded." in app.info[0].value
+    assert any("opacity" in html.value for html in app.get("html"))
+    app.selectbox(key="region.data").set_value("ising-grid").run()
+    assert not app.info
 
 
 def test_the_run_of_the_grow_page_is_asked_and_its_link_learns_it_again() -> None:

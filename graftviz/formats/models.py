@@ -107,6 +107,12 @@ def title_of(name: str) -> str:
     return shortened(escaped(name))
 
 
+def may_be_model(name: str) -> bool:
+    """Return whether a file may hold a model by its name, alone or as an archive."""
+    kinds = (".zip", ".xml", *(suffix for suffix, _ in _KINDS))
+    return _suffix(name) in kinds and not name.lower().endswith(_NOT_MODELS)
+
+
 def choose_model(names: Sequence[str], folder: Path | str = "The folder") -> str:
     """Return the name of the model file of a folder.
 

@@ -22,6 +22,20 @@ def show_problem(problem: str, kept: str = "") -> None:
         st.error(plain(problem + kept))
 
 
+def show_awaiting_file(what: str, *, place: str) -> None:
+    """State that no file has been uploaded yet, and fade the previous results.
+
+    Parameters
+    ----------
+    what : str
+        The previous results, such as "run".
+    place : str
+        Key of the element that shows them.
+    """
+    st.info(f"No file has been uploaded yet. Still showing the previous {what}, faded.")
+    st.html(f"<style>.st-key-{place} {{ opacity: 0.35; }}</style>")
+
+
 def show_question(question: str, kept: str, agree: Callable[[], None], place: str = "") -> None:
     """Ask before something is begun that takes long; the button says yes.
 

@@ -64,6 +64,11 @@ class MountedView:
             ),
         )
 
+    @property
+    def key(self) -> str:
+        """The key of the component that shows the view."""
+        return f"{self.name}_view"
+
     def load(self) -> None:
         """Send the view to the browser; call once per page, outside the fragment that shows it."""
         self._components[0](key=f"{self.name}_library", height=1)
@@ -80,7 +85,7 @@ class MountedView:
             runs again.
         """
         self._components[1](
-            key=f"{self.name}_view",
+            key=self.key,
             # Bytes are passed through as they are; anything else would be parsed and written again.
             data=message.encode("utf-8", "replace"),
             **{
@@ -92,7 +97,7 @@ class MountedView:
     def _passed_on(self, name: str, callback: Trigger) -> Callable[[], None]:
         def call() -> None:
             # Nothing is left of the component when its message comes after the page was left.
-            value = (st.session_state.get(f"{self.name}_view") or {}).get(name)
+            value = (st.session_state.get(self.key) or {}).get(name)
             if isinstance(value, Mapping):
                 callback(value)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
 from graftviz.errors import InputError
+from graftviz.formats.models import may_be_model
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
 from graftviz.sandbox.worker import Limits
@@ -51,6 +52,34 @@ def read_files(
     ]
     with foreground.waiting():
         return worker_pool().read(kind, uploaded, options)
+
+
+def latest_model(key: str, files: Sequence[Any]) -> list[Any]:
+    """Return the files of the model that was uploaded last.
+
+    An uploader of several files keeps all of them, so a second model is added to the first. Files
+    that hold no model, such as names, belong to the model uploaded before or after them.
+
+    Parameters
+    ----------
+    key : str
+        Name of the uploader within the session.
+    files : sequence of uploaded file
+    """
+    batches: list[list[str]] = st.session_state.setdefault(f"{key}.batches", [])
+    by_id = {file.file_id: file for file in files}
+    batches[:] = [kept for batch in batches if (kept := [i for i in batch if i in by_id])]
+    seen = {i for batch in batches for i in batch}
+    added = [i for i in by_id if i not in seen]
+
+    def holds_model(batch: list[str]) -> bool:
+        return any(may_be_model(by_id[i].name) for i in batch)
+
+    if added and batches and not (holds_model(added) and holds_model(batches[-1])):
+        batches[-1] += added
+    elif added:
+        batches.append(added)
+    return [by_id[i] for i in batches[-1]] if batches else []
 
 
 class _Reading(NamedTuple):

@@ -10,6 +10,7 @@ from graftviz.dynamics.samples import load_sample
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option, show_options
+from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import Told
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
@@ -24,7 +25,12 @@ from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
 from graftviz.ui.dynamics.work import curves, measure, source, survey, told
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.messages import show_problem, show_question, show_warnings
+from graftviz.ui.messages import (
+    show_awaiting_file,
+    show_problem,
+    show_question,
+    show_warnings,
+)
 from graftviz.ui.plain import plain
 from graftviz.ui.services import stops_with_session
 from graftviz.ui.url_state import UPLOAD
@@ -90,6 +96,8 @@ def show_choices(state: DynamicsState) -> None:
 def show_messages(state: DynamicsState) -> None:
     """Say what could not be used, and why the picture does not follow the choices."""
     show_warnings(state.complaints)
+    if state.awaits_file and state.shown is not None:
+        show_awaiting_file("run", place=DYNAMICS.key)
     kept = " What is shown is the run from before." if state.shown is not None else ""
     show_problem(state.problem, kept)
     show_question(state.question, kept, state.agree, "dynamics.")

@@ -162,6 +162,11 @@ class DynamicsState:
         if name not in PLACES and name != "horizon":
             self.page.values["step"] = None
 
+    @property
+    def awaits_file(self) -> bool:
+        """Whether uploaded data are chosen, but no file has been uploaded."""
+        return self.options.data == UPLOAD and self.uploaded is None
+
     def accept(self, files: BroughtSeries) -> None:
         """Take files that were brought as the series of the page."""
         if self.uploaded is None or self.uploaded.fingerprint != files.fingerprint:

@@ -13,11 +13,17 @@ from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow.compare_panel import show_compare_button
+from graftviz.ui.grow.component import PLAYER
 from graftviz.ui.grow.path_panel import show_path_button
 from graftviz.ui.grow.stability_panel import show_stability_button
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.grow.tour import show_tour
-from graftviz.ui.messages import show_problem, show_question, show_warnings
+from graftviz.ui.messages import (
+    show_awaiting_file,
+    show_problem,
+    show_question,
+    show_warnings,
+)
 from graftviz.ui.services import inspect_state
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
@@ -85,6 +91,8 @@ def own_options_first(cls: type) -> list[OptionSpec]:
 def show_messages(state: GrowState) -> None:
     """Say what could not be used of the link, and why the run does not follow the controls."""
     show_warnings(state.complaints)
+    if state.awaits_file and state.run is not None:
+        show_awaiting_file("run", place=PLAYER.key)
     kept = " The run below is the one from before." if state.run is not None else ""
     show_problem(state.problem, kept)
     show_question(state.question, kept, state.agree)

@@ -17,7 +17,7 @@ from graftviz.ui.boundary import guarded
 from graftviz.ui.mounted import mounting
 
 _ASSETS = Path(__file__).parent.parent / "assets"
-_KEY = "inspect_graph"
+GRAPH_KEY = "inspect_graph"
 _SQUARE = 1.5  # a layout may be stretched this far to fill its place; known places keep their shape
 
 
@@ -128,9 +128,9 @@ def show_graph(message: str, on_pick: Callable[[Mapping[str, Any]], None]) -> No
 
     def picked() -> None:
         # Nothing is left of the component when its message comes after the page was left.
-        value = (st.session_state.get(_KEY) or {}).get("picked")
+        value = (st.session_state.get(GRAPH_KEY) or {}).get("picked")
         if isinstance(value, Mapping):
             on_pick(value)
 
     data = message.encode("utf-8", "replace")
-    _component()(key=_KEY, data=data, on_picked_change=guarded(picked))
+    _component()(key=GRAPH_KEY, data=data, on_picked_change=guarded(picked))

@@ -23,14 +23,14 @@ from graftviz.ui.address import write_address
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.compare import show_comparison
-from graftviz.ui.inspect.component import GraphLook, graph_message, show_graph
+from graftviz.ui.inspect.component import GRAPH_KEY, GraphLook, graph_message, show_graph
 from graftviz.ui.inspect.files import Shown, model_files
 from graftviz.ui.inspect.help import HEADLINE, show_help
 from graftviz.ui.inspect.selection import show_observation, show_selection
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
-from graftviz.ui.messages import show_warnings
+from graftviz.ui.messages import show_awaiting_file, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.renewed import is_current, key_that_shows
 from graftviz.ui.services import inspect_warm_up
@@ -54,6 +54,9 @@ def show_messages(state: InspectState) -> None:
             if source.learned.question:
                 key = f"inspect.anyway.{prefix}"
                 st.button("Learn it anyway", key=key, on_click=guarded(source.learned.agree))
+        if source.awaits_file and source.loaded is not None:
+            what = "model to compare with" if prefix else "model"
+            show_awaiting_file(what, place=GRAPH_KEY)
         if source.learning:
             _wait_for_run(state)
 

@@ -172,6 +172,16 @@ class ModelSource:
         self.refresh()
 
     @property
+    def awaits_file(self) -> bool:
+        """Whether a model from a file is chosen, but no file has been uploaded."""
+        return self.kind == FILE and self._file is None
+
+    @property
+    def awaits_file_of_link(self) -> bool:
+        """Whether a link refers to a file that has not been uploaded."""
+        return self.awaits_file and bool(self.expected)
+
+    @property
     def has_file(self) -> bool:
         """Whether a file has been brought."""
         return self._file is not None

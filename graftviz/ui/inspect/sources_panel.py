@@ -19,7 +19,7 @@ from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
 from graftviz.ui.limits import limits
 from graftviz.ui.plain import plain
-from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.reading import latest_model, read_files, read_once
 from graftviz.ui.url_state import UPLOAD
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
@@ -27,8 +27,11 @@ _MOST_MB = 100
 _FILES = ["uai", "graphml", "xml", "json", "zip"]
 
 
-def show_sources(state: InspectState) -> None:
-    """Show the controls of the model that is inspected, and of the one beside it."""
+def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
+    """Show the controls of the model that is inspected, and of the one beside it.
+
+    Without `has_uploader` the file of the first model is uploaded elsewhere on the page.
+    """
     st.markdown("**Model**")
     if state.can_take_grow:
         st.button(
@@ -37,7 +40,7 @@ def show_sources(state: InspectState) -> None:
             width="stretch",
             on_click=guarded(state.take_grow),
         )
-    _show_source(state.first, "inspect.first")
+    _show_source(state.first, "inspect.first", has_uploader=has_uploader)
     if state.first.kind == LEARNED:
         _show_way_back(state.first)
     st.toggle(
@@ -49,7 +52,7 @@ def show_sources(state: InspectState) -> None:
         _show_source(state.second, "inspect.second")
 
 
-def _show_source(source: ModelSource, prefix: str) -> None:
+def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True) -> None:
     """Show where a model comes from."""
     kind_key = _synced(f"{prefix}.kind", source.kind)
     st.segmented_control(
@@ -64,7 +67,8 @@ def _show_source(source: ModelSource, prefix: str) -> None:
         on_change=guarded(lambda: source.choose_kind(st.session_state[kind_key])),
     )
     if source.kind == FILE:
-        _show_file(source, prefix)
+        if has_uploader:
+            _show_file(source, prefix)
         return
     if source.kind == TRUE:
         st.caption("The model that the rows of a sample were drawn from.")
@@ -146,6 +150,11 @@ def _show_way_back(source: ModelSource) -> None:
     )
 
 
+def show_awaited_file(state: InspectState) -> None:
+    """Show on the page itself where to upload the model of a link; the side bar may be closed."""
+    _show_file(state.first, "inspect.first")
+
+
 def _show_file(source: ModelSource, prefix: str) -> None:
     """Show where to bring a model, and what is wrong with it."""
     if source.expected and not source.has_file:
@@ -153,7 +162,7 @@ def _show_file(source: ModelSource, prefix: str) -> None:
             "This link shows a model from somebody's file, which a link cannot carry. Bring the "
             f"same model (fingerprint {source.expected})."
         )
-    files = st.file_uploader(
+    uploads = st.file_uploader(
         "UAI (with its names), GraphML, node-link JSON, or all files of a result folder",
         _FILES,
         accept_multiple_files=True,
@@ -163,6 +172,7 @@ def _show_file(source: ModelSource, prefix: str) -> None:
         "one ZIP archive. Any graph with a number called weight on its edges is read as an Ising "
         "model. Nothing leaves this server.",
     )
+    files = latest_model(f"{prefix}.files", uploads)
     if not files:
         return
     any_file = bool(source.expected) and st.checkbox(

@@ -10,7 +10,13 @@ from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
 from graftviz.ui.grow.panels import SEED
-from graftviz.ui.messages import show_problem, show_question, show_warnings
+from graftviz.ui.messages import (
+    show_awaiting_file,
+    show_problem,
+    show_question,
+    show_warnings,
+)
+from graftviz.ui.prune.component import PRUNE
 from graftviz.ui.prune.state import EDGES_PER_EXCHANGE, PruneState
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
@@ -67,6 +73,8 @@ def _groups() -> tuple[list[OptionSpec], list[OptionSpec]]:
 def show_pruning_messages(state: PruneState) -> None:
     """Say what could not be used, and why the picture does not follow the choices."""
     show_warnings(state.complaints)
+    if state.awaits_file and state.runs:
+        show_awaiting_file("run", place=PRUNE.key)
     kept = " The picture below is the one from before." if state.runs else ""
     show_problem(state.problem, kept)
     show_question(state.question, kept, state.agree, "prune.")

@@ -148,6 +148,11 @@ class PruneState:
         defaults = default_options(UploadOptions, {})
         self._set(reading=with_choice(self.settings.reading, name, value, defaults))
 
+    @property
+    def awaits_file(self) -> bool:
+        """Whether uploaded data are chosen, but no file has been uploaded."""
+        return self.settings.data == UPLOAD and self.uploaded is None
+
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
         """Take a file that was brought as the data of the page."""
         self.uploaded = uploaded

@@ -14,8 +14,14 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
-from graftviz.ui.messages import show_problem, show_question, show_warnings
+from graftviz.ui.messages import (
+    show_awaiting_file,
+    show_problem,
+    show_question,
+    show_warnings,
+)
 from graftviz.ui.plain import plain
+from graftviz.ui.race.component import RACE
 from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS
@@ -128,6 +134,8 @@ def _show_racer(state: RaceState, *, is_ready: bool) -> None:
 def show_race_messages(state: RaceState) -> None:
     """Say what could not be used of the link, and who does not race and why."""
     show_warnings(state.complaints)
+    if state.awaits_file and state.entries:
+        show_awaiting_file("race", place=RACE.key)
     kept = " The race below is the one from before." if state.entries else ""
     show_problem(state.problem, kept)
     show_question(state.question, kept, state.agree, "race.")

@@ -12,9 +12,10 @@ from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.limits import limits
-from graftviz.ui.messages import show_problem, show_warnings
+from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.plain import plain
-from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.reading import latest_model, read_files, read_once
+from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.models import ShownModel, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.state import RegionState
@@ -80,6 +81,8 @@ def show_growth_choices(state: RegionState) -> None:
 def show_messages(state: RegionState) -> None:
     """Show ignored parameters, and why the view does not follow the choices."""
     show_warnings(state.complaints)
+    if state.awaits_file and state.shown is not None:
+        show_awaiting_file("model", place=REGION.key)
     suffix = " Still showing the previous model." if state.shown is not None else ""
     show_problem(state.problem, suffix)
 
@@ -106,6 +109,7 @@ def show_model_upload(state: RegionState) -> None:
             "Files stay on this server. Larger models: "
             "`python -m graftviz local MODEL --query NAME`."
         )
+    files = latest_model("region.files", files)
     if not files:
         return
     try:

@@ -116,6 +116,11 @@ class RegionState:
         self.choose("data", RUN)
         self.page.others = {RUN: link} if link else {}
 
+    @property
+    def awaits_file(self) -> bool:
+        """Whether uploaded data are chosen, but no file has been uploaded."""
+        return self.options.data == UPLOAD and self.uploaded is None
+
     def accept(self, uploaded: ShownModel) -> None:
         """Take a file that was brought as the model of the page."""
         if self.uploaded is not None and uploaded.identity == self.uploaded.identity:
