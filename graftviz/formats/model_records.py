@@ -1,9 +1,10 @@
 """Conversion of models to and from records of nodes and edges, for GraphML and node-link JSON.
 
 A node has ``id`` (its index), ``name``, ``states`` (their number), ``degree``, ``labels`` and
-``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂ in the
-zero-sum gauge), ``weights`` (w_ij, one row per state of the source) and, if available, the ``step`` of its activation. The order of edges
-is preserved and numbers are exact, so that a model is restored identically.
+``weights`` (w_i); an edge ``source``, ``target``, ``weight_norm`` (‖w_ij‖₂ in the zero-sum gauge),
+``weights`` (w_ij as they are, one row per state of the source) and, if available, the ``step`` of
+its activation. The order of edges is preserved and numbers are exact, so that a model is restored
+identically.
 
 Graphs written by other programs have no such weights. If every edge has a number ``weight``, the
 graph is read as an Ising model: x_i ∈ {−1, +1}; an edge contributes w·x_i·x_j, and a node with a
