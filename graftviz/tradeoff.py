@@ -85,8 +85,8 @@ def measuring(
     work = exact_operations(model, plan) if plan.is_affordable else MOST_OPERATIONS + 1
     if work > MOST_OPERATIONS or plan.bytes > MOST_BYTES:
         raise InputError(
-            f"Exact inference on this model (width {plan.width}) would take more than "
-            f"{MOST_OPERATIONS:.0e} operations, so it is not measured."
+            f"Exact inference in this model (width {plan.width}) takes more than "
+            f"{MOST_OPERATIONS:.0e} operations, so it was not measured."
         )
     likelihood = nll(model, rows, max_memory=MOST_BYTES)
     yield None

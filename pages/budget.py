@@ -1,11 +1,12 @@
-"""Budget: the best model on which inference stays cheap enough."""
+"""Budget: learning under a bound on the cost of inference."""
 
 import streamlit as st
 
+from graftviz.narrative.budget import cost_sentence
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.files import budget_files
-from graftviz.ui.budget.help import HEADLINE, show_help
+from graftviz.ui.budget.help import show_help
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine_panel import engine_is_ready
@@ -22,8 +23,8 @@ follow_address(state, "budget")
 
 with st.sidebar:
     show_choices(state)
-header = Header("budget", "Budget", HEADLINE, show_help)
-# Places first: what appears above the picture must not move it, or the browser starts it anew.
+header = Header("budget", "Budget", cost_sentence(state.options.complexity), show_help)
+# Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 if engine_is_ready(engine):
     state.refresh()

@@ -1,4 +1,4 @@
-"""Dynamics: which of many time series drives which, learned row by row."""
+"""Dynamics: influence between time series, learned row by row."""
 
 import streamlit as st
 
@@ -27,7 +27,7 @@ state = dynamics_state()
 follow_address(state, "dynamics")
 
 header = Header("dynamics", "Dynamics", HEADLINE, show_help)
-# Places first: what appears above the picture must not move it, or the browser starts it anew.
+# Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 if engine_is_ready(engine):
     with above:

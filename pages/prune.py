@@ -1,4 +1,4 @@
-"""Prune: a fixed number of edges, of which the k worst are exchanged for the k best."""
+"""Prune: forced pruning with a fixed number of edges."""
 
 import streamlit as st
 
@@ -24,7 +24,7 @@ state = prune_state()
 follow_address(state, "prune")
 
 header = Header("prune", "Prune", HEADLINE, show_help)
-# Places first: what appears above the picture must not move it, or the browser starts it anew.
+# Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
     show_pruned_data(state)

@@ -28,7 +28,7 @@ follow_address(state, "regions")
 with st.sidebar:
     show_model_choice(state)
 header = Header("regions", "Regions", HEADLINE, show_help)
-# Places first: what appears above the picture must not move it, or the browser starts it anew.
+# Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
     show_model_upload(state)

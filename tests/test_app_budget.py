@@ -79,7 +79,7 @@ def test_a_link_that_makes_no_sense_costs_a_sentence(query: dict[str, str], told
 
 def test_a_bound_below_every_model_is_said_and_the_next_choice_learns_again() -> None:
     app = open_page("budget", data="random-30", complexity="circuit-size", bound="50")
-    assert "below what a model without edges takes" in sentences(app)
+    assert "of a model without edges" in sentences(app)
     app.selectbox[0].set_value("survey").run()
     assert not app.exception
     assert sentences(app) == ""

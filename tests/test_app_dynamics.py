@@ -110,7 +110,7 @@ def test_the_methods_and_the_curves_are_measured_and_saved() -> None:
     assert len(app.get("plotly_chart")) == 2
     table = app.table[0].value
     assert len(table) == 4
-    assert table["PredError, held out"].str.startswith("★").sum() == 1
+    assert table["PredError, held-out"].str.startswith("★").sum() == 1
     record = json.loads(build_result(state))
     assert (record["series"], record["rows"], record["rows_test"]) == (12, 96, 24)
     assert len(build_matrix(state).splitlines()) == 13
@@ -137,15 +137,15 @@ def test_a_link_that_makes_no_sense_costs_a_sentence(
 def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
     app = open_page("dynamics", **{**SMALL, "parents": "40", "seeds": "99"})
     told = " ".join(caption.value for caption in app.caption)
-    assert "k \\= 40 is more than the series there are\\; it is 12" in told
-    assert "it is 12" in told
+    assert "k \\= 40 exceeds the number of series\\; using 12" in told
+    assert "using 12" in told
     assert len(shown(app)["run"]["steps"][0]["parents"]) <= 12
 
 
 def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.ui.dynamics.limits.limits", lambda: Limits(ask_seconds=1e-9))
     app = open_page("dynamics", **SMALL, seed="9")
-    assert "has not begun" in sentences(app)
+    assert "Not started" in sentences(app)
     assert state_of(app).run is None
     app.button(key="dynamics.run_anyway").click().run()
     assert not app.exception
@@ -160,7 +160,7 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     assert "short.csv" in sentences(app)
     for content, told in (
         (b"time,a\n0,1\n1,x\n2,3\n", "no finite number"),
-        (series_file(gap="NA"), "“Missing values: interpolate” under “How to read it”"),
+        (series_file(gap="NA"), "“Missing values: interpolate” under “Import options”"),
         (series_file(constant=True), "“Constant series: drop”"),
         (b"\x00\x01", "NUL"),
     ):
@@ -169,7 +169,7 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
         assert told in sentences(app)
         assert "short.csv" not in sentences(app), "of a file that is no longer there"
         assert "fingerprint" not in state_of(app).link()
-        assert "the run from before" in sentences(app)
+        assert "Still showing the previous run" in sentences(app)
         assert shown(app)["run"]["token"] == token
     upload_of(app, "series").upload("good.csv", series_file()).run()
     assert sentences(app) == ""
@@ -193,7 +193,7 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     other = open_page("dynamics", data="upload", fingerprint=made)
     assert made in other.info[0].value
     upload_of(other, "series").upload("good.csv", series_file()).run()
-    assert f"instead of {made}" in sentences(other)
+    assert f"not {made}" in sentences(other)
     other.checkbox[0].check().run()
     assert sentences(other) == ""
     assert len(shown(other)["run"]["steps"]) == 3

@@ -60,8 +60,8 @@ def test_what_cannot_be_used_costs_a_sentence_and_not_the_runs() -> None:
     app = open_page("prune", exchanges="1")
     runs = state_of(app).runs
     app.number_input("prune.option.exchange").set_value(50).run()
-    assert "only 20" in sentences(app)
-    assert "The picture below is the one from before." in sentences(app)
+    assert "the number of edges, 20" in sentences(app)
+    assert "Still showing the previous run." in sentences(app)
     assert state_of(app).runs is runs
     app.number_input("prune.option.exchange").set_value(None).run()
     app.number_input("prune.option.clusters").set_value(100_000).run()

@@ -48,7 +48,7 @@ def test_the_evidence_in_the_records_leads_to_the_parents(material) -> None:
     for row in told.steps:
         if row["kind"] == "unspoken":
             assert not any(row["node"] in seed["parents"] for seed in seeds)
-            assert "No seed has it as a parent" in row["words"]
+            assert "Not a parent of any seed" in row["words"]
     assert sorted(row["node"] for row in told.steps) == list(range(16))
     json.dumps(told.steps, allow_nan=False)
 
@@ -61,7 +61,7 @@ def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
     if name == "enforcing":
         wanted = [material.truth.parents(i) for i in range(16)]
         learner = dynamics.SparsityEnforcing(adjacency=wanted)
-        assert "parents of the true system" in told.opening
+        assert "parents come from the true system" in told.opening
     else:
         assert wiring_words(plan) == ""
     expected = dynamics.learn(material.train, learner, seed=2, test=material.test)
@@ -76,7 +76,7 @@ def test_parents_that_are_not_to_be_had_are_those_of_inducing_learning() -> None
     city = sampled("city", 0.2)
     plan = plan_of(DynamicsOptions(data="city", parents=3), city, "enforcing")
     assert plan.wiring == "inducing"
-    assert "sparsity inducing learning has found" in wiring_words(plan)
+    assert "come from sparsity inducing learning" in wiring_words(plan)
     found = told_of(city, DynamicsOptions(data="city", parents=3), "enforcing").result
     expected = told_of(city, DynamicsOptions(data="city", parents=3), "inducing").result
     np.testing.assert_array_equal(found.system.matrix, expected.system.matrix)
@@ -115,19 +115,21 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     scalable, dense = dynamics.ScalableStructure(seeds=6.0, parents=5), dynamics.Dense()
     assert judge_system(options.size, options.rows, scalable) == judge_system(30, 600, dense)
     assert "20 s" in judge_system(900, 50_000, dynamics.SparsityInducing(parents=5)).question
-    assert "more than a page can show" in judge_system(8_000, 10_000, dense).refusal
+    assert "Too much to display" in judge_system(8_000, 10_000, dense).refusal
     many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
     with pytest.raises(InputError, match="1,001 series"):
         brought(BroughtSeries(many, None, None, ""), 0.4)
 
 
-def test_words_of_the_end_and_of_the_race() -> None:
-    assert end_words(0.5, 1.0, ["a", "b"]).endswith("No seed speaks for a and b.")
+def test_sentences_of_the_end_and_of_the_comparison() -> None:
+    assert end_words(0.5, 1.0, ["a", "b"]).endswith(
+        "a and b are not parents of any seed (fitted from own data)."
+    )
     standings = [("Dense", 0.3, 2.0), ("Scalable structure", 0.2, 1.0)]
     assert race_words(standings, "") == ""
     told = race_words([*standings, ("Sparsity inducing", 0.1, 3.0)], "Given.")
-    assert "sparsity inducing predicts the held-out rows best (0.100)" in told
-    assert "scalable structure is the quickest (1.000 s). Given." in told
+    assert "sparsity inducing has the lowest held-out error (0.100)" in told
+    assert "scalable structure is the fastest (1.000 s). Given." in told
 
 
 def test_a_figure_marks_the_choice_and_draws_what_does_not_depend_on_it() -> None:

@@ -63,7 +63,7 @@ def test_the_rival_is_the_best_that_costs_no_more() -> None:
         assert cheap == (bounded[0], others[0], 4.0)
         assert dear == (bounded[1], others[1], 0.5)
     told = comparison_words((cheap, dear), "nll", "seconds", "treewidth")
-    assert "bounding inference wins at 2 of 2 bounds" in told
+    assert "bounded inference is better at 2 of 2 bounds" in told
     assert "τ = 1: 4.000 nats per row below" in told
     assert at_equal_cost([bounded[0], others[2]])[0].other is None
     with pytest.raises(InputError, match="beauty"):
@@ -73,6 +73,6 @@ def test_the_rival_is_the_best_that_costs_no_more() -> None:
 def test_words_about_log_z_name_best_and_worst_of_what_was_learned() -> None:
     models = [point("bounded", 3, 4.0, 1, 6.0), point("l1", 0.25, 5.0, 1, 9.0)]
     told = error_words([*models, point("truth", 0, 1.0, 1, 20.0)], "treewidth")
-    assert "τ = 3, whose log Z TRBP misses by 6 %" in told
-    assert "λ = 0.25, by 9 %" in told
+    assert "(τ = 3), TRBP's log Z has an error of 6 %" in told
+    assert "the largest error is 9 % at λ = 0.25" in told
     assert error_words([], "treewidth") == ""

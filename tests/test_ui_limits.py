@@ -99,7 +99,7 @@ def test_beyond_the_limits_of_a_run_it_is_refused_with_both_numbers(
     granting(monkeypatch, run_memory=0.001)
     told = judge(TABLE, learner).refusal
     assert "This run will take about" in told
-    assert "1.0 kB at most" in told
+    assert "1.0 kB per run. Not started." in told
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_near_the_limit_of_the_server_new_runs_are_refused_and_the_gone_make_roo
     told = judge(TABLE, learner).refusal
     assert forgotten == [True]
     assert (told == "") is has_room
-    assert ("in all and holds" in told) is not has_room
-    assert ("runs that have begun go on" in told) is not has_room
+    assert ("its limit is" in told) is not has_room
+    assert ("Try again later" in told) is not has_room
 
 
 def test_fewer_edges_are_offered_where_they_help(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ class SolverOptions(DynamicsLearner, ABC):
     )
     step: float = option(
         0.5,
-        "first step size, times the mean of ‖x‖²",
+        "initial step size, times the mean of ‖x‖²",
         label="Step size",
         above=0.0,
         maximum=1.0,

@@ -28,7 +28,7 @@ _DECADES = 300.0
 _LOOKS = {
     "bounded": ("Bounded inference, by τ", BLUE, "solid", "circle"),
     "l1": ("Nodewise ℓ₁, by λ", VERMILION, "dash", "diamond"),
-    "truth": ("The true network", GREEN, "dot", "star"),
+    "truth": ("True network", GREEN, "dot", "star"),
 }
 
 
@@ -62,7 +62,7 @@ def quality_figure(
     if reach := _reach(points, quality):
         figure.update_yaxes(range=reach)
         _annotate_hidden(figure, points, quality, reach[1], "above")
-    return _finished(figure, "Quality against the cost of inference")
+    return _finished(figure, "Accuracy versus cost of inference")
 
 
 def partition_figure(
@@ -164,7 +164,7 @@ def _hover(point: TradeOff, measure: str) -> str:
         f"<b>{setting_words(point, measure)}</b> · {point.edges} edges, width {point.width}"
         f"<br>NLL {point.nll:.4f} · NCMLL {point.ncmll:.4f} · NLPL {point.nlpl:.4f}"
         f"<br>{seconds_text(point.seconds)} · {point.operations:,} operations"
-        f"<br>TRBP's log Z off by {point.log_partition_error:.3g} %"
+        f"<br>Error of TRBP's log Z: {point.log_partition_error:.3g} %"
     )
 
 

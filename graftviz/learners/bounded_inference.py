@@ -99,38 +99,38 @@ class BoundedInference(Learner):
 
     complexity: str = option(
         "treewidth",
-        "R, what is bounded: the width of an elimination order, sweeps of belief propagation (or "
-        "the tree-reweighted one), seconds of inference, operations of exact inference, or the "
-        "error of an approximate log Z",
+        "R, the bounded measure: width of an elimination order, sweeps of (tree-reweighted) belief "
+        "propagation, seconds of inference, operations of exact inference, or error of an "
+        "approximate log Z",
         label="Complexity R",
         choices=MEASURES,
     )
     bound: float | None = option(
         None,
-        "τ: the largest R that a model may have",
+        "τ, the upper bound of R",
         label="Bound τ",
         minimum=0.0,
-        none_means="width 3, 30 sweeps, 0.01 s, 50 operations for each state, or an error of 0.1",
+        none_means="width 3, 30 sweeps, 0.01 s, 50 operations per state, or an error of 0.1",
     )
     max_edges: int | None = option(
         None,
-        "edge budget: stop when so many edges are active",
+        "edge budget: stop at this number of edges",
         label="Edge budget",
         minimum=1,
         none_means="until no edge keeps the bound",
     )
     inference: str | None = option(
         None,
-        "inference whose seconds or error are measured, and that gradients come from where exact "
-        "inference is too large (trbp there, if exact is asked for)",
+        "inference whose seconds or error are measured; it also gives the gradients when exact "
+        "inference is infeasible (then exact means trbp)",
         label="Inference",
         choices=("exact", "bp", "trbp"),
-        none_means="that whose sweeps are bounded, else trbp",
+        none_means="bp for bp-sweeps, else trbp",
         advanced=True,
     )
     lam2: float = option(
         0.0,
-        "λ₂: weight of the squared weights of edges",
+        "λ₂: weight of the squared-weight penalty on edges",
         label="λ₂",
         minimum=0.0,
         maximum=10.0,
@@ -139,8 +139,8 @@ class BoundedInference(Learner):
     )
     pseudo_count: float = option(
         1.0,
-        "imaginary rows with independent variables that are added to the data; they keep "
-        "combinations never seen from being ruled out",
+        "pseudo-rows with independent variables added to the data; they give unseen combinations "
+        "a positive probability",
         label="Pseudo-count",
         minimum=0.0,
         maximum=1_000_000.0,
@@ -148,7 +148,7 @@ class BoundedInference(Learner):
     )
     exact_limit: int = option(
         EXACT_LIMIT,
-        "entries of all cliques together up to which inference is exact",
+        "total entries of all cliques up to which inference is exact",
         label="Exact up to",
         minimum=1,
         maximum=100_000_000,
@@ -161,7 +161,7 @@ class BoundedInference(Learner):
         self.edge_budget(table.n_variables)
         if self.complexity == "approximation-error" and self.inference == "exact":
             raise InputError(
-                "Exact inference makes no error to bound: choose inference=bp or trbp with "
+                "Exact inference has no error to bound. Use inference=bp or trbp with "
                 "complexity=approximation-error."
             )
 

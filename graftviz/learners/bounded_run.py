@@ -63,8 +63,8 @@ class BoundedRun:
         value = self._choice.value(self._model)
         if value > self._bound:
             raise InputError(
-                f"The bound τ = {self._bound:g} is below what a model without edges takes already: "
-                f"its {MEASURE_NAMES[options.complexity]} is {value:g}; ask for a larger bound."
+                f"The bound τ = {self._bound:g} is below the {MEASURE_NAMES[options.complexity]} "
+                f"of a model without edges, {value:g}. Use a larger bound."
             )
         model = self._model.model()
         beliefs = self._model.beliefs()
@@ -259,9 +259,9 @@ class BoundedRun:
         if self._model.current.source == self._before.source:
             return ()
         return (
-            "Exact inference would take cliques of more than "
-            f"{self._model.options.exact_limit:,} entries from here on, so gradients and weights "
-            f"come from the {OBJECTIVES[self._model.current.source]}.",
+            f"Exact inference needs more than {self._model.options.exact_limit:,} clique entries "
+            "from this step on, so gradients and weights come from the "
+            f"{OBJECTIVES[self._model.current.source]}.",
         )
 
     def _reason(self, certificate: Certificate) -> str:
@@ -272,21 +272,24 @@ class BoundedRun:
         if certificate.worst_score is not None:
             return budget_reason(edges)
         if self._choice.value(self._model) > self._bound:
-            return f"The {measure} is above {bound} with the edges there are, so none can be added."
+            return f"The {measure} already exceeds {bound}, so no edge can be added."
         left = self._model.gradients[self._pairs.first, self._pairs.second]
         if not (left[status != TAKEN] > LEAST_GRADIENT).any():
-            return f"No pair that is left has a gradient above {LEAST_GRADIENT:g}."
+            return f"No remaining pair has a gradient above {LEAST_GRADIENT:g}."
         if self.options.complexity == "treewidth" and self._bound < 1.0:
-            return "Treewidth 0 means no edge at all, so none was activated."
+            return "Treewidth 0 allows no edges."
         refused = int(np.count_nonzero((status == REFUSED) | (status == PROVED)))
-        pairs = "the one pair that was" if refused == 1 else f"all {refused:,} pairs that were"
         if edges == 0:
-            return f"No edge keeps the {measure} at or below {bound}: {pairs} tried would pass it."
+            pairs = "the tested pair" if refused == 1 else f"all {refused:,} tested pairs"
+            return f"No edge keeps the {measure} at or below {bound}: {pairs} would exceed it."
+        pairs = "the only remaining pair" if refused == 1 else f"all {refused:,} remaining pairs"
         idle = len(status) - edges - refused
         others = (
-            "" if idle == 0 else f" The other {idle:,} would gain nothing: no gradient is left."
+            ""
+            if idle == 0
+            else f"; the other {idle:,} {'has' if idle == 1 else 'have'} zero gradient"
         )
         return (
-            f"No further edge keeps the {measure} at or below {bound}: {pairs} left with a "
-            f"gradient would pass it.{others}"
+            f"No further edge keeps the {measure} at or below {bound}: {pairs} with non-zero "
+            f"gradient would exceed it{others}."
         )

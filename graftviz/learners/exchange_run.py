@@ -190,8 +190,8 @@ class ExchangeRun:
             requested = self.options.edge_budget(self._table.n_variables)
             if requested > self._edges:
                 self._notes.append(
-                    f"Only {self._edges:,} pairs are of variables that vary, so the model has that "
-                    f"many edges instead of {requested:,}."
+                    f"Only {_count(self._edges, 'pair')} of variables that vary, so the model has "
+                    f"{_count(self._edges, 'edge')} instead of {requested:,}."
                 )
         in_tree = set(self._tree)
         others = [pair for pair in self._pairs if pair not in in_tree]
@@ -295,11 +295,11 @@ class ExchangeRun:
             self._cycle_start = self._visited[structure]
             return False
         if k < self._k:
-            self._notes.append(f"Only {k:,} pairs are no edges, so no more could be exchanged.")
+            self._notes.append(f"Only {_count(k, 'pair')} exchanged: all others are edges.")
         if deletion.fallback:
             self._notes.append(
-                f"None of {deletion.tries:,} subsets drawn was accepted; one of them was taken "
-                "with probability proportional to exp(PLL without it)."
+                f"None of {deletion.tries:,} drawn subsets was accepted; one was chosen with "
+                "probability proportional to exp(PLL without it)."
             )
         self._tests = len(outside)
         with self.clock.work("fitting"):
@@ -413,25 +413,24 @@ class ExchangeRun:
         """Return the reason why the run ended, as a sentence."""
         model, best = self._model, self._best
         if model is None or best is None:
-            return "Fewer than two variables vary, so that no edge would say anything."
+            return "Fewer than two variables vary, so no edge is possible."
         if len(model.pairs) == self._possible:
             return "Every pair of variables is active."
         if len(self._outside()) == 0:
             return "Every pair of variables that vary is active."
         if self._k == 0:
-            return "Nothing was to be exchanged (k = 0): the start was fitted, and that is all."
+            return "No exchanges requested (k = 0): only the start was fitted."
         if self._cycle_start is not None:
             ended = (
-                f"After {_count(self._exchanges, 'exchange')} the next one would lead back to the "
-                f"edges of step {self._cycle_start}, so that greedy exchanges go on in a circle."
+                f"The next exchange would return to step {self._cycle_start}: the greedy search "
+                f"cycles, so it stops after {_count(self._exchanges, 'exchange')}."
             )
         else:
-            ended = f"All {_count(self._exchanges, 'exchange')} that were allowed have been made."
+            ended = f"Reached the limit of {_count(self._exchanges, 'exchange')}."
         if self._starts > 1:
-            ended = f"{self._starts:,} starts were made. In the last one: {ended}"
+            ended = f"{self._starts:,} starts. Last one: {ended}"
         value = f"{best.value:.6g}".replace("-", "−")
-        result = "The result is the best model seen"
-        return f"{ended} {result}, with a training PLL of {value} nats per row."
+        return f"{ended} Result: the best model, with a training PLL of {value} nats per row."
 
 
 def _count(number: int, noun: str) -> str:

@@ -58,8 +58,8 @@ class ForcedPruning(Learner):
     name: ClassVar[str] = "forced-pruning"
     title: ClassVar[str] = "Forced pruning"
     idea: ClassVar[str] = (
-        "Keeps the number of edges fixed and exchanges the k worst for the k best, again and "
-        "again. For models of a size you choose, with few different weights."
+        "Keeps the number of edges fixed and repeatedly swaps the k worst for the k best. For "
+        "models of a chosen size with few distinct weights."
     )
     source: ClassVar[str] = "Abdelatty, Sahoo and Roy, “Structure learning using forced pruning”"
     pseudocode: ClassVar[tuple[CodeLine, ...]] = (
@@ -76,64 +76,64 @@ class ForcedPruning(Learner):
 
     edges: int | None = option(
         None,
-        "M, the number of edges of the model: at least n − 1, as many as a tree has",
+        "M, the number of edges of the model: at least n − 1, the size of a tree",
         label="Edges M",
         minimum=1,
-        none_means="twice as many as a tree has",
+        none_means="2 (n − 1)",
     )
     exchange: int | None = option(
         None,
-        "k, how many edges are exchanged at a time; 0: the start is fitted, and that is all",
+        "k, the number of edges per exchange; 0: only the start is fitted",
         label="Exchange k",
         minimum=0,
         maximum=100_000,
-        none_means=f"{EXCHANGE}, or all edges if there are fewer",
+        none_means=f"{EXCHANGE}, at most M",
     )
     heuristic: str = option(
         "greedy",
-        "which edges leave: those that contribute least (greedy), or a subset drawn from the "
-        "distribution ∝ exp(PLL without it), by rejection sampling or by a Markov chain (mcmc)",
+        "deletion rule: the edges with the smallest contribution (greedy), or a subset drawn from "
+        "the distribution ∝ exp(PLL without it), by rejection sampling or a Markov chain (mcmc)",
         label="Deletion",
         choices=("greedy", "rejection", "mcmc"),
     )
     clusters: int | None = option(
         None,
-        "K, how many different values the parameters may have",
+        "K, the number of distinct parameter values",
         label="Clusters K",
         minimum=1,
         maximum=1_000_000,
-        none_means=f"{CLUSTERS}, or as many as there are parameters",
+        none_means=f"{CLUSTERS}, at most one per parameter",
     )
     exchanges: int = option(
         50,
-        "most exchanges of one start",
+        "maximum number of exchanges per start",
         label="Exchanges",
         minimum=0,
         maximum=10_000,
     )
     restarts: int = option(
         0,
-        "how often to start again from the tree with other random edges, once exchanges have ended",
+        "number of further starts from the tree with other random edges",
         label="Restarts",
         minimum=0,
         maximum=1000,
     )
     sample_additions: bool = option(
         False,
-        "draw the pairs that enter with probabilities proportional to their gains, instead of "
-        "taking the largest",
-        label="Sample additions",
+        "draw the added pairs with probabilities proportional to their gains, instead of taking "
+        "the largest",
+        label="Draw pairs",
         advanced=True,
     )
     tied: bool = option(
         True,
-        "tie parameters; false: every parameter has its own value",
-        label="Tie parameters",
+        "tie the parameters; false: every parameter has its own value",
+        label="Tie values",
         advanced=True,
     )
     beta: float = option(
         0.01,
-        "β: how strongly parameters are drawn to their centre before they are tied, per row",
+        "β: strength of the pull towards the centres before tying, per row",
         label="β (tying)",
         minimum=0.0,
         maximum=1000.0,
@@ -142,7 +142,7 @@ class ForcedPruning(Learner):
     )
     lam2: float | None = option(
         None,
-        "λ₂: weight of the squared parameters",
+        "λ₂: weight of the squared-parameter penalty",
         label="λ₂",
         minimum=0.0,
         maximum=10.0,
@@ -152,19 +152,19 @@ class ForcedPruning(Learner):
     )
     tries: int | None = option(
         None,
-        "most subsets that rejection sampling draws, or swaps of the Markov chain, for an exchange",
+        "maximum number of subsets (rejection) or swaps (mcmc) per exchange",
         label="Tries",
         minimum=1,
         maximum=10_000_000,
-        none_means=f"{MOST_DRAWS:,} draws, or {MCMC_SWAPS} swaps per edge exchanged",
+        none_means=f"{MOST_DRAWS:,} (rejection), {MCMC_SWAPS}k (mcmc)",
         advanced=True,
     )
     max_edges: int | None = option(
         None,
-        "the same as edges, under the name that every learner has; give one of the two",
+        "alias of edges, the name used by other learners; set only one",
         label="Edge budget (M)",
         minimum=1,
-        none_means="edges decides",
+        none_means="edges",
         advanced=True,
     )
 
@@ -173,14 +173,14 @@ class ForcedPruning(Learner):
         super().check(table)
         if not table.has_rows:
             raise InputError(
-                "Forced pruning reads all rows many times, so a table in chunks is not enough; use "
-                "a learner that needs pair counts only, such as chow-liu, or fewer rows."
+                "Forced pruning needs all rows in memory, not a table in chunks. Use a learner "
+                "that needs only pair counts, such as chow-liu, or fewer rows."
             )
         edges = self.edge_budget(table.n_variables)
         if self.exchange is not None and self.exchange > edges:
             raise InputError(
-                f"{self.exchange:,} edges are to be exchanged at a time, but the model has only "
-                f"{edges:,}; ask for an exchange of at most {edges:,}, or for more edges."
+                f"The exchange size {self.exchange:,} exceeds the number of edges, {edges:,}. Use "
+                f"an exchange of at most {edges:,}, or more edges."
             )
         if self.tied and self.clusters is not None:
             free = table.cardinalities - 1
@@ -188,9 +188,9 @@ class ForcedPruning(Learner):
             most = int(free.sum() + np.sort(pairs)[::-1][:edges].sum())
             if self.clusters > most:
                 raise InputError(
-                    f"{self.clusters:,} clusters were asked for, but a model of {edges:,} edges on "
-                    f"these variables has at most {most:,} parameters; ask for at most {most:,} "
-                    "clusters, or leave parameters untied (tied=false)."
+                    f"{self.clusters:,} clusters exceed the number of parameters, at most {most:,} "
+                    f"with {edges:,} edges on these variables. Use at most {most:,} clusters, or "
+                    "untied parameters (tied=false)."
                 )
 
     def edge_budget(self, n: int) -> int:
@@ -203,8 +203,8 @@ class ForcedPruning(Learner):
         """
         if self.edges is not None and self.max_edges is not None and self.edges != self.max_edges:
             raise InputError(
-                f"The number of edges is given twice: edges = {self.edges:,} and max_edges = "
-                f"{self.max_edges:,}; give one of them."
+                f"edges = {self.edges:,} and max_edges = {self.max_edges:,} differ; set only one "
+                "of them."
             )
         requested = self.max_edges if self.edges is None else self.edges
         if requested is None:
@@ -212,8 +212,8 @@ class ForcedPruning(Learner):
         edges = checked_budget(requested, n)
         if edges < n - 1:
             raise InputError(
-                f"{edges:,} edges were asked for, but forced pruning starts from a tree, and that "
-                f"of {n:,} variables has {n - 1:,}; ask for at least {n - 1:,} edges."
+                f"{edges:,} edges are too few: forced pruning starts from a tree, which has "
+                f"{n - 1:,} edges on {n:,} variables. Use at least {n - 1:,} edges."
             )
         return edges
 

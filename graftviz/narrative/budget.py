@@ -1,4 +1,4 @@
-"""Learning under a bound on inference, in sentences: a step, the end, who wins at equal cost."""
+"""Sentences of the Budget page: steps, stopping, and comparison at equal cost."""
 
 from __future__ import annotations
 
@@ -10,19 +10,35 @@ from graftviz.tradeoff import Comparison, TradeOff
 
 MEASURES = {
     "treewidth": "treewidth",
-    "bp-sweeps": "BP sweeps",
-    "trbp-sweeps": "TRBP sweeps",
-    "seconds": "seconds of inference",
+    "bp-sweeps": "number of BP sweeps",
+    "trbp-sweeps": "number of TRBP sweeps",
+    "seconds": "inference time",
     "circuit-size": "circuit size",
     "approximation-error": "error of log Z",
 }
 QUALITY_NAMES = {
     "nll": "negative log-likelihood",
-    "ncmll": "NCMLL, half of the variables hidden",
+    "ncmll": "NCMLL (half of the variables hidden)",
     "nlpl": "negative log pseudo-likelihood",
 }
 COST_NAMES = {"seconds": "inference time", "operations": "operations of inference"}
-_EVEN = 0.0005  # nats per row below which nobody wins
+_EVEN = 0.0005  # nats per row, up to which two models count as equal
+_COSTS = {
+    "treewidth": "the widest **clique** of the junction tree",
+    "circuit-size": "the operations on the **junction tree**",
+    "bp-sweeps": "the number of **sweeps** of belief propagation",
+    "trbp-sweeps": "the number of **sweeps** of tree-reweighted belief propagation",
+    "seconds": "its running **time**",
+    "approximation-error": "the **error** of an approximate log Z",
+}
+
+
+def cost_sentence(measure: str) -> str:
+    """Return the introduction of the page for a measure of complexity, as Markdown."""
+    return (
+        f"Inference has a cost, here {_COSTS[measure]}. Edges are added as long as it is at most "
+        "**τ**."
+    )
 
 
 def amount(value: float, measure: str) -> str:
@@ -31,23 +47,23 @@ def amount(value: float, measure: str) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a time in the unit that suits it."""
+    """Write a time in milliseconds or seconds."""
     return f"{1000 * seconds:.2g} ms" if seconds < 0.0995 else f"{seconds:.2g} s"
 
 
 def bounded_start_words(variables: int, measure: str, bound: float) -> str:
-    """Say what is about to happen."""
+    """Describe the start of a run."""
     pairs = variables * (variables - 1) // 2
     return (
-        f"No edges yet, and all {pairs:,} pairs may become one, as long as the model keeps to its "
-        f"budget: {MEASURES[measure]} at most {amount(bound, measure)}."
+        f"No edges yet. Any of the {pairs:,} pairs can be added as long as {MEASURES[measure]} is "
+        f"at most {amount(bound, measure)}."
     )
 
 
 def bounded_step_words(
     edge: tuple[int, int], complexity: Complexity, before: float | None, names: Sequence[str]
 ) -> str:
-    """Say which edge joined, why it, and what that did to the budget.
+    """Describe an added edge, its gradient, and its effect on the complexity.
 
     Parameters
     ----------
@@ -55,34 +71,36 @@ def bounded_step_words(
     complexity : Complexity
         After the step.
     before : float or None
-        Its value before, where that is known.
+        Its value before the step, if known.
     names : sequence of str
-        Of the variables.
+        Names of the variables.
     """
     measure = complexity.measure
     value, bound = amount(complexity.value, measure), amount(complexity.bound, measure)
+    name = MEASURES[measure]
     first = (
-        f"{pair(names, *edge)} joins: the largest gradient of all pairs that fit "
+        f"Added {pair(names, *edge)}: largest gradient of all pairs that keep the bound "
         f"({complexity.gradient_norm:.3g})."
     )
     if before is None:
-        second = f"Now {MEASURES[measure]}: {value} of {bound}."
+        second = f"{name[:1].upper()}{name[1:]} is {value} (limit {bound})."
     elif complexity.value > before:
-        second = f"It costs: {MEASURES[measure]} now {value} of {bound}."
+        second = f"Cost rises: {name} is {value} (limit {bound})."
     elif complexity.value < before:
-        second = f"It even saves: {MEASURES[measure]} now {value} of {bound}."
+        second = f"Cost falls: {name} is {value} (limit {bound})."
     else:
-        second = f"It is free: {MEASURES[measure]} still {value} of {bound}."
+        second = f"No added cost: {name} stays {value} (limit {bound})."
     if complexity.newly_infeasible:
-        second += f" Out of reach since: {plural(complexity.newly_infeasible, 'pair')}."
+        count = complexity.newly_infeasible
+        second += f" {count:,} more {'pair' if count == 1 else 'pairs'} can no longer be added."
     return f"{first} {second}"
 
 
 def nothing_fits_words(measure: str, bound: float) -> str:
-    """Say that no edge meets the bound."""
+    """Explain that no edge meets the bound."""
     return (
-        f"No edge meets the bound: any one of them would pass {amount(bound, measure)} "
-        f"({MEASURES[measure]}). Raise τ to let the model grow."
+        f"No edge meets the bound: each one would exceed {amount(bound, measure)} "
+        f"({MEASURES[measure]}). Increase τ."
     )
 
 
@@ -96,50 +114,64 @@ def setting_words(point: TradeOff, measure: str) -> str:
 
 
 def comparison_words(
-    comparisons: Sequence[Comparison], quality: str, cost: str, measure: str
+    comparisons: Sequence[Comparison],
+    quality: str,
+    cost: str,
+    measure: str,
+    *,
+    is_complete: bool = True,
 ) -> str:
-    """Say who wins at equal cost; empty before there is anything to compare."""
-    judged = [found for found in comparisons if found.other is not None]
-    if not judged:
-        is_open = len(comparisons) > 0
-        return "No ℓ₁ model measured so far is as cheap as a bounded one." if is_open else ""
-    told = f"At equal {COST_NAMES[cost]}, measured by {QUALITY_NAMES[quality]}: "
-    wins = sum(found.gain > _EVEN for found in judged)
-    losses = sum(found.gain < -_EVEN for found in judged)
+    """Compare both families at equal cost; empty without bounded models.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+    quality, cost, measure : str
+    is_complete : bool
+        Whether all models of the ℓ₁ path have been measured.
+    """
+    pairs = [found for found in comparisons if found.other is not None]
+    if not pairs and not is_complete:
+        return "ℓ₁ path still being computed…" if comparisons else ""
+    if not pairs:
+        return "No ℓ₁ model costs as little as a bounded one." if comparisons else ""
+    sentence = f"At equal {COST_NAMES[cost]}, by {QUALITY_NAMES[quality]}: "
+    wins = sum(found.gain > _EVEN for found in pairs)
+    losses = sum(found.gain < -_EVEN for found in pairs)
+    bounds = plural(len(pairs), "bound")
     if losses == 0 and wins == 0:
-        told += "neither wins."
+        sentence += "no difference."
     elif losses == 0 or wins == 0:
-        winner = "bounding inference" if wins else "nodewise ℓ₁"
-        told += f"{winner} wins at {max(wins, losses)} of {plural(len(judged), 'bound')}."
+        winner = "bounded inference" if wins else "nodewise ℓ₁"
+        sentence += f"{winner} is better at {max(wins, losses)} of {bounds}."
     else:
-        told += (
-            f"bounding inference wins at {wins} and nodewise ℓ₁ at {losses} of "
-            f"{plural(len(judged), 'bound')}."
+        sentence += (
+            f"bounded inference is better at {wins} and nodewise ℓ₁ at {losses} of {bounds}."
         )
-    widest = max(judged, key=lambda found: abs(found.gain))
+    widest = max(pairs, key=lambda found: abs(found.gain))
     assert widest.other is not None
     word = "below" if widest.gain > 0 else "above"
     return (
-        f"{told} The difference is largest at {setting_words(widest.bounded, measure)}: "
+        f"{sentence} The difference is largest at {setting_words(widest.bounded, measure)}: "
         f"{abs(widest.gain):.3f} nats per row {word} the best ℓ₁ model that costs no more "
         f"({setting_words(widest.other, measure)})."
     )
 
 
 def error_words(points: Sequence[TradeOff], measure: str) -> str:
-    """Say for which models tree-reweighted propagation gets log Z nearly right."""
+    """Report the error of TRBP's log Z for the best and the worst model."""
     learned = [point for point in points if point.family != "truth"]
     if not learned:
         return ""
     best = min(learned, key=lambda point: point.nll)
     worst = max(learned, key=lambda point: point.log_partition_error)
     first = (
-        f"The best likelihood learned is that of {setting_words(best, measure)}, whose log Z TRBP "
-        f"misses by {best.log_partition_error:.2g} %"
+        f"For the learned model with the best likelihood ({setting_words(best, measure)}), TRBP's "
+        f"log Z has an error of {best.log_partition_error:.2g} %"
     )
     if worst is best:
-        return f"{first}, more than that of any other."
+        return f"{first}, the largest of all."
     return (
-        f"{first}; it is furthest off at {setting_words(worst, measure)}, by "
-        f"{worst.log_partition_error:.2g} %."
+        f"{first}; the largest error is {worst.log_partition_error:.2g} % at "
+        f"{setting_words(worst, measure)}."
     )

@@ -1,4 +1,4 @@
-"""A linear dynamical system being learned, in sentences: a row, its evidence, methods raced."""
+"""Sentences of the Dynamics page: rows, the end of a run, and the comparison of methods."""
 
 from __future__ import annotations
 
@@ -8,71 +8,71 @@ from graftviz.dynamics import DynamicsLearner, NodeStep
 from graftviz.narrative.phrases import listed, plural, short
 
 _OPENINGS = {
-    "dense": "Least squares of every series on all series, by one singular value decomposition; "
-    "then row after row is read off.",
-    "enforcing": "The parents of every series are given; each row is least squares on them.",
-    "inducing": "Every series is regressed on all series with an ℓ₁ penalty; its {k} strongest "
+    "dense": "Least squares of every series on all series, by one singular value decomposition.",
+    "enforcing": "Least squares of every series on its given parents.",
+    "inducing": "Every series is regressed on all series with an ℓ₁ penalty; the {k} strongest "
     "become its parents.",
-    "scalable": "First {seeds}, marked by squares: each is regressed one and two steps "
-    "ahead. Whom they speak for gets its parents from them, without a regression of its own.",
+    "scalable": "First, {seeds} (squares) are regressed one and two steps ahead. Then the parents "
+    "of the other series are inferred from these.",
 }
 _UNSPOKEN = {
-    "graft": "it takes those along which its own error falls fastest",
+    "graft": "its parents are chosen greedily by gradient",
     "regress": "it is regressed itself, as seeds are",
-    "common": "it takes itself and what drives the seeds in general",
+    "common": "its parents are itself and the most common parents of seeds",
 }
 
 
-def start_words(learner: DynamicsLearner, parents: int, seeds: int, told: str = "") -> str:
-    """Say what is about to happen.
+def start_words(learner: DynamicsLearner, parents: int, seeds: int, wiring: str = "") -> str:
+    """Describe the start of a run.
 
     Parameters
     ----------
     learner : DynamicsLearner
     parents, seeds : int
-        How many parents a series gets at most, and how many seeds there are.
-    told : str
-        Where given parents come from.
+        The largest number of parents of a series, and the number of seeds.
+    wiring : str
+        Sentence about the source of given parents.
     """
     strongest = "one" if parents == 1 else str(parents)
     opening = _OPENINGS[learner.name].format(k=strongest, seeds=plural(seeds, "seed"))
-    return " ".join(filter(None, ["No row of A is known yet.", told, opening]))
+    return " ".join(filter(None, ["No rows of A learned yet.", wiring, opening]))
 
 
-def row_words(step: NodeStep, names: Sequence[str], spoken_by: int, unspoken: str) -> str:
-    """Say which row was learned, from where its parents come, and what it leaves unexplained.
+def row_words(step: NodeStep, names: Sequence[str], voters: int, unspoken: str) -> str:
+    """Describe a learned row: its parents, their source, and the residual.
 
     Parameters
     ----------
     step : NodeStep
     names : sequence of str
-        Of the series.
-    spoken_by : int
-        How many seeds have the series among their parents.
+        Names of the series.
+    voters : int
+        The number of seeds that have the series as a parent.
     unspoken : str
-        What is done with series no seed speaks for; an option of scalable structure learning.
+        Treatment of series without a seed; an option of scalable structure learning.
     """
-    found = f"Row {step.node + 1}, {short(names[step.node])}: {_parents(step, names)}"
-    found += f", residual {step.residual:.3g}."
+    row = f"Row {step.node + 1}, {short(names[step.node])}: {_parents(step, names)}"
+    row += f", residual {step.residual:.3g}."
     match step.kind:
         case "seed":
-            why = "A seed: regressed on all series, one step ahead and two."
+            why = "Seed: regressed on all series, one and two steps ahead."
         case "inferred":
+            have = "has" if voters == 1 else "have"
             why = (
-                f"Not regressed: {plural(spoken_by, 'seed')} with it as a parent "
-                f"{'says' if spoken_by == 1 else 'say'} who is two steps away."
+                f"Not regressed: {plural(voters, 'seed')} {have} it as a parent, and "
+                f"{'its' if voters == 1 else 'their'} two-step ancestors are its candidate parents."
             )
         case "unspoken":
-            why = f"No seed has it as a parent, so {_UNSPOKEN[unspoken]}."
+            why = f"Not a parent of any seed: {_UNSPOKEN[unspoken]}."
         case "induced":
-            rows = "pass" if step.passes == 1 else "passes"
-            why = f"Its own ℓ₁ regression, in {step.passes:,} {rows}."
+            passes = "pass" if step.passes == 1 else "passes"
+            why = f"ℓ₁ regression, {step.passes:,} {passes}."
         case "given":
-            why = "Least squares on the parents it was given."
+            why = "Least squares on its given parents."
         case _:
-            why = "Nothing is left out: dense learning has no zeros."
-    late = "" if step.converged else " It had not settled when its passes were used up."
-    return f"{found} {why}{late}"
+            why = "Dense learning uses all series."
+    late = "" if step.converged else " Not converged within the limit of passes."
+    return f"{row} {why}{late}"
 
 
 def _parents(step: NodeStep, names: Sequence[str]) -> str:
@@ -87,53 +87,55 @@ def _parents(step: NodeStep, names: Sequence[str]) -> str:
 
 
 def end_words(pred_error: float | None, seconds: float, unspoken: Sequence[str]) -> str:
-    """Say how a finished system predicts, what it took, and whom no seed speaks for."""
-    told = f"All rows are learned, in {seconds:.2g} s."
+    """Report the time and prediction error of a finished run, and series without a seed."""
+    sentence = f"Finished in {seconds:.2g} s."
     if pred_error is not None:
-        told += f" PredError on the held-out rows: {pred_error:.3f}."
+        sentence += f" PredError on the held-out rows: {pred_error:.3f}."
     if unspoken:
-        told += f" No seed speaks for {listed([short(name) for name in unspoken])}."
-    return told
+        series = listed([short(name) for name in unspoken])
+        verb = "is not a parent" if len(unspoken) == 1 else "are not parents"
+        sentence += f" {series} {verb} of any seed (fitted from own data)."
+    return sentence
 
 
-def race_words(standings: Sequence[tuple[str, float, float]], given: str) -> str:
-    """Say who predicts best and who was quickest, of those that are told no parents.
+def race_words(standings: Sequence[tuple[str, float, float]], note: str) -> str:
+    """Name the most accurate and the fastest of the methods that find the parents themselves.
 
     Parameters
     ----------
     standings : sequence of (title, held-out PredError, seconds)
-        Without sparsity enforcing; those that have finished.
-    given : str
-        What sparsity enforcing was told, as :func:`given_words` puts it.
+        Finished methods, without sparsity enforcing.
+    note : str
+        Sentence about sparsity enforcing, from :func:`given_words`.
     """
     if len(standings) < len(_OPENINGS) - 1:
         return ""
     best = min(standings, key=lambda standing: standing[1])
-    quickest = min(standings, key=lambda standing: standing[2])
-    told = f"Of the methods that are told no parents, {best[0].lower()} predicts the "
-    told += f"held-out rows best ({best[1]:.3f})"
-    if quickest == best:
-        return f"{told} and is the quickest ({quickest[2]:.3f} s). {given}".strip()
-    return (
-        f"{told} and {quickest[0].lower()} is the quickest ({quickest[2]:.3f} s). {given}".strip()
+    fastest = min(standings, key=lambda standing: standing[2])
+    sentence = (
+        f"Among methods without given parents, {best[0].lower()} has the lowest held-out error "
+        f"({best[1]:.3f})"
     )
+    if fastest == best:
+        return f"{sentence} and is the fastest ({fastest[2]:.3f} s). {note}".strip()
+    return f"{sentence}; {fastest[0].lower()} is the fastest ({fastest[2]:.3f} s). {note}".strip()
 
 
 def given_words(wiring: str, source: str) -> str:
-    """Say what sparsity enforcing learning was told, and what its time leaves out.
+    """Describe the given parents of sparsity enforcing, and the time they exclude.
 
     Parameters
     ----------
     wiring : str
-        "truth", "file", or the name of the learner whose parents they are.
+        "truth", "file", or the name of the learner that found the parents.
     source : str
         The title of that learner; empty for the others.
     """
     if wiring == "truth":
-        return "Sparsity enforcing is told the true parents: it shows what could be had at best."
+        return "Sparsity enforcing uses the true parents: an upper bound on performance."
     if wiring == "file":
-        return "Sparsity enforcing is told the parents of the file."
+        return "Sparsity enforcing uses the parents from the file."
     return (
-        f"Sparsity enforcing is told the parents that {source.lower()} has found; its seconds "
-        "leave out finding them."
+        f"Sparsity enforcing uses the parents from {source.lower()}; its time excludes finding the "
+        "parents."
     )

@@ -56,9 +56,7 @@ def matrix_rows(system: LinearSystem) -> list[list[list[float]]]:
     return rows
 
 
-def row_record(
-    step: NodeStep, names: Sequence[str], spoken_by: int, unspoken: str
-) -> dict[str, Any]:
+def row_record(step: NodeStep, names: Sequence[str], voters: int, unspoken: str) -> dict[str, Any]:
     """Return the record of a row of A; the last two arguments are those of :func:`row_words`."""
     return {
         "node": step.node,
@@ -68,7 +66,7 @@ def row_record(
         "residual": number(step.residual),
         "twoHop": None if step.two_hop is None else numbers(step.two_hop),
         "lines": list(step.lines),
-        "words": row_words(step, names, spoken_by, unspoken),
+        "words": row_words(step, names, voters, unspoken),
     }
 
 

@@ -21,7 +21,7 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
 PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds the steps so far
-RUN_NOTE = "The run is finished first if need be."
+RUN_NOTE = "Unfinished runs are completed first."
 
 
 class FileKind(NamedTuple):

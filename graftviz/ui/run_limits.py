@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
 
 def judge(table: DiscreteTable, learner: Learner) -> Verdict:
-    """Say whether a run of `learner` on `table` may begin, with the numbers if not.
+    """Return whether a run of `learner` on `table` may begin, with the estimate if not.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def judge(table: DiscreteTable, learner: Learner) -> Verdict:
 
 
 def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
-    """Say the same of several runs at once, whose records all stay in memory.
+    """Return the same for several runs at once, whose records all stay in memory.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
     known = [forecast(table, learner) for learner in learners]
     seconds, added = sum(each.seconds for each in known), sum(each.added_bytes for each in known)
     told = (
-        f"These {len(known)} runs will take about {size_text(added)} of memory together and "
-        f"{duration_text(seconds)} of engine time."
+        f"Estimated for {len(known)} runs: {duration_text(seconds)} and {size_text(added)} of "
+        "memory."
     )
     return _verdict(told, seconds, added, added + (resident_bytes() or 0))
 
@@ -83,8 +83,8 @@ def _verdict(told: str, seconds: float, added_bytes: int, peak_bytes: int) -> Ve
     granted = limits()
     if seconds > granted.run_seconds or added_bytes > granted.run_memory * _MEGABYTE:
         return Verdict(
-            refusal=f"{told} A run on this server may take {duration_text(granted.run_seconds)} "
-            f"and {size_text(granted.run_memory * _MEGABYTE)} at most, so it was not started."
+            refusal=f"{told} Limits of this server: {duration_text(granted.run_seconds)} and "
+            f"{size_text(granted.run_memory * _MEGABYTE)} per run. Not started."
         )
     if (refusal := _no_room(told, peak_bytes)) and visits().forget(all_of_them=True):
         # The runs of those who have gone make room for those who are here.
@@ -95,26 +95,25 @@ def _verdict(told: str, seconds: float, added_bytes: int, peak_bytes: int) -> Ve
     if seconds > granted.ask_seconds:
         beyond.append(f"{granted.ask_seconds:g} s")
     if added_bytes > granted.ask_memory * _MEGABYTE:
-        beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)} more than now")
+        beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)}")
     if not beyond:
         return Verdict()
-    return Verdict(question=f"{told} That is beyond {' and '.join(beyond)}, so it has not begun.")
+    return Verdict(question=f"{told} Limit: {' and '.join(beyond)}. Not started.")
 
 
 def _no_room(told: str, peak_bytes: int) -> str:
-    """Say that there is no memory for a run; empty if there is."""
+    """Explain that memory is insufficient for a run; empty if it suffices."""
     free, held = free_bytes(), resident_bytes() or 0
     total = limits().total_memory * _MEGABYTE
     if total and peak_bytes > total:
         return (
-            f"{told} This server may hold {size_text(total)} in all and holds {size_text(held)}, "
-            "so nothing new is started; runs that have begun go on. Try again when others have "
-            "left, or take something smaller."
+            f"{told} The server uses {size_text(held)}; its limit is {size_text(total)}. Not "
+            "started. Try again later, or reduce the run."
         )
     if free is not None and peak_bytes > held + free:
         return (
-            f"{told} There are {size_text(held + free)} on this machine, so it was not "
-            "started. Set an edge budget, take fewer variables, or a learner that counts only the "
-            "pairs it tests, such as best-choice."
+            f"{told} Only {size_text(held + free)} are available. Not started. Set an edge budget, "
+            "use fewer variables, or a learner that counts only the pairs it tests, such as "
+            "best-choice."
         )
     return ""

@@ -64,7 +64,7 @@ def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any])
     eventually(page, lambda: f"step {len(steps)} of {len(steps)}" in position(page))
     eventually(page, lambda: "finished" in position(page))
     told = page.locator(".gv-prune-words").inner_text()
-    assert "All 4 exchanges that were allowed have been made." in told
+    assert "Reached the limit of 4 exchanges." in told
     rows = page.locator(".gv-prune-table tbody tr")
     assert rows.count() == 3
     eventually(page, lambda: "%" in rows.nth(2).inner_text())
@@ -98,7 +98,7 @@ def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: An
     eventually(page, lambda: "heuristic=mcmc" in search(page))
     eventually(page, lambda: "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text())
     words = page.locator(".gv-prune-words .gv-sentence")
-    eventually(page, lambda: "swaps ended" in words.inner_text())
+    eventually(page, lambda: "the last state of" in words.inner_text())
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: "step=3" in search(page))
     gone, told = marked(page, "leaving"), words.inner_text()
@@ -150,6 +150,6 @@ def test_a_phone_shows_it_all_and_reduced_motion_plays_nothing(prune: Any, dark:
 def test_a_sampler_that_fell_back_says_so(prune: Any) -> None:
     page = prune(f"{QUICK}&heuristic=rejection&tries=1&step=2")
     eventually(page, at_step(page, 2))
-    eventually(page, lambda: "Fell back" in page.locator(".gv-prune-fallback").inner_text())
+    eventually(page, lambda: "Fallback" in page.locator(".gv-prune-fallback").inner_text())
     row = page.locator(".gv-prune-table tr", has_text="rejection")
     assert row.inner_text().endswith("0 of 1\t1 of 1")

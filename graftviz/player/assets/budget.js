@@ -1,11 +1,11 @@
-// A model under a budget: which step is shown, what moves it, who is told about it.
+// A model under a bound on inference: shown step, movement, and messages to the server.
 
-const BUDGET_ENTRY = 0.5; // seconds an edge takes to arrive
-const BUDGET_RETRY = [100, 200, 400, 700]; // ms between questions for steps still to come
+const BUDGET_ENTRY = 0.5; // seconds of the animation of an added edge
+const BUDGET_RETRY = [100, 200, 400, 700]; // ms between requests for further steps
 
 class BudgetPlayer extends FedView {
   constructor(host, callbacks) {
-    super(host, callbacks, "gv-budget-view", "Model under a budget", { key: "budget", speed: 4, retry: BUDGET_RETRY });
+    super(host, callbacks, "gv-budget-view", "Model under a bound", { key: "budget", speed: 4, retry: BUDGET_RETRY });
     this.hover = null; // {node} or {clique} under the pointer
     this.ghost = null;
     this.graph = new BudgetGraph(this);
@@ -16,7 +16,7 @@ class BudgetPlayer extends FedView {
     this.headline = h("h2", { dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    this.assemble("Waiting for the first edge…", h("div", { class: "gv-budget-body" },
+    this.assemble("Loading the first edge…", h("div", { class: "gv-budget-body" },
       h("div", { class: "gv-head gv-budget-head" }, this.headline, this.words, this.stop),
       h("div", { class: "gv-budget-grid" }, this.graph.element, this.tree.element, this.gauge.element),
       this.transport.element));
@@ -38,15 +38,15 @@ class BudgetPlayer extends FedView {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the one before"]]],
-      ["In the junction tree", [["↓ ↑ or n p", "the next clique, the one before"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"]]],
+      ["In the junction tree", [["↓ ↑ or n p", "next, previous clique"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement
 
   stateWords() {
     const { log, shown } = this;
-    return shown === log.last ? "no other edge fits" : `width ${log.steps[shown].width}`;
+    return shown === log.last ? "finished" : `width ${log.steps[shown].width}`;
   }
 
   advance(seconds) {
@@ -62,7 +62,7 @@ class BudgetPlayer extends FedView {
     this.wake();
   }
 
-  /** The variables that are lit in the graph: those of the clique under the pointer, or of the widest. */
+  /** Highlighted variables: those of the clique under the pointer, or of the widest. */
   litClique() {
     const { log, shown, hover } = this;
     const { cliques, lit } = log.steps[shown];
@@ -70,7 +70,7 @@ class BudgetPlayer extends FedView {
     return (hover && cliques[hover.clique]) || cliques[lit];
   }
 
-  // ----------------------------------------------------------------------------- telling others
+  // ---------------------------------------------------------------------- words and messages
 
   changed() {
     const { log, shown } = this;

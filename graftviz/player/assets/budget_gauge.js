@@ -1,4 +1,4 @@
-// The budget: what inference takes now, of what it may take; and how it came to that, step by step.
+// The complexity R of the model and its bound τ, now and step by step.
 
 class BudgetGauge {
   constructor(app) {
@@ -9,9 +9,9 @@ class BudgetGauge {
     this.ghostLine = h("p", { class: "gv-muted gv-budget-before", hidden: true });
     this.holder = h("div", { class: "gv-chart gv-budget-gauge" });
     this.course = h("div", { class: "gv-chart gv-budget-course" });
-    this.element = h("section", { class: "gv-card gv-budget", "aria-label": "Budget" },
+    this.element = h("section", { class: "gv-card gv-budget", "aria-label": "Complexity and bound" },
       h("div", { class: "gv-budget-side" }, h("header", {}, this.title, this.now, saveButton(app, "budget")), this.holder, this.facts, this.ghostLine),
-      h("div", { class: "gv-budget-history" }, h("h4", {}, "Step by step: τ dashed, the share of pairs out of reach shaded"), this.course));
+      h("div", { class: "gv-budget-history" }, h("h4", {}, "By step: τ dashed, share of pairs excluded by τ shaded"), this.course));
     this.gauge = new Surface(this.holder, () => app.resized());
     this.chart = new Surface(this.course, () => app.resized());
     for (const { canvas } of [this.gauge, this.chart]) canvas.setAttribute("role", "img");
@@ -25,7 +25,7 @@ class BudgetGauge {
     this.chart.destroy();
   }
 
-  /** Where a value stands between nothing and τ; where it is not known yet, at nothing. */
+  /** A value as a share of τ; 0 if it is unknown. */
   share(value) {
     return (value ?? 0) / this.app.log.run.tau;
   }
@@ -83,7 +83,7 @@ class BudgetGauge {
     context.fillText("τ", x(1) + 7, (top + bottom) / 2);
   }
 
-  /** A full budget is told by stripes as well as by its colour. */
+  /** Stripes mark a value at the bound, besides the colour. */
   hatch(context, palette, left, right, top, bottom) {
     context.beginPath();
     for (let x = left - 20; x < right; x += 9) {
@@ -120,7 +120,7 @@ class BudgetGauge {
         context.lineTo(x(k), y(value));
       });
     };
-    // How much of what could still join has turned out not to fit.
+    // Share of inactive pairs that exceed τ.
     context.beginPath();
     context.moveTo(x(0), plot.bottom);
     for (let k = 0; k <= log.ready; k++) context.lineTo(x(k), lerp(plot.bottom, plot.top, log.steps[k].infeasible / Math.max(1, log.pairs - k) / top));
@@ -181,16 +181,16 @@ class BudgetGauge {
     const step = log.steps[shown];
     const { measure, tauText } = log.run;
     this.title.textContent = measure[0].toUpperCase() + measure.slice(1);
-    replaceChildren(this.now, h("b", {}, step.told), ` of τ = ${tauText}`);
+    replaceChildren(this.now, h("b", {}, step.told), ` (limit τ = ${tauText})`);
     const left = log.pairs - shown;
     const fact = (term, value, title) => h("div", { title }, h("dt", {}, term), h("dd", {}, value));
     replaceChildren(this.facts,
-      fact("known out of reach", `${integer(step.infeasible)} of ${integer(left)}`, "Pairs without an edge that were found to pass τ, of all that are left; others were not asked about, fit, or have no gradient"),
-      fact("‖∇ₑℓ‖", step.norm === null ? "–" : format(step.norm), "Of the newest edge: how steeply the likelihood rises along it"),
-      fact("NLL held out", step.nll === null ? "–" : step.nll.toFixed(3), "Negative log-likelihood of rows not learned from, nats per row"));
+      fact("pairs excluded by τ", `${integer(step.infeasible)} of ${integer(left)}`, "Inactive pairs found to exceed τ; the others were not tested, fit, or have zero gradient"),
+      fact("‖∇ₑℓ‖", step.norm === null ? "–" : format(step.norm), "Gradient norm of the newest edge"),
+      fact("held-out NLL", step.nll === null ? "–" : step.nll.toFixed(3), "Negative log-likelihood of held-out rows, nats per row"));
     this.ghostLine.hidden = !ghost;
     if (ghost) this.ghostLine.textContent = ghost.words;
-    this.gauge.canvas.setAttribute("aria-label", `${measure}: ${step.told} of at most ${tauText}.`);
-    this.chart.canvas.setAttribute("aria-label", `${measure} over ${plural(log.ready, "step")}; it never passes ${tauText}.`);
+    this.gauge.canvas.setAttribute("aria-label", `${measure}: ${step.told}, limit ${tauText}.`);
+    this.chart.canvas.setAttribute("aria-label", `${measure} over ${plural(log.ready, "step")}, limit ${tauText}.`);
   }
 }

@@ -1,13 +1,13 @@
-// The graph that grows under a budget: the newest edge, the widest clique, what the run before had.
+// The graph under a bound: newest edge, widest clique, edges of the previous run.
 
-const BUDGET_NAME_ROOM = 42; // px between nodes from which on all of them wear their names
+const BUDGET_NAME_ROOM = 42; // px between nodes from which on all names are shown
 
 class BudgetGraph extends BudgetPlane {
   constructor(app) {
     super(app, "gv-budget-graph", "Graph");
     this.kind = "node";
     const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
-    this.ghostKey = key("gv-line gv-line-missing", "only in the run before");
+    this.ghostKey = key("gv-line gv-line-missing", "previous run");
     this.element.append(h("footer", { class: "gv-legend" }, key("gv-line gv-line-step", "new"), key("gv-budget-lit", "widest clique"), this.ghostKey));
   }
 
@@ -80,7 +80,7 @@ class BudgetGraph extends BudgetPlane {
     context.setLineDash([]);
   }
 
-  /** A clique: bands between all its variables, whether there is an edge or the order adds one. */
+  /** A clique: bands between all its variables, edges and fill-in alike. */
   drawHull(context, palette, clique, colour) {
     if (clique.length < 2) return;
     context.beginPath();
@@ -155,6 +155,6 @@ class BudgetGraph extends BudgetPlane {
     this.count.textContent = `${plural(shown, "edge")} of ${integer(log.pairs)} pairs`;
     const widest = step.cliques[step.lit].map((i) => log.name(i)).join(", ");
     this.surface.canvas.setAttribute("aria-label",
-      `Graph of ${plural(log.n, "variable")} with ${plural(shown, "edge")}. The widest clique holds ${widest}.`);
+      `Graph of ${plural(log.n, "variable")} with ${plural(shown, "edge")}. Widest clique: ${widest}.`);
   }
 }

@@ -1,4 +1,4 @@
-// What is known of a run under a budget: which edge joined when, and the junction tree after each step.
+// A run under a bound: added edges, and the junction tree after each step.
 
 class BudgetLog {
   constructor(graph, run) {
@@ -9,12 +9,12 @@ class BudgetLog {
     this.last = null;
     this.ready = 0;
     this.finished = false;
-    this.branchStep = null; // the timeline it shares with the player asks for these
+    this.branchStep = null; // read by the timeline, which the player uses too
     this.header = { branch: null };
     this.pairs = (this.n * (this.n - 1)) / 2;
   }
 
-  /** Steps come in order; what is known already is left as it is. */
+  /** Append steps, which come in order; steps already here are unchanged. */
   take({ from, steps, done }) {
     if (from > this.steps.length) return;
     this.steps.push(...steps.slice(this.steps.length - from));
@@ -23,7 +23,7 @@ class BudgetLog {
     this.last = done ? this.ready : null;
   }
 
-  /** How many steps have come; step 0 is one. */
+  /** Number of loaded steps, step 0 included. */
   get known() {
     return this.steps.length;
   }

@@ -1,6 +1,6 @@
-// A picture of places 0 … 10000 that fills its box: what the graph and the junction tree share.
+// A drawing of positions 0 … 10000 that fills its box; base of the graph and the junction tree.
 
-/** A subclass says what `kind` of things it shows, and where: `things`. */
+/** A subclass defines `kind`, the kind of its items, and `things`, their positions. */
 class BudgetPlane {
   constructor(app, kind, title) {
     this.app = app;
@@ -25,14 +25,14 @@ class BudgetPlane {
     this.surface.destroy();
   }
 
-  /** Where a place is on the screen; `margin` px are left free on every side. */
+  /** Screen coordinates of a position, with a margin in px on every side. */
   project([x, y], [across, down]) {
     const { width, height } = this.surface;
     const part = (value, size, margin) => margin + (value / 10000) * Math.max(1, size - 2 * margin);
     return [part(x, width, across), part(y, height, down)];
   }
 
-  /** Show what is under the pointer, here and in the picture beside. */
+  /** Highlight the item under the pointer, here and in the other drawing. */
   pointAt(event) {
     if (!this.app.log) return;
     const box = this.surface.canvas.getBoundingClientRect();
@@ -40,7 +40,7 @@ class BudgetPlane {
     this.pointTo(this.find(x, y), x, y);
   }
 
-  /** By keyboard: the next or the last thing in the picture. */
+  /** By keyboard: the next or previous item. */
   turn(step) {
     const { log, hover } = this.app;
     if (!log) return;
@@ -66,7 +66,7 @@ class BudgetPlane {
     this.app.pointTo(null);
   }
 
-  /** Text with a rim of paper, so that lines below it do not cross it out. */
+  /** Text with a halo in the background colour, readable over lines. */
   write(context, text, x, y, colour) {
     const { palette } = this.app;
     context.lineJoin = "round";
@@ -81,7 +81,7 @@ class BudgetPlane {
     return !this.app.still && this.app.age < BUDGET_ENTRY;
   }
 
-  /** How far the shown step has arrived, 0 … 1. */
+  /** Progress of the animation, 0 … 1. */
   get entry() {
     return this.app.still ? 1 : smooth(clamp(this.app.age / BUDGET_ENTRY, 0, 1));
   }

@@ -1,7 +1,7 @@
-// The junction tree beside the graph: cliques as boxes at the places of their variables, the widest lit.
+// The junction tree: cliques as boxes near their variables, the widest highlighted.
 
-const BUDGET_LONGEST = 4; // variables a box names one by one, where there is room
-const BUDGET_COVERED = 0.34; // of the picture, that boxes with names may take; else they hold numbers
+const BUDGET_LONGEST = 4; // largest number of variables named in a box
+const BUDGET_COVERED = 0.34; // largest share of the drawing for boxes with names; beyond, boxes show sizes
 const BUDGET_SHORT = 9; // characters of a name inside a box
 
 class BudgetTree extends BudgetPlane {
@@ -9,11 +9,11 @@ class BudgetTree extends BudgetPlane {
     super(app, "gv-budget-tree", "Junction tree");
     this.kind = "clique";
     this.element.append(h("footer", { class: "gv-legend" }, h("span", { class: "gv-key" },
-      "a box is a clique; point to one to find it in the graph")));
+      "box = clique; hover to highlight it in the graph")));
     this.boxes = [];
   }
 
-  /** What stands in a box: names if they are few and short, else how many there are. */
+  /** Text of a box: names if they are few and short, else their number. */
   label(clique) {
     const { log } = this.app;
     const names = clique.map((i) => shorten(log.name(i), BUDGET_SHORT));
@@ -116,8 +116,8 @@ class BudgetTree extends BudgetPlane {
   describe() {
     const { log, shown } = this.app;
     const { cliques, lit, width } = log.steps[shown];
-    this.count.textContent = `${plural(cliques.length, "clique")} · the widest has ${plural(cliques[lit].length, "variable")}, so width ${width}`;
+    this.count.textContent = `${plural(cliques.length, "clique")} · widest: ${plural(cliques[lit].length, "variable")} (width ${width})`;
     this.surface.canvas.setAttribute("aria-label",
-      `Junction tree of ${plural(cliques.length, "clique")}; the widest has ${plural(cliques[lit].length, "variable")}, so the width is ${width}.`);
+      `Junction tree of ${plural(cliques.length, "clique")}; widest: ${plural(cliques[lit].length, "variable")} (width ${width}).`);
   }
 }

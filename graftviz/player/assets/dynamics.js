@@ -1,7 +1,7 @@
-// A system learned row by row: which row is shown, which series is chosen, who is told about it.
+// A system learned row by row: shown row, selected series, and messages to the server.
 
-const DYNAMICS_ENTRY = 0.45; // seconds a row takes to arrive
-const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between questions for rows still to come
+const DYNAMICS_ENTRY = 0.45; // seconds of the animation of a row
+const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between requests for further rows
 
 class DynamicsPlayer extends FedView {
   constructor(host, callbacks) {
@@ -18,7 +18,7 @@ class DynamicsPlayer extends FedView {
     this.headline = h("h2", { dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted gv-dynamics-stop", dir: "auto" });
-    this.assemble("Waiting for the first row…", h("div", { class: "gv-dynamics-body" },
+    this.assemble("Loading the first row…", h("div", { class: "gv-dynamics-body" },
       h("div", { class: "gv-head gv-dynamics-head" }, this.headline, this.words, this.stop),
       h("div", { class: "gv-dynamics-grid" }, this.network.element, this.matrix.element, this.evidence.element, this.window.element),
       this.transport.element));
@@ -42,7 +42,7 @@ class DynamicsPlayer extends FedView {
     if (isVisit) this.chosen = run.node;
   }
 
-  /** A link to a series is about its prediction, which there is at the end. */
+  /** A link to a series opens at the end, where its prediction is available. */
   opensAtEnd({ node }) {
     return node !== null;
   }
@@ -53,15 +53,15 @@ class DynamicsPlayer extends FedView {
 
   get keys() {
     return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the network", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "series")])],
-      ["In the matrix", [["↓ ↑ or n p", "the next row, the one before"], ["Esc", "choose nothing"]]],
-      ["In the prediction", [["↓ ↑ or n p", "the next point in time, the one before"]]]];
+      ["In the matrix", [["↓ ↑ or n p", "next, previous row"], ["Esc", "clear selection"]]],
+      ["In the prediction", [["↓ ↑ or n p", "next, previous point in time"]]]];
   }
 
   // ------------------------------------------------------------------------------------ movement
 
   stateWords() {
     const { log, shown } = this;
-    if (log.finished && shown === log.ready) return "all rows known";
+    if (log.finished && shown === log.ready) return "complete";
     return shown === log.ready ? "learning…" : "";
   }
 
@@ -71,7 +71,7 @@ class DynamicsPlayer extends FedView {
 
   // ------------------------------------------------------------------------------------ choosing
 
-  /** Choose a series, or none; its evidence and its prediction follow. */
+  /** Select a series, or none; update its evidence and prediction. */
   choose(node) {
     this.chosen = node === this.chosen ? null : node;
     this.changed();
@@ -81,7 +81,7 @@ class DynamicsPlayer extends FedView {
     this.timers.lost = setTimeout(() => this.tellAgain(), FED_LOST);
   }
 
-  /** For a choice whose prediction has not come: the message may have been lost. */
+  /** Send the selection again if its prediction is missing: the message may have been lost. */
   tellAgain() {
     if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
     this.told = null;
@@ -94,7 +94,7 @@ class DynamicsPlayer extends FedView {
     this.wake();
   }
 
-  // ----------------------------------------------------------------------------- telling others
+  // ---------------------------------------------------------------------- words and messages
 
   changed() {
     const { log, shown } = this;

@@ -1,6 +1,6 @@
-// Why a series has the parents it has: the seeds that speak for it, and every source by its score.
+// Evidence for the parents of a series: the seeds it drives, and the scores of candidate parents.
 
-const EVIDENCE_MOST = 12; // sources that are listed
+const EVIDENCE_MOST = 12; // candidates that are listed
 
 class DynamicsEvidence {
   constructor(app) {
@@ -10,7 +10,7 @@ class DynamicsEvidence {
     this.lead = h("p", { class: "gv-dynamics-lead", dir: "auto" });
     this.list = h("ol", { class: "gv-dynamics-bars" });
     this.foot = h("p", { class: "gv-muted", dir: "auto" });
-    this.close = button("Choose none", icon("close"), () => app.choose(null));
+    this.close = button("Clear selection", icon("close"), () => app.choose(null));
     this.close.classList.add("gv-dynamics-close");
     this.code = h("ol", { class: "gv-code", "aria-label": "Pseudo-code" });
     this.element = h("section", { class: "gv-card gv-dynamics-evidence", "aria-label": "Parents of a series" },
@@ -23,11 +23,11 @@ class DynamicsEvidence {
     this.close.hidden = chosen === null;
     this.describeCode(log, shown, chosen);
     if (chosen === null) {
-      this.title.textContent = "Why these parents?";
+      this.title.textContent = "Evidence for parents";
       this.count.textContent = "";
       this.lead.textContent = log.run.seeded
-        ? "Click a series, in the network or in the matrix: its evidence is shown, the seeds that speak for it and who reaches them in two steps."
-        : "Click a series, in the network or in the matrix, to see what drives it.";
+        ? "Click a series in the network or the matrix to see which seeds it drives, and their two-step ancestors."
+        : "Click a series in the network or the matrix to see its parents.";
       this.list.replaceChildren();
       this.foot.textContent = "";
       this.summary = "";
@@ -42,7 +42,7 @@ class DynamicsEvidence {
     this.summary = `${log.name(chosen)}: ${this.lead.textContent} ${this.foot.textContent}`;
   }
 
-  /** While no series is chosen, the lines that ran for the shown row. */
+  /** While no series is selected, the pseudo-code with the lines run for the shown row. */
   describeCode(log, shown, chosen) {
     this.code.hidden = chosen !== null;
     const ran = new Set(shown > 0 ? log.rows[shown - 1].lines : []);
@@ -56,7 +56,7 @@ class DynamicsEvidence {
   tellVotes(log, { j, voters, ranked, row }) {
     const names = voters.slice(0, 4).map((i) => shorten(log.name(i), 22)).join(", ") + (voters.length > 4 ? ` and ${voters.length - 4} more` : "");
     this.lead.textContent = `${plural(voters.length, "seed")} ${voters.length === 1 ? "has" : "have"} it as a parent: ${names}. `
-      + `Whoever reaches ${voters.length === 1 ? "it" : "them"} in two steps scores:`;
+      + "Candidate parents by score E:";
     const top = ranked.length ? ranked[0].score : 1;
     const last = ranked.findLastIndex(({ taken }) => taken);
     const shownOnes = ranked.slice(0, Math.min(EVIDENCE_MOST, Math.max(last + 4, 8)));
@@ -67,47 +67,47 @@ class DynamicsEvidence {
       bars: parts.map(([seed, share]) => h("i", { class: `gv-dynamics-part gv-dynamics-part-${voters.indexOf(seed) % 2}`, style: `width: ${width(share)}` })),
     })));
     const missed = log.truth && row ? [...log.truth[j].keys()].filter((u) => !row.parents.includes(u)) : [];
-    this.foot.textContent = !row ? "Its parents are chosen once all seeds have spoken."
-      : `E = Σ |B| / ‖B‖₁, a piece of a bar for each seed.${this.missedWords(log, missed)}`;
+    this.foot.textContent = !row ? "Its parents are chosen after all seeds have been regressed."
+      : `E = Σ |B| / ‖B‖₁ (one bar segment per seed).${this.missedWords(log, missed)}`;
   }
 
   tellRow(log, { j, row }) {
     const kind = log.kindOf(j);
     if (!row) {
-      this.lead.textContent = kind === "seed" ? "A seed whose turn has not come yet." : log.run.seeded ? "No seed has spoken for it so far." : "Its turn has not come yet.";
+      this.lead.textContent = kind === "seed" ? "A seed, not regressed yet." : log.run.seeded ? "Not a parent of any seed so far." : "Row not learned yet.";
       this.list.replaceChildren();
       this.foot.textContent = "";
       return;
     }
     this.lead.textContent = {
-      seed: "A seed: its parents come from its own regression, strongest first.",
-      unspoken: "No seed has it as a parent: it is learned from its own data.",
-      given: "Its parents were given; the coefficients are least squares.",
-      induced: "The strongest of its own ℓ₁ regression.",
+      seed: "Seed: parents from its regression, strongest first.",
+      unspoken: "Not a parent of any seed: fitted from its own data.",
+      given: "Given parents; least-squares coefficients.",
+      induced: "The strongest coefficients of its ℓ₁ regression.",
     }[kind] ?? "Least squares on all series, strongest first.";
     const parents = row.parents.map((u, p) => ({ u, value: row.weights[p], size: log.sized(j, u, row.weights[p]) })).sort((a, b) => Math.abs(b.size) - Math.abs(a.size));
     const top = parents.length ? Math.abs(parents[0].size) : 1;
     this.list.replaceChildren(...parents.slice(0, EVIDENCE_MOST).map(({ u, value, size }) => this.line(log, u, {
       taken: null, isTrue: log.isTrue(u, j), text: format(value).replace("-", "−"),
-      title: "coefficient; the bar is in units of both series' usual swings",
+      title: "Coefficient; bars show standardised coefficients",
       bars: [h("i", { class: `gv-dynamics-part gv-dynamics-${value < 0 ? "down" : "up"}`, style: `width: ${((100 * Math.abs(size)) / top).toFixed(2)}%` })],
     })));
     const missed = log.truth ? [...log.truth[j].keys()].filter((u) => !row.parents.includes(u)) : [];
     const rest = parents.length - EVIDENCE_MOST;
-    const order = parents.length > 1 ? "Order and bars are in units of both series' usual swings, numbers are coefficients. " : "";
-    this.foot.textContent = `${order}${rest > 0 ? `And ${integer(rest)} weaker ones.` : ""}${this.missedWords(log, missed)}`;
+    const order = parents.length > 1 ? "Numbers are coefficients; order and bars use standardised coefficients. " : "";
+    this.foot.textContent = `${order}${rest > 0 ? `${integer(rest)} weaker parents not shown.` : ""}${this.missedWords(log, missed)}`;
   }
 
   missedWords(log, missed) {
     if (!log.truth) return "";
-    if (!missed.length) return " No true parent is missing.";
-    return ` Missed, though true: ${missed.slice(0, 4).map((u) => shorten(log.name(u), 22)).join(", ")}${missed.length > 4 ? ` and ${missed.length - 4} more` : ""}.`;
+    if (!missed.length) return " All true parents found.";
+    return ` True parents missed: ${missed.slice(0, 4).map((u) => shorten(log.name(u), 22)).join(", ")}${missed.length > 4 ? ` and ${missed.length - 4} more` : ""}.`;
   }
 
   line(log, u, { taken, isTrue, text, title, bars }) {
-    // Of what was not taken it needs saying only where that was wrong.
-    const choice = taken === null ? "" : taken ? "taken" : "not taken";
-    const told = [choice, isTrue === null || (taken === false && !isTrue) ? "" : isTrue ? "true" : "not true"].filter(Boolean).join(", ");
+    // A rejected candidate is marked only if that is wrong.
+    const choice = taken === null ? "" : taken ? "chosen" : "not chosen";
+    const told = [choice, isTrue === null || (taken === false && !isTrue) ? "" : isTrue ? "true" : "false"].filter(Boolean).join(", ");
     const sign = isTrue ? "✓ " : isTrue === false && taken !== false ? "✗ " : "";
     return h("li", { class: taken === false ? "gv-dynamics-left" : "", title },
       h("button", { type: "button", class: "gv-label gv-link", click: () => this.app.choose(u) }, isolated(log.name(u))),

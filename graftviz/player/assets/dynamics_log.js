@@ -1,6 +1,6 @@
-// What is known of a system that is learned row by row, and what the seeds say about a series.
+// A system learned row by row, and the evidence of the seeds for a series.
 
-const DYNAMICS_STRONG = 0.95; // share of the coefficients whose colour is not cut off
+const DYNAMICS_STRONG = 0.95; // quantile of the coefficients at which colours saturate
 
 class DynamicsLog {
   constructor(graph, run) {
@@ -15,14 +15,14 @@ class DynamicsLog {
     this.ready = 0;
     this.last = null;
     this.finished = false;
-    this.branchStep = null; // the timeline it shares with the player asks for these
+    this.branchStep = null; // read by the timeline, which the player uses too
     this.header = { branch: null };
     this.full = 1; // size of a coefficient from which on its colour is full
     this.truth = graph.truth && graph.truth.map(([sources, values], i) => new Map(sources.map((u, p) => [u, this.sized(i, u, values[p])])));
     this.measure();
   }
 
-  /** Rows come in order; what is known already is left as it is. */
+  /** Append rows, which come in order; rows already here are unchanged. */
   take({ from, steps, done }) {
     if (from > this.rows.length) return;
     const fresh = steps.slice(this.rows.length - from);
@@ -33,7 +33,7 @@ class DynamicsLog {
     if (fresh.length) this.measure();
   }
 
-  /** How many rows have come. */
+  /** Number of loaded rows. */
   get known() {
     return this.rows.length;
   }
@@ -50,7 +50,7 @@ class DynamicsLog {
     });
   }
 
-  /** A coefficient in units of both series: by how much a usual swing of the source moves the target. */
+  /** A standardised coefficient: in units of the standard deviations of both series. */
   sized(target, source, value) {
     const { sizes } = this.graph;
     return (value * sizes[source]) / sizes[target];
@@ -71,7 +71,7 @@ class DynamicsLog {
     return this.counts[Math.min(k, this.ready)];
   }
 
-  /** The row of a series, if step k knows it. */
+  /** The row of a series, if it is learned by step k. */
   rowOf(i, k) {
     const born = this.born[i];
     return born > 0 && born <= k ? this.rows[born - 1] : null;
@@ -81,17 +81,17 @@ class DynamicsLog {
     return this.born[i] > 0 ? this.rows[this.born[i] - 1].kind : null;
   }
 
-  /** Whether u truly drives j; null where the truth is not known. */
+  /** Whether u drives j in the true system; null if that is unknown. */
   isTrue(u, j) {
     return this.truth ? this.truth[j].has(u) : null;
   }
 
-  /** The series without a seed that speaks for them, as far as step k tells. */
+  /** The series without a seed, up to step k. */
   unspoken(k) {
     return this.rows.slice(0, k).filter(({ kind }) => kind === "unspoken").map(({ node }) => node);
   }
 
-  /** What the seeds of step k say about the parents of j: who speaks, and every source by its score. */
+  /** Evidence for the parents of j at step k: the seeds that j drives, and candidates by score. */
   evidence(j, k) {
     const voters = this.seeds.filter(({ born, parents }) => born <= k && parents.has(j));
     const row = this.rowOf(j, k);

@@ -1,8 +1,8 @@
-// The matrix A as it fills: a row for each target, a column for each source; the true one beside it.
+// The matrix A: a row for each target, a column for each source; the true matrix beside it.
 
 const MATRIX_GAP = 26; // px between two matrices
-const MATRIX_EDGE = 18; // px for the words at the rims
-const MATRIX_LINES = 240; // lines of the pictures; of larger matrices several rows share one
+const MATRIX_EDGE = 18; // px for the labels at the edges
+const MATRIX_LINES = 240; // pixel lines; in larger matrices several rows share a line
 
 class DynamicsMatrix {
   constructor(app) {
@@ -12,7 +12,7 @@ class DynamicsMatrix {
     this.holder = h("div", { class: "gv-chart gv-dynamics-matrix-stage" });
     this.low = h("span");
     this.high = h("span");
-    const ramp = h("span", { class: "gv-key", title: "In units of the usual swings of both series" }, this.low, h("i", { class: "gv-dynamics-ramp", "aria-hidden": "true" }), this.high);
+    const ramp = h("span", { class: "gv-key", title: "Standardised coefficients" }, this.low, h("i", { class: "gv-dynamics-ramp", "aria-hidden": "true" }), this.high);
     this.element = h("section", { class: "gv-card gv-dynamics-matrix", "aria-label": "Matrix A" },
       h("header", {}, h("h3", {}, "Matrix A"), ramp, saveButton(app, "matrix")), this.holder, this.read, this.notes);
     this.surface = new Surface(this.holder, () => app.resized());
@@ -38,7 +38,7 @@ class DynamicsMatrix {
 
   // ------------------------------------------------------------------------------------ pictures
 
-  /** One pixel for each entry, or for a few; only rows that are new are drawn again. */
+  /** One pixel for each entry, or for a few; only new rows are drawn. */
   build() {
     const { log, shown, palette } = this.app;
     const { built } = this;
@@ -46,7 +46,7 @@ class DynamicsMatrix {
     if (isSame && built.shown === shown) return;
     const from = isSame && built.shown < shown ? built.shown : 0;
     if (from === 0) {
-      // Giving a canvas its size clears it.
+      // Setting the size of a canvas clears it.
       for (const canvas of [this.learned, this.true]) canvas.width = canvas.height = Math.min(log.n, MATRIX_LINES);
       this.begun = new Set();
       if (log.truth) log.truth.forEach((row, i) => this.paint(this.true, i, [...row], log.n <= MATRIX_LINES));
@@ -63,7 +63,7 @@ class DynamicsMatrix {
     return Math.floor((i * Math.min(this.app.log.n, MATRIX_LINES)) / this.app.log.n);
   }
 
-  /** A row; on clear ground unless others are on its line already. */
+  /** Draw a row; clear its line first unless other rows share it. */
   paint(canvas, i, entries, isClear) {
     const { palette, log } = this.app;
     const context = canvas.getContext("2d");
@@ -124,7 +124,7 @@ class DynamicsMatrix {
     context.strokeRect(x - line / 2, y - line / 2, width + line, height + line);
   }
 
-  /** Rows that are not known yet are striped. */
+  /** Rows not learned yet are striped. */
   hatch(context, palette, left, top, side) {
     context.save();
     context.beginPath();
@@ -182,7 +182,7 @@ class DynamicsMatrix {
   tell() {
     const { log, shown } = this.app;
     if (!this.cell) {
-      this.read.textContent = `${integer(log.edgesAt(shown))} of ${integer(log.n * log.n)} entries. Point to one for its value; click for its row.`;
+      this.read.textContent = `${integer(log.edgesAt(shown))} of ${integer(log.n * log.n)} entries. Hover for a value, click for a row.`;
       return;
     }
     const { u, i } = this.cell;
@@ -204,7 +204,7 @@ class DynamicsMatrix {
     this.notes.hidden = this.notes.textContent === "";
     this.holder.classList.toggle("gv-dynamics-two", log.truth !== null);
     this.surface.canvas.setAttribute("aria-label",
-      `Matrix of ${integer(log.n)} targets by ${integer(log.n)} sources, ${plural(Math.min(shown, log.ready), "row")} known with ${plural(log.edgesAt(shown), "entry", "entries")}`
+      `Matrix of ${integer(log.n)} targets by ${integer(log.n)} sources, ${plural(Math.min(shown, log.ready), "row")} learned with ${plural(log.edgesAt(shown), "entry", "entries")}`
       + `${log.truth ? "; the true matrix beside it" : ""}.`);
   }
 }

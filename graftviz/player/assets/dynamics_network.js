@@ -1,9 +1,9 @@
-// The influence network: an arrow from each parent to the series it drives; seeds are squares.
+// The influence network: an arrow from each parent to its series; seeds are squares.
 
-const NETWORK_MOST = 700; // arrows that are drawn; of more, the strongest
-const NETWORK_ROOM = 40; // px between nodes from which on all of them wear their names
-const NETWORK_NEAR = 18; // px in which a pointer finds a node
-const NETWORK_SPARE = 3; // sources shown that were not taken, beside those that were
+const NETWORK_MOST = 700; // largest number of arrows drawn, the strongest ones
+const NETWORK_ROOM = 40; // px between nodes from which on all names are shown
+const NETWORK_NEAR = 18; // px of the pointer around a node
+const NETWORK_SPARE = 3; // rejected candidates shown, besides the chosen ones
 
 class DynamicsNetwork extends CameraView {
   constructor(app) {
@@ -17,7 +17,7 @@ class DynamicsNetwork extends CameraView {
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
       button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
       button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole network", icon("fit"), () => this.resetCamera()), saveButton(app, "network"));
+      button("Fit the network", icon("fit"), () => this.resetCamera()), saveButton(app, "network"));
     this.element = h("section", { class: "gv-card gv-graph gv-dynamics-network", "aria-label": "Influence network" },
       this.holder, h("footer", {}, h("div", {}, this.keys, this.count, this.silent), zoom));
     this.surface = new Surface(this.holder, () => app.resized());
@@ -80,7 +80,7 @@ class DynamicsNetwork extends CameraView {
     if (node < 0) return;
     const { log, shown } = this.app;
     const row = log.rowOf(node, shown);
-    const kind = { seed: " · seed", unspoken: " · no seed speaks for it" }[log.kindOf(node)] ?? "";
+    const kind = { seed: " · seed", unspoken: " · without a seed" }[log.kindOf(node)] ?? "";
     replaceChildren(this.tip, h("b", {}, isolated(shorten(log.name(node), 40))), `${kind} · ${row ? plural(row.parents.length, "parent") : "row not learned yet"}`);
     const { width, height } = this.surface;
     const { offsetWidth, offsetHeight } = this.tip;
@@ -98,7 +98,7 @@ class DynamicsNetwork extends CameraView {
     if (this.app.chosen !== null) this.app.choose(null);
   }
 
-  /** By keyboard: the next or the last series. */
+  /** By keyboard: the next or previous series. */
   turn(step) {
     const { app } = this;
     if (app.log) app.choose(turned(app.chosen ?? -1, step, app.log.n));
@@ -119,7 +119,7 @@ class DynamicsNetwork extends CameraView {
     this.drawNames(context, palette, log, shown, chosen, found);
   }
 
-  /** Those of a step's arrows that find room: the strongest, those of the newest row and of the chosen series. */
+  /** Arrows to draw at a step: the strongest, those of the newest row and of the selected series. */
   visible(log, shown, chosen) {
     const all = log.edges.slice(0, log.edgesAt(shown));
     if (all.length <= NETWORK_MOST) return all;
@@ -146,7 +146,7 @@ class DynamicsNetwork extends CameraView {
     }
   }
 
-  /** Where an arrow bends, and where it ends at the rim of its target. */
+  /** Control point of an arrow, and its end at the rim of the target. */
   bend(source, target) {
     const [[x, y], [a, b]] = [this.at[source], this.at[target]];
     const [cx, cy] = [(x + a) / 2 - 0.13 * (b - y), (y + b) / 2 + 0.13 * (a - x)];
@@ -175,7 +175,7 @@ class DynamicsNetwork extends CameraView {
     return undefined;
   }
 
-  /** A series that drives itself wears a ring. */
+  /** A ring marks a series that drives itself. */
   loop(context, node) {
     const [x, y] = this.at[node];
     const radius = this.unit * 0.95;
@@ -185,7 +185,7 @@ class DynamicsNetwork extends CameraView {
     return undefined;
   }
 
-  /** For the chosen series: which seeds it drives, and who reaches these in two steps. */
+  /** For the selected series: the seeds it drives, and their two-step ancestors. */
   drawEvidence(context, palette, { j, voters, ranked }) {
     for (const seed of voters) if (seed !== j) this.arrow(context, j, seed, css(palette.region, 0.9), 3);
     const spare = ranked.filter(({ taken }) => !taken).slice(0, NETWORK_SPARE);
@@ -251,7 +251,7 @@ class DynamicsNetwork extends CameraView {
       const text = shorten(log.name(i), 18);
       const half = context.measureText(text).width / 2 + 2;
       const x = clamp(this.at[i][0], half + 2, this.surface.width - half - 2);
-      // Above its node, or below it where that is free.
+      // Above the node, or below it if there is room.
       const rows = [-this.unit - 5, this.unit + size + 1].map((by) => clamp(this.at[i][1] + by, size + 1, this.surface.height - 3));
       const free = rows.find((row) => !taken.some(([a, b, w]) => Math.abs(a - x) < w + half && Math.abs(b - row) < size));
       if (free === undefined && !first.includes(i)) continue;
@@ -275,15 +275,15 @@ class DynamicsNetwork extends CameraView {
     const { log, shown, chosen } = this.app;
     const total = log.edgesAt(shown);
     const drawn = Math.min(total, NETWORK_MOST);
-    this.count.textContent = drawn < total ? `The ${integer(drawn)} strongest of ${integer(total)} arrows` : "";
+    this.count.textContent = drawn < total ? `${integer(drawn)} strongest of ${integer(total)} arrows` : "";
     this.describeKeys(log, shown, chosen);
     const silent = log.unspoken(shown);
     this.silent.hidden = silent.length === 0;
     this.silent.title = silent.map((i) => log.name(i)).join(", ");
     const named = silent.slice(0, 6).map((i) => shorten(log.name(i), 24)).join(", ");
-    this.silent.textContent = silent.length ? `No seed speaks for ${named}${silent.length > 6 ? ` and ${silent.length - 6} more` : ""}.` : "";
+    this.silent.textContent = silent.length ? `Series without a seed: ${named}${silent.length > 6 ? ` and ${silent.length - 6} more` : ""}.` : "";
     this.surface.canvas.setAttribute("aria-label",
-      `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} known, `
+      `Influence network of ${plural(log.n, "series", "series")}: ${plural(total, "arrow")}, ${plural(Math.min(shown, log.ready), "row")} learned, `
       + `${plural(log.seeds.filter(({ born }) => born <= shown).length, "seed")}.`);
   }
 
@@ -293,12 +293,12 @@ class DynamicsNetwork extends CameraView {
     if (state === this.keyState) return;
     this.keyState = state;
     const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
-    const seed = log.run.seeded ? [key("gv-dynamics-seed", "seed"), key("gv-dynamics-unspoken", "no seed speaks for it")] : [];
+    const seed = log.run.seeded ? [key("gv-dynamics-seed", "seed"), key("gv-dynamics-unspoken", "series without a seed")] : [];
     const told = [key("gv-line gv-dynamics-voice", "drives this seed"),
-      ...(log.truth ? [key("gv-line gv-dynamics-taken gv-dynamics-right", "two steps away: taken, true"), key("gv-line gv-dynamics-taken gv-dynamics-wrong", "taken, not true")]
-        : [key("gv-line gv-dynamics-taken", "two steps away: taken")]),
-      key("gv-line gv-dynamics-passed", "not taken")];
-    const plain = [key("gv-line gv-dynamics-plus", "drives up (+)"), key("gv-line gv-dynamics-minus", "drives down (−)"), key("gv-dynamics-loop", "drives itself")];
+      ...(log.truth ? [key("gv-line gv-dynamics-taken gv-dynamics-right", "two-step ancestor: chosen, true"), key("gv-line gv-dynamics-taken gv-dynamics-wrong", "chosen, false")]
+        : [key("gv-line gv-dynamics-taken", "two-step ancestor: chosen")]),
+      key("gv-line gv-dynamics-passed", "not chosen")];
+    const plain = [key("gv-line gv-dynamics-plus", "positive"), key("gv-line gv-dynamics-minus", "negative"), key("gv-dynamics-loop", "drives itself")];
     replaceChildren(this.keys, ...(isTold ? told : plain), ...seed);
   }
 }

@@ -1,4 +1,4 @@
-// One series over the held-out rows: what happened, what was predicted, and how far off that may be.
+// One series over the held-out rows: observed values, predictions, and their band.
 
 class DynamicsSeries {
   constructor(app) {
@@ -8,7 +8,7 @@ class DynamicsSeries {
     this.holder = h("div", { class: "gv-chart gv-dynamics-window" });
     this.words = h("p", { class: "gv-muted" });
     const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
-    this.keys = h("div", { class: "gv-legend" }, key("gv-line gv-dynamics-seen", "what happened"), key("gv-line gv-dynamics-said", "prediction"), key("gv-dynamics-band", "±2 residual standard deviations"));
+    this.keys = h("div", { class: "gv-legend" }, key("gv-line gv-dynamics-seen", "observed"), key("gv-line gv-dynamics-said", "prediction"), key("gv-dynamics-band", "±2 residual standard deviations"));
     this.element = h("section", { class: "gv-card gv-dynamics-series", "aria-label": "Prediction" },
       h("header", {}, this.title, this.readout, saveButton(app, "prediction")), this.holder, this.keys, this.words);
     this.surface = new Surface(this.holder, () => app.resized());
@@ -23,7 +23,7 @@ class DynamicsSeries {
     this.surface.destroy();
   }
 
-  /** The series to draw; null while its row, or the system, is not known at the shown step. */
+  /** The series to draw; null until its row and the system are learned. */
   get series() {
     const { series, chosen, log, shown } = this.app;
     if (!series || series.problem || (chosen !== null && series.node !== chosen)) return null;
@@ -114,7 +114,7 @@ class DynamicsSeries {
     return series.times.length ? shorten(series.times[t], 16) : `row ${integer(series.first + t)}`;
   }
 
-  /** Predictions beyond all reason must not make one line of what happened. */
+  /** Range of the axis: extreme predictions must not flatten the observed values. */
   range({ seen, predicted, band }) {
     const [a, b] = [Math.min(...seen), Math.max(...seen)];
     const span = b - a || 1;
@@ -125,7 +125,7 @@ class DynamicsSeries {
     const { series, log, chosen } = this.app;
     if (series?.problem) return series.problem;
     if (chosen !== null && series && series.node !== chosen) return "Predicting…";
-    return log.finished ? "The prediction is shown once its row is learned." : "The held-out rows are predicted once all rows are learned.";
+    return log.finished ? "Shown once its row is learned." : "Shown once all rows are learned.";
   }
 
   point(event) {
@@ -163,9 +163,9 @@ class DynamicsSeries {
     if (series && this.at !== null && this.at >= series.seen.length) this.at = null;
     this.tell();
     this.words.textContent = series
-      ? `The band is ±2 residual standard deviations, measured on the training rows; ${percent(series.inside, 1)} of these held-out values lie in it. `
+      ? `Band: ±2 residual standard deviations of the training rows; it contains ${percent(series.inside, 1)} of the held-out values. `
         + `PredError of all series ${series.horizon === 1 ? "one step" : `${series.horizon} steps`} ahead: ${format(series.error)}.` : "";
     this.surface.canvas.setAttribute("aria-label", series
-      ? `${log.name(series.node)}: ${plural(series.seen.length, "held-out value")} and their prediction, ${percent(series.inside, 1)} within the band.` : this.waiting());
+      ? `${log.name(series.node)}: ${plural(series.seen.length, "held-out value")} and predictions, ${percent(series.inside, 1)} within the band.` : this.waiting());
   }
 }

@@ -1,7 +1,7 @@
-// Forced pruning: which run and step is shown, and who is told about it.
+// Forced pruning: shown run and step, and messages to the server.
 
-const PRUNE_CHANGE = 1.1; // s an exchange takes to be seen, at an unhurried speed
-const PRUNE_AHEAD = 200; // steps of every run that should be here beyond the shown one
+const PRUNE_CHANGE = 1.1; // s of the animation of an exchange
+const PRUNE_AHEAD = 200; // steps of every run to load beyond the shown one
 
 class PrunePlayer extends StepView {
   constructor(host, callbacks) {
@@ -23,7 +23,7 @@ class PrunePlayer extends StepView {
     this.badge = h("span", { class: "gv-badge" });
     this.under = h("p", { class: "gv-muted", dir: "auto" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
-    this.assemble("Waiting for the exchanges…", h("div", { class: "gv-prune-body" },
+    this.assemble("Loading the exchanges…", h("div", { class: "gv-prune-body" },
       h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-prune-title" }, this.headline, this.badge), this.under, this.note),
       h("div", { class: "gv-prune-grid" }, this.graph.element, this.ranking.element, this.strip.element, this.curves.element),
       this.transport.element));
@@ -61,7 +61,7 @@ class PrunePlayer extends StepView {
     this.changed();
   }
 
-  /** Show a step that was asked for; what is new plays by itself, unless that is unwelcome. */
+  /** Show a requested step; a new run plays by itself, unless motion is reduced. */
   begin(step) {
     this.shown = this.p = 0;
     this.age = Infinity;
@@ -70,13 +70,13 @@ class PrunePlayer extends StepView {
     this.playing = !step && !this.still;
   }
 
-  /** Stand where one should, as far as it is known; what is not there yet is waited for. */
+  /** Go to the wanted step, as far as it is loaded. */
   reachWanted() {
     if (this.wanted === null) {
       if (this.shown > this.log.ready) this.goTo(this.log.ready);
       return;
     }
-    this.goTo(Math.min(this.wanted, this.log.ready)); // also where another run is not there yet
+    this.goTo(Math.min(this.wanted, this.log.ready)); // also for a run that has fewer steps so far
     if (this.log.finished || this.shown === this.wanted) this.wanted = null;
   }
 
@@ -87,7 +87,7 @@ class PrunePlayer extends StepView {
     this.wake();
   }
 
-  /** Ask for what is missing ahead of the shown step; while enough is here, for nothing. */
+  /** Request missing steps ahead of the shown one. */
   demand() {
     const far = this.wanted === Infinity ? this.log.ready + PRUNE_AHEAD : Math.max(this.shown, this.wanted ?? 0) + PRUNE_AHEAD;
     this.asking.ask(this.all.tracks.filter((track) => !track.finished && track.ready < far)
@@ -107,13 +107,13 @@ class PrunePlayer extends StepView {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "the next variable, the one before"]]],
-      ["In the ranking", [["↓ ↑ or n p", "the next edge, the one before"]]]];
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"]]],
+      ["In the ranking", [["↓ ↑ or n p", "next, previous edge"]]]];
   }
 
   // ----------------------------------------------------------------------------------- movement
 
-  /** How far the shown exchange has come to be seen, 0 … 1. */
+  /** Progress of the animation, 0 … 1. */
   get part() {
     return this.still ? 1 : clamp(this.age / Math.min(PRUNE_CHANGE, 0.85 / this.speed), 0, 1);
   }
@@ -128,14 +128,14 @@ class PrunePlayer extends StepView {
     this.demand();
   }
 
-  // ----------------------------------------------------------------------------- telling others
+  // ---------------------------------------------------------------------- words and messages
 
   opening() {
     const { log, all } = this;
-    const tree = `The Chow–Liu tree: the ${plural(all.header.tree.length, "edge")} that say most, and never a circle.`;
+    const tree = `The Chow–Liu tree: the maximum-information spanning tree (${plural(all.header.tree.length, "edge")}).`;
     if (log.trouble) return log.trouble;
     if (log.finished && log.ready === 0) return log.outcome.stop_reason;
-    return `${tree} ${log.ready ? "Random other edges come next." : "The start is being fitted…"}`;
+    return `${tree} ${log.ready ? "Random edges are added next." : "Fitting the start…"}`;
   }
 
   stateWords() {
@@ -148,9 +148,9 @@ class PrunePlayer extends StepView {
     if (!record) return "The Chow–Liu tree";
     const [left, new_] = [record.removed.length, record.added.length];
     if (record.kind === "start") return `Start: the tree and ${plural(record.edges - record.tree, "random edge")}`;
-    if (record.kind === "restart") return "A fresh start from the tree";
+    if (record.kind === "restart") return "Restart from the tree";
     if (record.kind === "best") return "Back to the best model";
-    return `Step ${record.t}, exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
+    return `Exchange ${record.sum.exchanges}: ${plural(left, "edge")} out, ${integer(new_)} in`;
   }
 
   changed() {

@@ -1,4 +1,4 @@
-// The pseudo-likelihood by exchange under all three rules, and what each of them drew and accepted.
+// Pseudo-likelihood by exchange under all three rules, with their numbers of draws and acceptances.
 
 class PruneCurves {
   constructor(app) {
@@ -6,9 +6,9 @@ class PruneCurves {
     this.holder = h("div", { class: "gv-chart gv-prune-curve" });
     this.rows = h("tbody");
     this.table = h("table", { class: "gv-prune-table" },
-      h("thead", {}, h("tr", {}, ["who leaves", "PLL", "best (step)", "accepted", "fell back"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
+      h("thead", {}, h("tr", {}, ["rule", "PLL", "best (step)", "accepted", "fallbacks"].map((text) => h("th", { scope: "col" }, text)))), this.rows);
     this.element = h("section", { class: "gv-card gv-prune-curves", "aria-label": "Pseudo-likelihood by exchange" },
-      h("header", {}, h("h3", {}, "Three ways to choose"), h("span", { class: "gv-count" }, "training PLL, nats per row"), saveButton(app, "three-ways")), this.holder, this.table);
+      h("header", {}, h("h3", {}, "Three deletion rules"), h("span", { class: "gv-count" }, "training PLL, nats per row"), saveButton(app, "rules")), this.holder, this.table);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     canvas.setAttribute("role", "img");
@@ -21,7 +21,7 @@ class PruneCurves {
 
   setRuns(all) {
     this.cells = all.tracks.map((track) => {
-      const choose = h("button", { type: "button", class: "gv-key", title: `Show the run by ${track.name}`, click: () => this.app.chooseHeuristic(track.heuristic) },
+      const choose = h("button", { type: "button", class: "gv-key", title: `Show the run with ${track.name}`, click: () => this.app.chooseHeuristic(track.heuristic) },
         racerSample(track.index), track.name);
       const cells = Array.from({ length: 4 }, () => h("td"));
       return { track, choose, cells, row: h("tr", {}, h("th", { scope: "row" }, choose), cells) };
@@ -85,7 +85,7 @@ class PruneCurves {
     const colour = racerColours(palette)[track.index];
     context.lineJoin = "round";
     context.setLineDash(RACER_DASHES[track.index]);
-    // What is still to come is there already, but pale.
+    // Later steps are drawn pale.
     for (const [until, alpha] of [[track.ready, 0.28], [this.app.shown, isChosen ? 1 : 0.8]]) {
       context.beginPath();
       for (const { t, after } of track.records.slice(0, until)) {
@@ -123,7 +123,7 @@ class PruneCurves {
         record.sum.tries ? `${integer(record.sum.fallbacks)} of ${integer(record.sum.exchanges)}` : "–",
       ];
       cells.forEach((cell, k) => { cell.textContent = texts[k]; });
-      cells[2].title = record?.sum.tries ? `${integer(record.sum.accepted)} of ${plural(record.sum.tries, "drawn subset")} up to here` : "Draws nothing";
+      cells[2].title = record?.sum.tries ? `${integer(record.sum.accepted)} of ${plural(record.sum.tries, "drawn subset")} so far` : "No draws";
       cells[3].classList.toggle("gv-prune-warned", Boolean(record?.sum.fallbacks));
     }
     this.surface.canvas.setAttribute("aria-label", this.cells.map(({ track, cells }) => `${track.name}: ${cells[0].textContent}, best ${cells[1].textContent}, accepted ${cells[2].textContent}`).join("; "));

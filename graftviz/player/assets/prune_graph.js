@@ -1,8 +1,8 @@
-// The graph: edges of the tree drawn double, leaving ones red and dashed, arriving ones green and wide.
+// The graph: edges of the tree drawn double, removed ones red and dashed, added ones green and wide.
 
-const PRUNE_GONE = 0.5; // opacity of an edge that has left, while its exchange is shown
-const PRUNE_NEAR = 15; // px in which a pointer finds a node
-const PRUNE_NAMED = 40; // variables of which all are named
+const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
+const PRUNE_NEAR = 15; // px of the pointer around a node
+const PRUNE_NAMED = 40; // up to this many variables, all names are shown
 
 class PruneGraph {
   constructor(app) {
@@ -23,7 +23,7 @@ class PruneGraph {
     this.element = h("section", { class: "gv-card gv-prune-graph", "aria-label": "Graph" },
       h("div", { class: "gv-prune-words" }, this.words, this.fallback, this.stop),
       this.holder,
-      h("footer", { class: "gv-legend" }, key("tree", "of the Chow–Liu tree"), key("edge", "other edge"), key("leaving", "leaves"), key("arriving", "arrives"), saveButton(app, "graph")));
+      h("footer", { class: "gv-legend" }, key("tree", "Chow–Liu tree"), key("edge", "other edge"), key("leaving", "removed"), key("arriving", "added"), saveButton(app, "graph")));
   }
 
   destroy() {
@@ -41,13 +41,13 @@ class PruneGraph {
     this.box = { x: x0, y: y0, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
   }
 
-  /** Where the variables lie on the canvas. */
+  /** Positions of the variables on the canvas. */
   places() {
     const { width, height } = this.surface;
     const { header, n } = this.app.all;
     const [across, down] = n <= PRUNE_NAMED ? [Math.min(this.longest * this.app.type + 14, width * 0.24), 30] : [18, 18];
     let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
-    // Maps and grids keep their shape within reason.
+    // Maps and grids nearly keep their aspect ratio.
     const stretch = header.given ? 1.2 : 2.2;
     sx = Math.min(sx, stretch * sy);
     sy = Math.min(sy, stretch * sx);
@@ -192,7 +192,7 @@ class PruneGraph {
     this.pointAt(best);
   }
 
-  /** By keyboard: the next or the last variable. */
+  /** By keyboard: the next or previous variable. */
   turn(step) {
     if (!this.at) return;
     this.pointAt(turned(this.hover, step, this.at.length));
@@ -225,7 +225,7 @@ class PruneGraph {
     const record = log.at(shown);
     this.words.textContent = record ? record.words : app.opening();
     const notes = record ? [...record.notes] : [];
-    if (record?.fallback) notes.unshift("Fell back.");
+    if (record?.fallback) notes.unshift("Fallback.");
     this.fallback.textContent = notes.join(" ");
     this.fallback.hidden = notes.length === 0;
     const isEnd = log.finished && shown === log.ready;
@@ -237,11 +237,11 @@ class PruneGraph {
     canvas.dataset.arriving = come.map(({ i, j }) => pairKey(i, j)).join(" ");
     canvas.setAttribute("aria-label", `${plural(all.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
       + `${plural(log.edges.filter((edge) => edge.born <= shown && shown < edge.died && all.tree.has(pairKey(edge.i, edge.j))).length, "of them", "of them")} in the Chow–Liu tree; `
-      + `${integer(gone.length)} leaving in red, ${integer(come.length)} arriving in green`);
+      + `${integer(gone.length)} removed (red), ${integer(come.length)} added (green)`);
   }
 }
 
-/** What leaves and what arrives; dashes, crosses and widths say the same. */
+/** Colours of removed and added edges, which also differ in dashes, marks and widths. */
 function pruneColours(palette) {
   return palette.dark ? { leaving: [255, 122, 112], arriving: [64, 208, 150] } : { leaving: [196, 38, 46], arriving: [0, 130, 84] };
 }

@@ -1,4 +1,4 @@
-// What is known of runs of forced pruning: which edges were there after each step, and the exchanges.
+// Runs of forced pruning: edges after each step, and exchanges.
 
 const pairKey = (i, j) => (i < j ? `${i},${j}` : `${j},${i}`);
 
@@ -15,7 +15,7 @@ class PruneTrack {
     this.before = null; // pseudo-likelihood without edges
     this.edges = tree.map(([i, j]) => ({ i, j, born: 0, died: Infinity }));
     this.alive = new Map(this.edges.map((edge) => [pairKey(edge.i, edge.j), edge]));
-    this.branchStep = null; // the timeline it shares with the player asks for these
+    this.branchStep = null; // read by the timeline, which the player uses too
     this.header = { branch: null };
   }
 
@@ -43,7 +43,7 @@ class PruneTrack {
 
   absorb(record) {
     const entering = new Set(record.added.map(([i, j]) => pairKey(i, j)));
-    // Of the tree, only what the start takes up goes on.
+    // Edges of the tree that the start does not contain are removed.
     const leaving = record.t > 1 ? record.removed.map(([i, j]) => pairKey(i, j))
       : [...this.alive.keys()].filter((key) => !entering.has(key));
     for (const key of leaving) {
@@ -113,7 +113,7 @@ class PruneLog {
   }
 }
 
-/** The share of drawn subsets that was accepted, in words. */
+/** The share of drawn subsets that was accepted, as text. */
 function acceptance(accepted, tries) {
   if (!tries) return "–";
   return accepted / tries < 0.001 ? `${integer(accepted)} of ${integer(tries)}` : percent(accepted, tries);

@@ -1,6 +1,6 @@
-// What every edge contributes, least first: the k that leave, and beside them the k that enter.
+// Contribution of every edge, smallest first: the k removed edges, and beside them the k added ones.
 
-const PRUNE_LISTED = 3; // pairs that are named of those that leave or enter
+const PRUNE_LISTED = 3; // removed or added pairs that are named
 
 class PruneRanking {
   constructor(app) {
@@ -9,8 +9,8 @@ class PruneRanking {
     this.holder = h("div", { class: "gv-chart gv-prune-bars" });
     this.out = h("p", { class: "gv-prune-out", dir: "auto" });
     this.into = h("p", { class: "gv-prune-in", dir: "auto" });
-    this.element = h("section", { class: "gv-card gv-prune-ranking", "aria-label": "Ranking of contributions" },
-      h("header", {}, h("h3", {}, "Who contributes least?"), this.count, saveButton(app, "ranking")), this.holder, this.out, this.into);
+    this.element = h("section", { class: "gv-card gv-prune-ranking", "aria-label": "Edge contributions" },
+      h("header", {}, h("h3", {}, "Edge contributions"), this.count, saveButton(app, "ranking")), this.holder, this.out, this.into);
     this.surface = new Surface(this.holder, () => app.resized());
     const { canvas } = this.surface;
     attachKeys(canvas, this);
@@ -22,7 +22,7 @@ class PruneRanking {
     this.surface.destroy();
   }
 
-  /** Bars of the shown step: {i, j, worth, kind}, and where those that enter begin. */
+  /** Bars of the shown step: {i, j, worth, kind}; added pairs come last. */
   bars() {
     const { log, shown } = this.app;
     const record = log.at(shown);
@@ -45,11 +45,11 @@ class PruneRanking {
     const plot = { left: 44 * type, right: width - 4, top: 8, bottom: height - 18 * type };
     this.plot = plot;
     const most = Math.max(1e-9, ...bars.map(({ worth }) => worth ?? 0));
-    // Areas would hide what decides, the small ones; the marks on the axis say how it is scaled.
+    // On a linear scale the small bars, which matter, would be invisible.
     const y = (worth) => plot.bottom - (plot.bottom - plot.top) * Math.sqrt(clamp(worth, 0, most) / most);
     if (bars.length) drawGrid(context, palette, plot, [0, most / 16, most / 4, most], y, (value) => (value ? brief(value) : "0"), (at) => clamp(at, plot.top + 4, plot.bottom));
     const entering = bars.findIndex(({ kind }) => kind === "arriving");
-    const gap = entering >= 0 ? 16 * type : 0; // between those inside and those that enter
+    const gap = entering >= 0 ? 16 * type : 0; // between the edges of the model and the added ones
     const step = (plot.right - plot.left - gap) / Math.max(bars.length, 12);
     this.x = (k) => plot.left + k * step + (entering >= 0 && k >= entering ? gap : 0);
     this.step = step;
@@ -72,7 +72,7 @@ class PruneRanking {
     this.drawWords(context, palette, plot, bars, entering);
   }
 
-  /** A cross over what leaves, a plus over what enters. */
+  /** A cross over removed edges, a plus over added ones. */
   mark(context, x, y, colour, isPlus) {
     const arm = isPlus ? 4 : 3.2;
     context.beginPath();
@@ -93,16 +93,16 @@ class PruneRanking {
     const low = plot.bottom + 14 * type;
     if (bars.length === 0) {
       context.textAlign = "center";
-      context.fillText("nothing is ranked in this step", (plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2);
+      context.fillText("no ranking in this step", (plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2);
       return;
     }
     context.fillText("edges in the model", plot.left, low);
     if (entering < 0) return;
     context.textAlign = "right";
-    context.fillText("enter", plot.right, low);
+    context.fillText("added", plot.right, low);
   }
 
-  /** By keyboard: the next or the last bar. */
+  /** By keyboard: the next or previous bar. */
   turn(step) {
     const { app, shownBars: bars } = this;
     if (!bars?.length) return;
@@ -130,11 +130,11 @@ class PruneRanking {
     const list = (pairs, worth) => pairs.slice(0, PRUNE_LISTED).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
       + (pairs.length > PRUNE_LISTED ? ` · and ${pairs.length - PRUNE_LISTED} more` : "");
     const hover = app.pointed ? `${all.pair(...app.pointed)}: ${format(app.pointedWorth)}` : "";
-    this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row (square-root scale), after the fit of the start" : "nats per row, square-root scale");
-    this.out.textContent = isExchange ? `× out: ${list(record.removed, record.contributions) || "none"}` : "";
-    this.into.textContent = isExchange ? `+ in: ${list(record.added, record.gains) || "none"}` : "";
+    this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row (square-root scale), start" : "nats per row, square-root scale");
+    this.out.textContent = isExchange ? `× removed: ${list(record.removed, record.contributions) || "none"}` : "";
+    this.into.textContent = isExchange ? `+ added: ${list(record.added, record.gains) || "none"}` : "";
     this.surface.canvas.setAttribute("aria-label", isExchange
-      ? `${plural(record.rank.length, "edge")} by contribution. Out: ${list(record.removed, record.contributions)}. In: ${list(record.added, record.gains)}.`
-      : "No edges are ranked in this step.");
+      ? `${plural(record.rank.length, "edge")} by contribution. Removed: ${list(record.removed, record.contributions)}. Added: ${list(record.added, record.gains)}.`
+      : "No ranking in this step.");
   }
 }

@@ -1,12 +1,12 @@
-// All parameters as ticks at their untied values above, falling onto the K centres they share below.
+// Parameters: untied values above, the K centres they are tied to below.
 
 class PruneStrip {
   constructor(app) {
     this.app = app;
     this.count = h("span", { class: "gv-count" });
     this.holder = h("div", { class: "gv-chart gv-prune-strip" });
-    this.element = h("section", { class: "gv-card gv-prune-tying", "aria-label": "Parameters and their clusters" },
-      h("header", {}, h("h3", {}, "Parameters share values"), this.count, saveButton(app, "parameters")), this.holder);
+    this.element = h("section", { class: "gv-card gv-prune-tying", "aria-label": "Tied parameters" },
+      h("header", {}, h("h3", {}, "Tied parameters"), this.count, saveButton(app, "parameters")), this.holder);
     this.surface = new Surface(this.holder, () => app.resized());
     this.surface.canvas.setAttribute("role", "img");
   }
@@ -74,7 +74,7 @@ class PruneStrip {
     }
   }
 
-  /** A disc per centre, as large as many share it, with its value where there is room. */
+  /** A disc per centre, its area the number of parameters, with its value where there is room. */
   drawCentres(context, palette, { centres, sizes }, x, y, fall, colours) {
     const { type } = this.app;
     const most = Math.max(...sizes, 1);

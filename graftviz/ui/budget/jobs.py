@@ -1,4 +1,4 @@
-"""What the Budget page computes on the engine threads, bit by bit. Nothing here knows Streamlit."""
+"""Jobs of the Budget page on the engine threads, as generators; independent of Streamlit."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[Path]:
                 path = path if point is None else Path((*path.points, point))
                 yield path
         except InputError as error:
-            yield replace(path, unmeasured=f"From λ = {step.test.lam:.2g} on: {error}")
+            yield replace(path, unmeasured=f"ℓ₁ path from λ = {step.test.lam:.2g} on: {error}")
             return
 
 

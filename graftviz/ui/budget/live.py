@@ -1,4 +1,4 @@
-"""The fragment around the model under a budget: what the browser asks for, and what it is sent."""
+"""Fragment of the model under a bound: messages from and to the browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.narrative.budget import MEASURES, amount
+from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import budget_graph
 from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
@@ -35,7 +36,7 @@ def live_budget(state: BudgetState) -> None:
     if found is None:
         if work.failure:
             st.rerun()  # the page says why, and what was shown before comes back
-        st.info("The first edge takes a while; look again in a moment.")
+        st.info("Computing the first edge…")
         return
     message = budget_message(state, state.shown, work, found, mail)
     BUDGET.show(
@@ -89,11 +90,11 @@ def budget_message(
 
 def _headline(shown: BudgetOptions, known: BudgetMaterial) -> str:
     measure, bound = MEASURES[shown.complexity], amount(shown.tau, shown.complexity)
-    return f"{known.material.title}: {measure} at most {bound}"
+    return f"{known.material.title}: {measure} ≤ {bound}"
 
 
 def _ghost_record(state: BudgetState) -> dict[str, Any] | None:
-    """Return the run before: its edges, its course where that has the same unit, and words."""
+    """Return the previous run: edges, values of R if the measure is the same, and a sentence."""
     found, before, shown = state.ghost, state.before, state.shown
     if found is None or before is None or shown is None:
         return None
@@ -104,8 +105,8 @@ def _ghost_record(state: BudgetState) -> dict[str, Any] | None:
         "edges": [step["edge"] for step in found.steps[1:]],
         "course": [step["value"] for step in found.steps] if is_alike else [0.0],
         "words": (
-            f"The run before, τ = {amount(before.tau, before.complexity)} "
-            f"({MEASURES[before.complexity]}): {len(found.steps) - 1} edges{quality}."
+            f"Previous run, τ = {amount(before.tau, before.complexity)} "
+            f"({MEASURES[before.complexity]}): {plural(len(found.steps) - 1, 'edge')}{quality}."
         ),
     }
 

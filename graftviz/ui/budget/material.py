@@ -1,4 +1,4 @@
-"""What the Budget page learns from, with places for the variables that hold for every bound."""
+"""Data of the Budget page, with positions of the variables for all bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DENSE_TITLE = "Dense network · 16 variables, 2 states"
 
 @dataclass(frozen=True, eq=False)
 class BudgetMaterial:
-    """Rows to learn from and to be judged by, and where the variables are drawn.
+    """Training rows, held-out rows, and positions of the variables.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def dense_material(seed: int, variables: int = VARIABLES, rows: int = ROWS) -> B
 
 
 def data_title(key: str) -> str:
-    """Return what people call a data set of the page."""
+    """Return the title of a data set of the page."""
     return _DENSE_TITLE if key == DENSE else dataset_title(key)
 
 

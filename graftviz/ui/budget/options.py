@@ -1,4 +1,4 @@
-"""What can be chosen on the Budget page, and which bounds suit which measure of complexity."""
+"""Options of the Budget page, and ranges of τ for each measure of complexity."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from graftviz.ui.url_state import MAX_SEED
 
 DENSE = "dense-16"
 DATA = (DENSE, "survey", "random-30", "karate")
-# Where the browser is; it writes this into the address itself.
+# The browser writes this into the address itself.
 PLACES = ("step",)
 
 
 class Bounds(NamedTuple):
-    """Which τ suit a measure of complexity.
+    """Range of τ for a measure of complexity.
 
     Attributes
     ----------
     usual : float
-        Where the slider stands until somebody moves it.
+        Default of the slider.
     least, most : float
-        Its ends.
+        Ends of the slider.
     ladder : tuple of float
-        The bounds whose models are compared.
+        Bounds of the models in the charts.
     whole : bool
-        Whether only whole numbers make sense.
+        Whether τ is a whole number.
     method : str
-        The inference whose cost the models are compared by.
+        The inference whose cost the charts show.
     """
 
     usual: float
@@ -55,35 +55,35 @@ BOUNDS: Mapping[str, Bounds] = {
 
 @dataclass(frozen=True)
 class BudgetOptions:
-    """Settings of the page; all of them stand in its address."""
+    """Settings of the page; all of them are part of its URL."""
 
-    data: str = option(DENSE, "what is learned from", label="Data", choices=DATA)
+    data: str = option(DENSE, "data to learn from", label="Data", choices=DATA)
     complexity: str = option_of(BoundedInference, "complexity")
     bound: float | None = option_of(BoundedInference, "bound")
     lam2: float = option_of(BoundedInference, "lam2")
     seed: int = option(
         0,
-        "of the network and its rows, or of the rows held out; same seed, same picture",
+        "random seed of the network and its rows, or of the held-out rows",
         label="Seed",
         minimum=0,
         maximum=MAX_SEED,
     )
     quality: str = option(
         QUALITIES[0],
-        "what a model is worth, on rows it has not seen: the likelihood of whole rows (NLL), of "
-        "half of each row given the other half (NCMLL), or of each value given all others (NLPL)",
+        "accuracy on held-out rows: negative log-likelihood of whole rows (NLL), of half of each "
+        "row given the other half (NCMLL), or of each value given all others (NLPL)",
         label="Quality",
         choices=QUALITIES,
     )
     cost: str = option(
         "operations",
-        "what inference costs: all marginals of one and of two variables, in seconds of this "
-        "machine or counted",
+        "cost of all marginals of one and of two variables: seconds on this server, or number of "
+        "operations",
         label="Cost",
         choices=COSTS,
     )
     step: int | None = option(
-        None, "the step that is shown", label="Step", minimum=0, none_means="the end"
+        None, "the step that is shown", label="Step", minimum=0, none_means="the last step"
     )
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class BudgetOptions:
 
     @property
     def tau(self) -> float:
-        """The bound, also where nobody has chosen one."""
+        """The chosen bound, or the default."""
         return BOUNDS[self.complexity].usual if self.bound is None else float(self.bound)
 
 
@@ -99,7 +99,7 @@ SPECS: Mapping[str, OptionSpec] = {spec.name: spec for spec in option_specs(Budg
 
 
 def slider_of(complexity: str) -> OptionSpec:
-    """Return τ as a slider over the bounds that suit a measure."""
+    """Return the spec of the slider of τ for a measure."""
     known = BOUNDS[complexity]
     return SPECS["bound"]._replace(
         kind="int" if known.whole else "float",

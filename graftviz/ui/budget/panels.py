@@ -1,4 +1,4 @@
-"""The panels of the Budget page around the picture: choices, messages, and the charts below."""
+"""Controls of the Budget page: options, messages, and the charts below the view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graftviz.ui.services import stops_with_session
 
 _STATE_KEY = "budget"
 _PREFIX = "budget"
-_POLL = 0.6  # seconds between two looks for models that have been measured meanwhile
+_POLL = 0.6  # seconds between two updates of the charts
 _TITLES = {
     "nll": "NLL",
     "ncmll": "NCMLL",
@@ -32,7 +32,7 @@ _TITLES = {
 
 
 def budget_state() -> BudgetState:
-    """Return what this session has chosen."""
+    """Return the state of this session's page."""
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = BudgetState(
             lambda options, bound: told(asked_by(options, bound)), path_of
@@ -43,28 +43,28 @@ def budget_state() -> BudgetState:
 
 
 def show_choices(state: BudgetState) -> None:
-    """Show what is learned from, what is bounded and by how much."""
+    """Show the choice of data, measure and bound."""
     options = state.options
     _select(state, "data")
     show_option(SPECS["complexity"], options.complexity, state.choose, prefix=_PREFIX)
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
-    # A slider of its own for every measure: their bounds have nothing in common.
+    # One slider per measure, because their ranges differ.
     show_option(slider, value, state.choose, prefix=f"{_PREFIX}.{options.complexity}")
     show_option(SPECS["lam2"], options.lam2, state.choose, prefix=_PREFIX)
     show_option(SPECS["seed"], options.seed, state.choose, prefix=_PREFIX)
 
 
 def show_messages(state: BudgetState) -> None:
-    """Say what could not be used, and why the picture does not follow the choices."""
+    """Show ignored parameters, and why the view does not follow the choices."""
     show_warnings(state.complaints)
-    kept = " What is shown is the run from before." if state.shown is not None else ""
-    show_problem(state.problem, kept)
+    suffix = " Still showing the previous run." if state.shown is not None else ""
+    show_problem(state.problem, suffix)
 
 
 def show_charts(state: BudgetState) -> None:
-    """Show quality against cost, and the error of log Z; models appear as they are measured."""
-    st.subheader("What does the budget buy?", anchor=False)
+    """Show quality against cost, and the error of log Z, of the models measured so far."""
+    st.subheader("Accuracy versus cost", anchor=False)
     left, right = st.columns(2)
     with left:
         _segments(state, "quality")
@@ -72,8 +72,8 @@ def show_charts(state: BudgetState) -> None:
         _segments(state, "cost")
     runs, path, is_complete = state.compared()
     if is_complete:
-        _show_points(state, runs, path.points if path else ())
-        _say_what_is_missing(runs, path.unmeasured if path else "")
+        _show_points(state, runs, path.points if path else (), is_complete=True)
+        _show_unmeasured(runs, path.unmeasured if path else "")
     else:
         _growing_charts(state)
 
@@ -84,15 +84,16 @@ def _growing_charts(state: BudgetState) -> None:
     runs, path, is_complete = state.compared()
     if is_complete:
         st.rerun()
-    _show_points(state, runs, path.points if path else ())
+    _show_points(state, runs, path.points if path else (), is_complete=False)
     steps = 0 if path is None else len(path.points)
     st.caption(
-        f"Still learning and measuring: {len(runs)} of {len(state.ladder())} bounds, "
-        f"{steps} models along the λ path so far."
+        f"Computing… {len(runs)} of {len(state.ladder())} bounds, {steps} models of the ℓ₁ path."
     )
 
 
-def _show_points(state: BudgetState, runs: list[Told], path: tuple[TradeOff, ...]) -> None:
+def _show_points(
+    state: BudgetState, runs: list[Told], path: tuple[TradeOff, ...], *, is_complete: bool
+) -> None:
     shown = state.shown
     if shown is None:
         return
@@ -106,22 +107,23 @@ def _show_points(state: BudgetState, runs: list[Told], path: tuple[TradeOff, ...
             options.quality,
             options.cost,
             shown.complexity,
+            is_complete=is_complete,
         )
         figure = quality_figure(
             everything, options.quality, options.cost, shown.complexity, shown.tau
         )
-        show_figure(figure, key="budget_quality", alt=words or "No model is measured yet.")
+        show_figure(figure, key="budget_quality", alt=words or "No model measured yet.")
         st.markdown(plain(words))
     with right:
         words = error_words(everything, shown.complexity)
         figure = partition_figure(everything, shown.complexity, shown.tau)
-        show_figure(figure, key="budget_partition", alt=words or "No model is measured yet.")
+        show_figure(figure, key="budget_partition", alt=words or "No model measured yet.")
         st.markdown(plain(words))
 
 
-def _say_what_is_missing(runs: list[Told], unmeasured: str) -> None:
-    told_ones = [run.unmeasured for run in runs if run.unmeasured]
-    if missing := [*told_ones, *filter(None, [unmeasured])]:
+def _show_unmeasured(runs: list[Told], path_reason: str) -> None:
+    reasons = [run.unmeasured for run in runs]
+    if missing := list(filter(None, [*reasons, path_reason])):
         st.caption(plain(" ".join(missing)))
 
 

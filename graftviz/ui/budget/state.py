@@ -1,6 +1,6 @@
-"""What one visitor of the Budget page has in hand: choices, the run on show, the one before it.
+"""Session state of the Budget page: options, the current run, the previous run.
 
-Nothing here knows Streamlit.
+Independent of Streamlit.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class BudgetState:
         if not (spec.minimum <= options.tau <= spec.maximum and is_whole):
             kind = "a whole number" if spec.kind == "int" else "a number"
             self._own_complaints = (
-                f"For {options.complexity} τ must be {kind} from {spec.minimum:g} to "
-                f"{spec.maximum:g}, not {options.tau:g}; {spec.default:g} is used.",
+                f"τ = {options.tau:g} is invalid for {options.complexity}: it must be {kind} from "
+                f"{spec.minimum:g} to {spec.maximum:g}. Using {spec.default:g}.",
             )
             self.page.values["bound"] = None
 

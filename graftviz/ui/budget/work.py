@@ -1,4 +1,4 @@
-"""The work of the Budget page: on the engine threads, once for all who ask the same."""
+"""Background jobs of the Budget page, shared between sessions with the same options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftviz.ui.shared import made_again
 
 
 class Asked(NamedTuple):
-    """What decides a run."""
+    """Key of a run."""
 
     data: str
     seed: int

@@ -1,4 +1,4 @@
-"""Below the picture: PredError against k and |S|, and the four methods raced."""
+"""Charts below the view: comparison of the methods, and PredError against k and |S|."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from graftviz.ui.dynamics.options import parent_count, seeds_of
 from graftviz.ui.dynamics.state import RACE, Compared, DynamicsState
 from graftviz.ui.plain import plain
 
-_POLL = 0.6  # seconds between two looks for systems that have been measured meanwhile
-_JUDGED = "PredError, held out"
+_POLL = 0.6  # seconds between two updates of the charts
+_JUDGED = "PredError, held-out"
 _WIRINGS = {
     "truth": "true parents",
-    "inducing": "parents found by inducing",
-    "scalable": "parents found by scalable",
-    "file": "parents of the file",
+    "inducing": "parents from sparsity inducing",
+    "scalable": "parents from scalable structure",
+    "file": "parents from the file",
 }
 
 
 def show_comparison(state: DynamicsState) -> None:
-    """Show curves and race; they grow as systems are measured."""
+    """Show the curves and the comparison of methods measured so far."""
     if state.shown is None:
         return
     known = state.compared()
@@ -48,7 +48,7 @@ def _growing(state: DynamicsState) -> None:
     _show(state, known)
     points = len(known.curves.by_parents) + len(known.curves.by_seeds)
     st.caption(
-        f"Still learning: {len(known.race)} of {len(RACE)} methods, {points} points of the curves."
+        f"Computing… {len(known.race)} of {len(RACE)} methods, {points} points of the curves."
     )
 
 
@@ -57,23 +57,23 @@ def _show(state: DynamicsState, known: Compared) -> None:
         return
     options, material, _ = state.shown
     k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
-    st.subheader("Four methods on the same rows", anchor=False)
+    st.subheader("Method comparison", anchor=False)
     _show_race(state, known.race)
     if known.missing:
         st.caption(plain(known.missing))
         if not known.curves.by_parents:
             return
-    st.subheader("How many parents, how many seeds?", anchor=False)
+    st.subheader("Number of parents and seeds", anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
         figure = prediction_figure(
             [_point(one, one.parents) for one in known.curves.by_parents],
             f"Held-out PredError against k, with |S| = {seeds}",
-            "k, parents a series may have",
+            "k (parents)",
             chosen=k,
         )
         words = _best_words(known.curves.by_parents, "parents", "k")
-        show_figure(figure, key="dynamics_parents", alt=words or "Nothing is measured yet.")
+        show_figure(figure, key="dynamics_parents", alt=words or "No results yet.")
         st.caption(plain(words))
     with right:
         levels = [
@@ -82,12 +82,12 @@ def _show(state: DynamicsState, known: Compared) -> None:
         figure = prediction_figure(
             [_point(one, one.seeds) for one in known.curves.by_seeds],
             f"Held-out PredError against |S|, with k = {k}",
-            f"|S|, seeds of {material.n:,} series",
+            f"|S| (seeds, of {material.n:,} series)",
             chosen=seeds,
             levels=levels,
         )
         words = _best_words(known.curves.by_seeds, "seeds", "|S|")
-        show_figure(figure, key="dynamics_seeds", alt=words or "Nothing is measured yet.")
+        show_figure(figure, key="dynamics_seeds", alt=words or "No results yet.")
         st.caption(plain(words))
 
 
@@ -96,18 +96,18 @@ def _point(one: Measured, x: int | None) -> CurvePoint:
 
 
 def _best_words(measured: Sequence[Measured], field: str, symbol: str) -> str:
-    """Say where each learner of a curve predicts best."""
-    told = []
+    """Return the best point of each learner of a curve as sentences."""
+    sentences = []
     for learner in dict.fromkeys(one.learner for one in measured):
         best = min(
             (one for one in measured if one.learner == learner),
             key=lambda one: one.pred_error_test,
         )
-        told.append(
-            f"{LEARNERS[learner].title} predicts best with {symbol} = {getattr(best, field)}: "
-            f"PredError {best.pred_error_test:.3f}."
+        sentences.append(
+            f"{LEARNERS[learner].title}: best at {symbol} = {getattr(best, field)}, PredError "
+            f"{best.pred_error_test:.3f}."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
@@ -132,7 +132,7 @@ def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
 
 
 def title_of(one: Measured) -> str:
-    """Return what a line of the race is called."""
+    """Return the title of a row of the comparison."""
     title = LEARNERS[one.learner].title
     return f"{title} ({_WIRINGS[one.wiring]})" if one.wiring else title
 
@@ -143,7 +143,7 @@ def _is_chosen(row: str, learner: str) -> bool:
 
 def _columns(state: DynamicsState) -> list[str]:
     assert state.shown is not None
-    columns = [_JUDGED, "PredError, training", "Coefficients", "Seconds"]
+    columns = [_JUDGED, "PredError, training", "Coefficients", "Time (s)"]
     if state.shown.material.truth is not None:
         columns += ["StructRec", "Precision", "CoeffRecError"]
     return columns
@@ -154,7 +154,7 @@ def _cells(one: Measured) -> dict[str, str]:
         _JUDGED: f"{one.pred_error_test:.4f}",
         "PredError, training": f"{one.pred_error_train:.4f}",
         "Coefficients": f"{one.entries:,}",
-        "Seconds": f"{one.seconds:.3f}",
+        "Time (s)": f"{one.seconds:.3f}",
     }
     if one.recall is not None:
         cells["StructRec"] = f"{one.recall:.3f}"

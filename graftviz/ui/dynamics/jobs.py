@@ -1,4 +1,4 @@
-"""What the Dynamics page computes on the engine threads, row by row. Nothing here knows Streamlit.
+"""Jobs of the Dynamics page on the engine threads, as generators; independent of Streamlit.
 
 One job learns a system for the picture, one measures a method of the race, and one draws the curves
 over k and |S|, for which every series is regressed once.
@@ -39,7 +39,7 @@ _QUICK = 0.5  # seconds
 
 
 class Plan(NamedTuple):
-    """What decides a run on given series.
+    """Settings of a run on given series.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a learned system is worth; `recall` and what follows where the truth is known."""
+    """Quality of a learned system; `recall` and later fields only if the truth is known."""
 
     learner: str
     parents: int | None
@@ -190,7 +190,7 @@ def measuring(material: DynamicsMaterial, plan: Plan) -> Iterator[Measured | Non
 
 @dataclass(frozen=True)
 class Curves:
-    """What is known of other k and other |S| so far.
+    """Results for other k and |S| so far.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class Curves:
 
 
 class Asked(NamedTuple):
-    """What decides the curves: the learner with its k and |S|, and the k and |S| to compare."""
+    """Settings of the curves: the learner with its k and |S|, and the k and |S| to compare."""
 
     learner: ScalableStructure
     parents: tuple[int, ...]
@@ -274,13 +274,13 @@ def _judged(
 
 
 def wiring_words(plan: Plan) -> str:
-    """Say whose parents a learner was given; nothing of one that finds them itself."""
+    """Describe the source of given parents; empty for learners that find them."""
     if not plan.wiring:
         return ""
     if plan.source is not None:
-        return f"It is given the parents that {plan.source.title.lower()} learning has found."
-    whose = "true system" if plan.wiring == "truth" else "file"
-    return f"It is given the parents of the {whose}."
+        return f"The parents come from {plan.source.title.lower()} learning."
+    origin = "true system" if plan.wiring == "truth" else "file"
+    return f"The parents come from the {origin}."
 
 
 def _learning(material: DynamicsMaterial, plan: Plan) -> Iterator[NodeStep | DynamicsResult | None]:

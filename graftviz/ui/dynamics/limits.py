@@ -1,4 +1,4 @@
-"""What a run on the Dynamics page will take, before it starts."""
+"""Estimated cost of a run on the Dynamics page, and limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graftviz.memory import size_text
 from graftviz.ui.limits import limits
 from graftviz.ui.run_limits import Verdict
 
-# Measured on one core of about 2.5 GHz, and meant to tell seconds from minutes.
+# Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
 _TERM = 0.9e-9  # seconds for a coefficient at a row in a pass of gradient descent
 _PASSES = 25  # easy data take half of that, hard ones twice as many
 _MOMENT = 0.15e-9  # seconds for a product of two series at a row
@@ -20,23 +20,22 @@ _MOST_NUMBERS = 700_000  # beyond, a message to the browser would be too large
 
 
 def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:
-    """Say whether a run on n series of so many rows may begin, with the numbers if not."""
-    seconds, kept = _seconds(n, rows, learner), _numbers(n, learner)
-    told = (
-        f"{learner.title} learning of {n:,} series from {rows:,} rows will take about "
-        f"{duration_text(seconds)} of engine time and {size_text(_NUMBER * kept)} of memory."
+    """Return whether a run on n series may begin, with the estimate if not."""
+    seconds, stored = _seconds(n, rows, learner), _numbers(n, learner)
+    estimate = (
+        f"Estimated {duration_text(seconds)} and {size_text(_NUMBER * stored)} of memory for "
+        f"{n:,} series and {rows:,} rows."
     )
-    if kept > _MOST_NUMBERS:
+    if stored > _MOST_NUMBERS:
         return Verdict(
-            refusal=f"{told} That is more than a page can show, so it was not started. Take fewer "
-            "seeds or parents, bring fewer series, or use python -m graftviz dynamics."
+            refusal=f"{estimate} Too much to display. Not started. Reduce seeds or parents, upload "
+            "fewer series, or use python -m graftviz dynamics."
         )
     ask = limits().ask_seconds
     if seconds <= ask:
         return Verdict()
     return Verdict(
-        question=f"{told} That is beyond {ask:g} s, so it has not begun; fewer seeds "
-        "take less time."
+        question=f"{estimate} Limit: {ask:g} s. Not started. Fewer seeds reduce the time."
     )
 
 

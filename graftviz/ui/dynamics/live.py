@@ -1,4 +1,4 @@
-"""The fragment around the influence network: what the browser asks for, and what it is sent."""
+"""Fragment of the influence network: messages from and to the browser."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def live_dynamics(state: DynamicsState) -> None:
         return
     await_first(work)
     if work.latest is None:
-        st.info("The first row takes a while; look again in a moment.")
+        st.info("Computing the first row…")
         return
     DYNAMICS.show(
         dynamics_message(state, state.shown, work, work.latest, mail),
@@ -85,7 +85,7 @@ def dynamics_message(
 
 
 def _series(state: DynamicsState, material: DynamicsMaterial, found: Told) -> dict[str, Any] | None:
-    """Return the series beside the picture; None until the system is learned."""
+    """Return the record of the predicted series; None until the system is learned."""
     if found.result is None:
         return None
     node = state.node
@@ -100,7 +100,7 @@ def _series(state: DynamicsState, material: DynamicsMaterial, found: Told) -> di
 
 
 def _busiest(material: DynamicsMaterial) -> int:
-    """Return the series that varies most: what is shown before one is clicked."""
+    """Return the series with the largest variance, the default selection."""
     return int(material.train.values.std(axis=0).argmax())
 
 

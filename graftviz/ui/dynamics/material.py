@@ -1,4 +1,4 @@
-"""What the Dynamics page learns from: series, the truth where it is known, places for all of them.
+"""Data of the Dynamics page: series, positions, and the true system if known.
 
 Nothing here knows Streamlit.
 """
@@ -25,7 +25,7 @@ _NEIGHBOURS = 2  # of the series that follow a series most closely, for its plac
 
 @dataclass(frozen=True, eq=False)
 class DynamicsMaterial:
-    """Series made ready: rows to learn from, rows to predict, and where they are drawn.
+    """Prepared series: training rows, held-out rows, and positions.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class DynamicsMaterial:
     parents : tuple of n tuples of int, or None
         From a file.
     own : Kept or None
-        What is computed of series that somebody brought; of all others it is shared.
+        Cache of results for uploaded series; results for all others are shared.
     """
 
     identity: str
@@ -64,7 +64,7 @@ class DynamicsMaterial:
 
 @dataclass(frozen=True, eq=False)
 class BroughtSeries:
-    """Files somebody brought, read and accepted.
+    """Uploaded files, read and accepted.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class BroughtSeries:
 
 
 def generated(options: DynamicsOptions) -> DynamicsMaterial:
-    """Return a stable random sparse system and what it did.
+    """Return a simulation of a stable random sparse system.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def sampled(key: str, held_out: float) -> DynamicsMaterial:
 
 
 def brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
-    """Return what somebody brought.
+    """Return the material of uploaded files.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
     series = files.series
     if series.n_series > MOST_SERIES:
         raise InputError(
-            f"{series.title} has {series.n_series:,} series; this page shows up to "
-            f"{MOST_SERIES:,}: bring fewer, or learn them all with python -m graftviz dynamics."
+            f"{series.title} has {series.n_series:,} series; this page shows at most "
+            f"{MOST_SERIES:,}. Upload fewer, or use python -m graftviz dynamics."
         )
     title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
     whole = _divided(f"upload:{files.fingerprint}", title, series, held_out)
@@ -134,7 +134,7 @@ def fingerprint(
     positions: np.ndarray | None,
     parents: tuple[tuple[int, ...], ...] | None,
 ) -> str:
-    """Return what tells files from others, shortened for links."""
+    """Return a hash of the files, shortened for links."""
     known = hashlib.sha256(repr((series.names, series.values.shape, parents)).encode())
     known.update(series.values.tobytes())
     known.update(b"" if positions is None else positions.tobytes())

@@ -1,4 +1,4 @@
-"""What can be chosen on the Dynamics page, and the learners these choices lead to."""
+"""Options of the Dynamics page, and the learners they select."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftviz.ui.url_state import MAX_SEED, UPLOAD
 
 RANDOM = "random"
 DATA = (RANDOM, *sample_keys(), UPLOAD)
-# Where the browser is; it writes this into the address itself.
+# The browser writes this into the address itself.
 PLACES = ("step", "node")
 USUAL_PARENTS = 5
 USUAL_SEEDS = 0.2  # of the series
@@ -28,69 +28,70 @@ WIRINGS = ("truth", "inducing", "scalable", "file")
 
 @dataclass(frozen=True)
 class DynamicsOptions:
-    """Settings of the page; all of them stand in its address."""
+    """Settings of the page; all of them are part of its URL."""
 
-    data: str = option(RANDOM, "what is learned from", label="Data", choices=DATA)
+    data: str = option(RANDOM, "data to learn from", label="Data", choices=DATA)
     size: int = option(
-        30, "how many series the random system has", label="Series", minimum=4, maximum=120
+        30, "number of series of the random system", label="Series", minimum=4, maximum=120
     )
     density: float = option(
         0.1,
-        "share of the entries of A that are not zero",
+        "share of non-zero entries of A",
         label="Density",
         minimum=0.02,
         maximum=0.5,
     )
     rows: int = option(
-        600, "how many time steps are simulated", label="Rows", minimum=50, maximum=5000
+        600, "number of simulated time steps", label="Rows", minimum=50, maximum=5000
     )
     noise: float = option(
         0.2,
-        "standard deviation of the error with which states are observed; what drives the system "
-        "has 1",
+        "standard deviation of the observation noise; that of the noise driving the system is 1",
         label="Noise",
         minimum=0.0,
         maximum=2.0,
     )
-    learner: str = option("scalable", "how A is learned", label="Method", choices=tuple(LEARNERS))
+    learner: str = option(
+        "scalable", "the method that learns A", label="Method", choices=tuple(LEARNERS)
+    )
     parents: int | None = option(
         None,
-        "how many parents a series may have",
+        "largest number of parents of a series",
         label="k (parents)",
         minimum=1,
-        none_means=f"{USUAL_PARENTS}, or all where there are fewer series",
+        none_means=f"{USUAL_PARENTS}, at most the number of series",
     )
     seeds: int | None = option(
         None,
-        "how many series are regressed themselves; all others are inferred from these",
+        "number of series that are regressed; the parents of all others are inferred from these",
         label="|S| (seeds)",
         minimum=1,
         none_means="a fifth of the series",
     )
     wiring: str = option(
         "truth",
-        "whose parents sparsity enforcing learning is given: those of the true system, of another "
-        "learner, or of a file",
+        "parents used by sparsity enforcing learning: those of the true system, of another method, "
+        "or of a file",
         label="Given parents",
         choices=WIRINGS,
     )
     horizon: int = option(
         1,
-        "how many time steps ahead the series below are predicted",
+        "number of time steps that the predictions look ahead",
         label="Steps ahead",
         minimum=1,
         maximum=24,
     )
     held_out: float = option(
         0.2,
-        "share of the rows, the last ones, that nothing is learned from",
+        "share of the rows, at the end, that are held out",
         label="Held out",
         minimum=0.05,
         maximum=0.5,
     )
     seed: int = option(
         0,
-        "of the random system, the choice of seeds, and the order of gradient descent",
+        "random seed of the system, the choice of seeds, and the order of gradient descent",
         label="Seed",
         minimum=0,
         maximum=MAX_SEED,
@@ -106,21 +107,21 @@ class DynamicsOptions:
     centre: bool = option_of(DynamicsLearner, "centre")
     layout: str = option(
         "auto",
-        "how a file is laid out: a column per series, or the columns time, series and value",
+        "layout of the file: one column per series, or the columns time, series and value",
         label="Layout",
         choices=("auto", "wide", "long"),
         advanced=True,
     )
     missing: str = option(
         "reject",
-        "missing values: refuse them, or fill short gaps along straight lines",
+        "missing values: raise an error, or fill short gaps by linear interpolation",
         label="Missing values",
         choices=("reject", "interpolate"),
         advanced=True,
     )
     longest_gap: int = option(
         LONGEST_GAP,
-        "how many values in a row may be filled in",
+        "largest number of consecutive values to fill",
         label="Longest gap",
         minimum=1,
         maximum=1000,
@@ -128,18 +129,18 @@ class DynamicsOptions:
     )
     constant: str = option(
         "reject",
-        "series that never change: refuse them, leave them out, or keep them",
+        "constant series: raise an error, drop them, or keep them",
         label="Constant series",
         choices=("reject", "drop", "keep"),
         advanced=True,
     )
     step: int | None = option(
-        None, "the step that is shown", label="Step", minimum=0, none_means="the end"
+        None, "the step that is shown", label="Step", minimum=0, none_means="the last step"
     )
     node: int | None = option(
         None,
-        "the series that was clicked, by number from 0",
-        label="Series chosen",
+        "index of the selected series, from 0",
+        label="Selected series",
         minimum=0,
         none_means="none",
     )
@@ -155,12 +156,12 @@ OF_LEARNING = ("seed_choice", "unspoken", *_SOLVING, "two_hop_tolerance", "centr
 
 
 def parent_count(options: DynamicsOptions, n: int) -> int:
-    """Return k for n series, also where nobody has chosen it, or chosen more than there are."""
+    """Return k for n series: the choice or the default, at most n."""
     return min(USUAL_PARENTS if options.parents is None else options.parents, n)
 
 
 def seeds_of(options: DynamicsOptions, n: int) -> int:
-    """Return |S| for n series, also where nobody has chosen it, or chosen more than there are."""
+    """Return |S| for n series: the choice or the default, at most n."""
     return seed_count(USUAL_SEEDS, n) if options.seeds is None else min(options.seeds, n)
 
 
@@ -191,5 +192,5 @@ def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> Dyn
 
 
 def is_given_parents(learner: DynamicsLearner) -> bool:
-    """Whether a learner has to be told the parents."""
+    """Whether a learner needs given parents."""
     return isinstance(learner, SparsityEnforcing)

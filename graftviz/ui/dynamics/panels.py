@@ -1,4 +1,4 @@
-"""The panels of the Dynamics page around the picture: choices, messages, files."""
+"""Controls of the Dynamics page: options, messages, files."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _METHODS = {
     "dense": "Dense",
 }
 _WIRINGS = {
-    "truth": "of the true system",
-    "inducing": "found by sparsity inducing",
-    "scalable": "found by scalable structure",
-    "file": "of your file",
+    "truth": "true system",
+    "inducing": "sparsity inducing",
+    "scalable": "scalable structure",
+    "file": "uploaded file",
 }
 
 
 def dynamics_state() -> DynamicsState:
-    """Return what this session has chosen."""
+    """Return the state of this session's page."""
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = DynamicsState(Work(source, told, measure, survey, curves))
     state: DynamicsState = st.session_state[_STATE_KEY]
@@ -62,17 +62,17 @@ def dynamics_state() -> DynamicsState:
 
 
 def show_files(state: DynamicsState) -> None:
-    """Show where to bring files, while the page is about somebody's own series."""
+    """Show the upload, if uploaded series are chosen."""
     if state.options.data == UPLOAD:
         show_upload(state)
 
 
 def show_choices(state: DynamicsState) -> None:
-    """Show what is learned from, by which method, with how many parents and seeds."""
+    """Show the choice of data, method, parents and seeds."""
     options = state.options
-    _select(state, "data", {RANDOM: "Random system", UPLOAD: "Your own series…"})
+    _select(state, "data", {RANDOM: "Random system", UPLOAD: "Upload series…"})
     if options.data == RANDOM:
-        with st.expander("The random system"):
+        with st.expander("Random system"):
             for name in OF_SYSTEM:
                 show_option(SPECS[name], getattr(options, name), state.choose, prefix=_PREFIX)
     _select(state, "learner", _METHODS)
@@ -94,13 +94,13 @@ def show_choices(state: DynamicsState) -> None:
 
 
 def show_messages(state: DynamicsState) -> None:
-    """Say what could not be used, and why the picture does not follow the choices."""
+    """Show ignored parameters, and why the view does not follow the choices."""
     show_warnings(state.complaints)
     if state.awaits_file and state.shown is not None:
         show_awaiting_file("run", place=DYNAMICS.key)
-    kept = " What is shown is the run from before." if state.shown is not None else ""
-    show_problem(state.problem, kept)
-    show_question(state.question, kept, state.agree, "dynamics.")
+    suffix = " Still showing the previous run." if state.shown is not None else ""
+    show_problem(state.problem, suffix)
+    show_question(state.question, suffix, state.agree, "dynamics.")
     if notes := state.notes():
         st.caption(plain(" ".join(notes)))
 
@@ -141,8 +141,8 @@ def _finished(state: DynamicsState) -> Told | None:
 
 
 def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> None:
-    """Show k or |S| as a slider over what the series allow, however many they are."""
-    # A slider of its own for every number of series: its ends differ.
+    """Show k or |S| as a slider up to the number of series."""
+    # One slider per number of series, because their ranges differ.
     spec, key = SPECS[name], f"{_PREFIX}.{most}.{name}"
     end = max(most, 2)
     shown = min(value, end)
@@ -150,7 +150,7 @@ def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> Non
         st.session_state[key] = shown
 
     def choose() -> None:
-        # A slider that was replaced by that of other series may still report where it stood.
+        # A slider that was replaced may still report its last value.
         if (chosen := st.session_state[key]) != shown:
             state.choose(name, chosen)
 

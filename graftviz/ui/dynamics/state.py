@@ -1,4 +1,4 @@
-"""What one visitor of the Dynamics page has in hand: choices, series, the run on show.
+"""Session state of the Dynamics page: options, series, the current run.
 
 Nothing here knows Streamlit.
 """
@@ -26,9 +26,7 @@ from graftviz.ui.watching import Watching
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds
 RACE = ("dense", "enforcing", "inducing", "scalable")
-TOO_LONG = (
-    "To regress each of these series would take too long: there are no curves over k and |S|."
-)
+TOO_LONG = "No curves over k and |S|: regressing each of these series takes too long."
 _PRINT = "fingerprint"
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _ANOTHER_PICTURE = ("data", "size", "density", "rows", "noise", "seed")
@@ -69,7 +67,7 @@ class Shown(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What is measured of other settings, as far as that is known.
+    """Results for other settings, as far as they are available.
 
     Attributes
     ----------
@@ -232,10 +230,10 @@ class DynamicsState:
             ("|S|", options.seeds, seeds_of(options, material.n)),
         ):
             if asked is not None and asked > used:
-                told.append(f"{label} = {asked:,} is more than the series there are; it is {used}.")
+                told.append(f"{label} = {asked:,} exceeds the number of series; using {used}.")
         if plan.wiring and plan.wiring != options.wiring:
-            lacks = "true system is not known" if options.wiring == "truth" else "file is not there"
-            told.append(f"The {lacks}, so the parents are those of sparsity inducing learning.")
+            lacks = "true system" if options.wiring == "truth" else "file of parents"
+            told.append(f"No {lacks} available: using the parents from sparsity inducing learning.")
         return tuple(told)
 
     def _is_on_show(self, material: DynamicsMaterial, plan: Plan) -> bool:
@@ -290,7 +288,7 @@ class DynamicsState:
         try:
             asked = self._asked_curves()
         except InputError as error:
-            return Curves(), True, f"There are no curves: {error}"
+            return Curves(), True, f"No curves: {error}"
         everyone = dataclasses.replace(asked.learner, seeds=float(material.n))
         if judge_system(material.n, material.train.n_rows, everyone) != Verdict():
             return Curves(), True, TOO_LONG

@@ -1,4 +1,4 @@
-"""Series people bring, with places and parents if they like: read, or refused in words."""
+"""Upload of series, with optional positions and parents."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ _KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
 
 
 def show_upload(state: DynamicsState) -> None:
-    """Show where to bring files and what is wrong with them; the run on show goes on meanwhile."""
+    """Show the upload and its errors; the current run continues meanwhile."""
     expected = state.expected
     if expected:
         st.info(
-            "This link shows a system learned from somebody's own series, which a link cannot "
-            f"carry. Bring the same files (fingerprint {expected})."
+            f"This link refers to uploaded series. Upload the same files (fingerprint {expected})."
         )
-    with st.expander("Your own series", expanded=True):
+    with st.expander("Upload series", expanded=True):
         st.caption(
-            "A row per time and a column per series, or the columns time, series, value. Nothing "
-            "leaves this server."
+            "One row per time and one column per series, or the columns time, series, value. Files "
+            "stay on this server."
         )
         left, middle, right = st.columns(3)
         file = left.file_uploader(
@@ -42,13 +41,13 @@ def show_upload(state: DynamicsState) -> None:
             max_upload_size=limits().upload_memory,
         )
         places = middle.file_uploader(
-            "Places on a map, if any (CSV: series, lon, lat or x, y)",
+            "Positions, optional (CSV: series, lon, lat or x, y)",
             ["csv"],
             key="dynamics.places",
             max_upload_size=limits().upload_memory,
         )
         parents = right.file_uploader(
-            "Parents, if known (CSV: source, target)",
+            "Parents, optional (CSV: source, target)",
             ["csv"],
             key="dynamics.parents",
             max_upload_size=limits().upload_memory,
@@ -58,9 +57,9 @@ def show_upload(state: DynamicsState) -> None:
             state.page.values,
             state.choose,
             prefix="dynamics",
-            more="How to read it",
+            more="Import options",
         )
-        anyway = bool(expected and file) and st.checkbox("Use other series than the link's")
+        anyway = bool(expected and file) and st.checkbox("Use different series")
     if file is None:
         return
     options = {name: state.page.values[name] for name in OF_READING}
@@ -73,12 +72,12 @@ def show_upload(state: DynamicsState) -> None:
         )
         if expected and files.fingerprint != expected and not anyway:
             raise InputError(
-                f"These are not the files this link was made with (fingerprint "
-                f"{files.fingerprint} instead of {expected}); bring those, read the same way."
+                f"These are not the files of the link (fingerprint {files.fingerprint}, not "
+                f"{expected}). Upload those, with the same import options."
             )
     except InputError as error:
-        kept = " What is shown is the run from before." if state.shown is not None else ""
-        st.error(plain(reworded(str(error), _control) + kept))
+        suffix = " Still showing the previous run." if state.shown is not None else ""
+        st.error(plain(reworded(str(error), _control) + suffix))
         if not expected:
             state.put_back()
         return
@@ -88,7 +87,7 @@ def show_upload(state: DynamicsState) -> None:
 def read_series_files(
     file: Any, places: Any | None, parents: Any | None, options: dict[str, Any]
 ) -> BroughtSeries:
-    """Read series, and perhaps their places and parents.
+    """Read series, with optional positions and parents.
 
     Raises
     ------
@@ -105,4 +104,4 @@ def read_series_files(
 
 def _control(name: str, value: str) -> str:
     """Name the control that sets an option of reading."""
-    return f"“{SPECS[name].label}: {value}” under “How to read it” above"
+    return f"“{SPECS[name].label}: {value}” under “Import options” above"

@@ -1,4 +1,4 @@
-"""The work of the Dynamics page: on the engine threads, once for all who ask the same.
+"""Background jobs of the Dynamics page, shared between sessions with the same options.
 
 What is computed of somebody's own series lasts as long as these, and nobody else comes to see it.
 """

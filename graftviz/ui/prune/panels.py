@@ -1,4 +1,4 @@
-"""The panels of the Prune page around the picture: data, options, messages."""
+"""Controls of the Prune page: data, options, messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEFT_OUT = ("max_edges",)  # the same as edges
 
 
 def show_pruned_data(state: PruneState) -> None:
-    """Show where to bring a file, while the page is about uploaded data."""
+    """Show the upload, if uploaded data are chosen."""
     if state.settings.data == UPLOAD:
         show_upload(state)
 
@@ -41,7 +41,7 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
         "Data",
         (*state.vocabulary.data, UPLOAD),
         key=key,
-        format_func=lambda name: "Your own data…" if name == UPLOAD else dataset_title(name),
+        format_func=lambda name: "Upload data…" if name == UPLOAD else dataset_title(name),
         on_change=guarded(lambda: state.choose_data(st.session_state[key])),
     )
     automatic = state.automatic() if is_ready else {}
@@ -56,9 +56,9 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
 
 
 def _groups() -> tuple[list[OptionSpec], list[OptionSpec]]:
-    """Return the options as the page shows them: what a lesson asks for first."""
+    """Return the options in the order of the page, the most important ones first."""
     specs = {spec.name: spec for spec in option_specs(ForcedPruning)}
-    few = f"one in {EDGES_PER_EXCHANGE} edges, at most 5"
+    few = f"M / {EDGES_PER_EXCHANGE}, at most 5"
     specs["exchange"] = specs["exchange"]._replace(none_means=few)
     first = [specs[name] for name in _FIRST]
     then = [specs[name]._replace(advanced=False) for name in _THEN]
@@ -71,10 +71,10 @@ def _groups() -> tuple[list[OptionSpec], list[OptionSpec]]:
 
 
 def show_pruning_messages(state: PruneState) -> None:
-    """Say what could not be used, and why the picture does not follow the choices."""
+    """Show ignored parameters, and why the view does not follow the choices."""
     show_warnings(state.complaints)
     if state.awaits_file and state.runs:
         show_awaiting_file("run", place=PRUNE.key)
-    kept = " The picture below is the one from before." if state.runs else ""
-    show_problem(state.problem, kept)
-    show_question(state.question, kept, state.agree, "prune.")
+    suffix = " Still showing the previous run." if state.runs else ""
+    show_problem(state.problem, suffix)
+    show_question(state.question, suffix, state.agree, "prune.")

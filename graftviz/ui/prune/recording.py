@@ -22,7 +22,7 @@ from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.warm_up import rehearse_learner
 
-# Option → name, of the rules by which edges are chosen to leave.
+# Option → name of the deletion rules.
 HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
 
 
@@ -61,7 +61,7 @@ class PruneRecorder:
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Refuse: the page asks nothing."""
-        raise InputError(f"The Prune page answers no questions, such as {question.get('kind')!r}.")
+        raise InputError(f"The Prune page has no queries of kind {question.get('kind')!r}.")
 
     def result(self) -> Result:
         """Return what has been learned so far."""

@@ -1,4 +1,4 @@
-"""What one visitor of the Prune page has in hand: choices, three runs on show, complaints.
+"""Session state of the Prune page: options, the three current runs, complaints.
 
 The three runs differ in how edges are chosen to leave, and in nothing else; one of them is in the
 picture. What cannot be used becomes a sentence, and the runs on show stay. Nothing here knows
@@ -111,9 +111,7 @@ class PruneState:
         parsed = parse(known, self.vocabulary)
         self.settings = parsed.settings
         self.complaints = list(parsed.complaints) + [
-            f"This page knows no setting {name!r}; it was left out."
-            for name in _OF_OTHER_PAGES
-            if name in query
+            f"Unknown setting {name!r}; ignored." for name in _OF_OTHER_PAGES if name in query
         ]
         self.visit += 1
         self._links.add(query)
@@ -190,6 +188,7 @@ class PruneState:
             "exchange": learner.exchange_size(edges),
             "clusters": learner.cluster_count(10**9),
             "lam2": 0.5 / max(1, material.train.n_rows),
+            "tries": learner.most_tries(learner.exchange_size(edges)),
         }
 
     def _learner(self, material: Material, heuristic: str | None = None) -> ForcedPruning:
@@ -299,9 +298,9 @@ class PruneState:
                 for heuristic, run in self.runs.items()
             ],
             facts=[
-                f"{material.train.n_rows:,} rows to learn from",
+                f"{material.train.n_rows:,} training rows",
                 f"M = {edges:,} edges",
-                f"k = {learner.exchange_size(edges):,} exchanged at a time",
+                f"k = {learner.exchange_size(edges):,} per exchange",
                 f"seed {self.settings.seed}",
             ],
             has_natural_positions=material.positions is not None,

@@ -1,4 +1,4 @@
-"""What the Regions page has computed on the engine threads, bit by bit. Nothing knows Streamlit."""
+"""Jobs of the Regions page on the engine threads, as generators; independent of Streamlit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COUPLINGS = np.linspace(0.0, LARGEST_COUPLING, 21)
 
 
 class Question(NamedTuple):
-    """What decides how a region grows in a given model."""
+    """Settings of the growth of a region in a given model."""
 
     query: int
     expansion: str
@@ -76,7 +76,7 @@ class Influence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """What the whole graph says about every variable.
+    """Marginals of every variable from inference on the whole graph.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ _MAX_STEP = 1_000
 
 
 class Mailbox:
-    """What the browser sent since the region was last shown, and what it was shown then."""
+    """Messages from the browser since the last update, and the content sent then."""
 
     def __init__(self) -> None:
         self.picture = ""  # the graph it has

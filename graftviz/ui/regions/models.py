@@ -28,7 +28,7 @@ _STRONGEST = 1e6  # stands for the norm of edges with zero potentials
 
 @dataclass(frozen=True, eq=False)
 class ShownModel:
-    """A model with all the page needs to show it.
+    """Model with its positions, title and default query.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""What one visitor of the Regions page has in hand: choices, the model they lead to, complaints.
+"""Session state of the Regions page: options, the current model, complaints.
 
-Nothing here knows Streamlit.
+Independent of Streamlit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The work of the Regions page: on the engine threads, once for all who ask the same.
+"""Background jobs of the Regions page, shared between sessions with the same options.
 
-What is computed of somebody's own model lasts as long as that, and nobody else comes to see it.
+Results for an uploaded model belong to its session and live as long as the model.
 """
 
 from __future__ import annotations
