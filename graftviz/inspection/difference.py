@@ -88,7 +88,8 @@ def compare_models(first: PairwiseMRF, second: PairwiseMRF) -> ModelDifference:
     columns = [values[at] for values, at in zip(norms, numbers.T, strict=True)]
     for array in (table, numbers, *columns):
         array.flags.writeable = False
-    return ModelDifference(table, tuple(row[1] for row in rows), *columns, numbers, note)
+    statuses = tuple(row[1] for row in rows)
+    return ModelDifference(table, statuses, columns[0], columns[1], numbers, note)
 
 
 def _matched(first: PairwiseMRF, second: PairwiseMRF) -> tuple[np.ndarray, str]:
