@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -20,7 +21,7 @@ from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.own_links import REMEMBERED_LINKS, OwnLinks
 from graftviz.ui.prune import state as prune_state
-from graftviz.ui.prune.recording import HEURISTICS
+from graftviz.ui.prune.recording import HEURISTICS, PruneRecorder
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import EVERYTHING, to_json
@@ -72,11 +73,11 @@ def test_records_rank_all_edges_and_tell_who_left(table: DiscreteTable, heuristi
             np.testing.assert_allclose(left, record["contributions"], rtol=1e-3, atol=2e-6)
             if heuristic == "greedy":
                 assert left == list(worth.values())[: len(left)]
-        else:
-            assert record["rank"] == []
         present -= {(i, j) for i, j in record["removed"]}
         present |= {(i, j) for i, j in record["added"]}
         assert len(present) == record["edges"] == 9
+        if record["kind"] != "exchange":  # those of the model of the step
+            assert {(i, j) for i, j, _ in record["rank"]} == present
         assert record["values"] == sorted(record["values"])
         assert sum(record["sizes"]) == record["parameters"] == len(record["which"])
         assert record["which"] == sorted(record["which"])  # clusters on a line are intervals
@@ -129,6 +130,39 @@ def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) ->
     state.choose("clusters", None)
     assert state.refresh()
     assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # nothing is learned twice
+
+
+def test_what_is_left_automatic_is_what_the_learner_does(
+    state: PruneState, table: DiscreteTable
+) -> None:
+    state.choose("edges", 12)
+    assert state.refresh()
+    learner = ForcedPruning(edges=12)
+    assert state.automatic()["exchange"] == learner.exchange_size(12) == 5
+    for heuristic, run in state.runs.items():
+        recorder = run.recorder
+        assert isinstance(recorder, PruneRecorder)
+        own = dataclasses.replace(learner, heuristic=heuristic, exchanges=20)
+        assert recorder.run.learner == own
+
+
+def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
+    table: DiscreteTable, scheduler: Scheduler
+) -> None:
+    truth = np.array([[0, 1], [1, 2]])
+    data = DataSet("first", "Some rows", table, truth, None, "")
+    state = PruneState(("first",), lambda _key, _seed: prepare(data, 0), scheduler)
+    assert state.refresh()
+    run = state.runs["greedy"]
+    assert run.wait(EVERYTHING, 60)
+    records = json.loads(feeding.everything_so_far([run]))[0]["feed"]["records"]
+    present: set[tuple[int, int]] = set()
+    for record in records:
+        present -= {(i, j) for i, j in record["removed"]}
+        present |= {(i, j) for i, j in record["added"]}
+        hits = len(present & {(0, 1), (1, 2)})
+        assert record["recall"] == pytest.approx(hits / 2)
+        assert record["precision"] == pytest.approx(hits / len(present), rel=1e-6)
 
 
 def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,11 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``rank`` holds the contributions of the edges before the exchange in ascending order, and is
-        empty for other kinds of steps. Parameters are sorted by untied value, and ``which`` holds
-        the index of the centre of each.
+        ``rank`` holds the contributions of all edges in ascending order: of the model before the
+        exchange, and in steps without an exchange of the model of the step. Parameters are sorted
+        by untied value, and ``which`` holds the index of the centre of each.
     """
-    step = run.steps[t - 1]
+    step, metrics = run.steps[t - 1], run.metrics[t - 1]
     exchange = step.exchange
     assert exchange is not None  # every step of the learner has one
     order = np.argsort(exchange.values, kind="stable")
@@ -118,7 +118,9 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
         "tries": exchange.tries,
         "accepted": exchange.accepted,
         "fallback": exchange.fallback,
-        "rank": _ranking(run, t, rows) if exchange.kind == "exchange" else [],
+        "recall": _number(metrics.recall),
+        "precision": _number(metrics.precision),
+        "rank": _ranking(run, t, rows),
         "parameters": len(order),
         "values": _numbers(exchange.values[shown]),
         "which": exchange.assignment[shown].tolist(),
@@ -138,8 +140,10 @@ def prune_outcome(run: Run) -> dict[str, Any]:
 
 
 def _ranking(run: Run, t: int, rows: Rows) -> list[list[float]]:
-    """Return [i, j, contribution] of the edges before step `t`, in ascending order."""
-    model = run.steps[t - 2].model()
+    """Return [i, j, contribution] of the edges that step `t` could exchange, or has."""
+    step = run.steps[t - 1]
+    is_exchange = step.exchange is not None and step.exchange.kind == "exchange"
+    model = (run.steps[t - 2] if is_exchange else step).model()
     _, contributions = contributions_of(model, rows)
     least = np.argsort(contributions.total, kind="stable")[:MOST_RANKED]
     return [
@@ -148,8 +152,10 @@ def _ranking(run: Run, t: int, rows: Rows) -> list[list[float]]:
     ]
 
 
-def _number(value: float) -> float | None:
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+def _number(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:

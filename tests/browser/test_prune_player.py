@@ -112,3 +112,43 @@ def test_a_saved_picture_says_what_it_is_of(tell: Told, browser_page: Any) -> No
         text = " ".join(painted(browser_page)[before:])
         for told in (".gv-prune-head h2", ".gv-prune-head .gv-muted", ".gv-position span"):
             assert browser_page.locator(told).first.inner_text() in text, card
+
+
+def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
+    tell: Told, browser_page: Any, everything: Any
+) -> None:
+    page = browser_page
+    tell("greedy", {"greedy": 2})
+    record = everything["feeds"][0]["feed"]["records"][1]
+    i, j, worth = record["rank"][-1]  # the edge that contributes most
+    x, y = page.evaluate(f"player.graph.at[{i}]")
+    canvas = page.locator(".gv-prune-stage canvas")
+    plain = canvas.evaluate("(canvas) => canvas.toDataURL()")
+    canvas.click(position={"x": x, "y": y})
+    names = everything["header"]["names"]
+    listed = page.locator(".gv-prune-chosen")
+    assert listed.inner_text().startswith(f"{names[i]}: contributions of its edges")
+    assert f"{names[j]} {worth:.2g}"[: len(names[j]) + 3] in listed.inner_text()
+    page.mouse.move(0, 0)
+    page.wait_for_function(
+        "(before) => document.querySelector('.gv-prune-stage canvas').toDataURL() !== before",
+        arg=plain,
+    )
+    canvas.click(position={"x": x, "y": y})
+    assert not listed.is_visible()
+
+
+def test_a_step_without_an_exchange_has_a_ranking_and_the_truth_is_compared(
+    tell: Told, browser_page: Any, everything: Any
+) -> None:
+    start = everything["feeds"][0]["feed"]["records"][0]
+    assert start["kind"] == "start"
+    tell("greedy", {"greedy": 1})
+    edges = len(start["rank"])
+    assert edges == start["edges"] > 0
+    label = browser_page.locator(".gv-prune-bars canvas").get_attribute("aria-label")
+    assert label == f"{edges} edges by contribution."
+    recall, precision = start["recall"], start["precision"]
+    assert browser_page.locator(".gv-prune-truth").inner_text() == (
+        f"Compared with the true edges: recall {recall:.2f}, precision {precision:.2f}"
+    )

@@ -8,6 +8,7 @@ class PrunePlayer extends StepView {
     super(host, { branch: null, ...callbacks }, "gv-prune", "Forced pruning", { key: "prune", speed: 1 });
     this.all = null;
     this.pointed = null; // a pair under the pointer
+    this.node = -1; // the selected variable
     this.asking = new Asking(this);
     this.build();
   }
@@ -22,9 +23,10 @@ class PrunePlayer extends StepView {
     this.headline = h("h2", { dir: "auto" });
     this.badge = h("span", { class: "gv-badge" });
     this.under = h("p", { class: "gv-muted", dir: "auto" });
+    this.truth = h("p", { class: "gv-prune-truth", dir: "auto", hidden: true });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.assemble("Loading the exchanges…", h("div", { class: "gv-prune-body" },
-      h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-prune-title" }, this.headline, this.badge), this.under, this.note),
+      h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-prune-title" }, this.headline, this.badge), this.under, this.truth, this.note),
       h("div", { class: "gv-prune-grid" }, this.graph.element, this.ranking.element, this.strip.element, this.curves.element),
       this.transport.element));
   }
@@ -39,6 +41,7 @@ class PrunePlayer extends StepView {
     if (header) {
       this.all = new PruneLog(header);
       this.asking.reset();
+      this.node = -1;
       this.graph.setRuns(this.all);
       this.curves.setRuns(this.all);
       this.under.textContent = [header.title, ...header.facts].join(" · ");
@@ -106,8 +109,15 @@ class PrunePlayer extends StepView {
     this.wake();
   }
 
+  /** Select a variable, or none: its edges are marked in the graph and in the ranking. */
+  chooseNode(i) {
+    this.node = i === this.node ? -1 : i;
+    this.graph.describe();
+    this.wake();
+  }
+
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"]]],
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"], ["Enter", "select it"]]],
       ["In the ranking", [["↓ ↑ or n p", "next, previous edge"]]]];
   }
 
@@ -161,6 +171,9 @@ class PrunePlayer extends StepView {
     this.badge.textContent = isBest || record?.kind === "best" ? "✓ best so far" : record ? `PLL ${format(record.best - record.after)} below the best` : "";
     this.badge.className = `gv-badge ${isBest || record?.kind === "best" ? "gv-good" : ""}`;
     this.badge.hidden = !record;
+    const isCompared = record && (record.recall !== null || record.precision !== null);
+    this.truth.hidden = !isCompared;
+    this.truth.textContent = isCompared ? `Compared with the true edges: recall ${shareText(record.recall)}, precision ${shareText(record.precision)}` : "";
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
     if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
@@ -174,5 +187,8 @@ class PrunePlayer extends StepView {
     this.callbacks.moved(this.shown);
   }
 }
+
+/** A share with two digits, where there is one. */
+const shareText = (share) => (share === null ? "–" : share.toFixed(2));
 
 const mount = (host, callbacks = {}) => new PrunePlayer(host, callbacks);

@@ -3,6 +3,7 @@
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
 const PRUNE_NEAR = 15; // px of the pointer around a node
 const PRUNE_NAMED = 40; // up to this many variables, all names are shown
+const PRUNE_OWN = 6; // edges of the selected variable that are listed
 
 class PruneGraph {
   constructor(app) {
@@ -11,6 +12,7 @@ class PruneGraph {
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
     this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto", hidden: true });
+    this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
     this.holder = h("div", { class: "gv-prune-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.surface = new Surface(this.holder, () => app.resized());
@@ -18,11 +20,15 @@ class PruneGraph {
     const { canvas } = this.surface;
     attachKeys(canvas, this);
     canvas.addEventListener("pointermove", (event) => this.point(event));
+    canvas.addEventListener("click", (event) => {
+      this.point(event);
+      app.chooseNode(this.hover);
+    });
     for (const type of ["pointerleave", "blur"]) canvas.addEventListener(type, () => this.leave());
     const key = (kind, text) => h("span", { class: "gv-key" }, h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" }), text);
     this.element = h("section", { class: "gv-card gv-prune-graph", "aria-label": "Graph" },
       h("div", { class: "gv-prune-words" }, this.words, this.fallback, this.stop),
-      this.holder,
+      this.holder, this.chosen,
       h("footer", { class: "gv-legend" }, key("tree", "Chow–Liu tree"), key("edge", "other edge"), key("leaving", "removed"), key("arriving", "added"), saveButton(app, "graph")));
   }
 
@@ -75,6 +81,8 @@ class PruneGraph {
         : all.tree.has(pairKey(edge.i, edge.j)) ? "tree" : "other";
       groups[kind].push(edge);
     }
+    const marked = Object.values(groups).flat().filter(({ i, j }) => i === app.node || j === app.node);
+    for (const edge of marked) this.line(context, edge, css(palette.primary, 0.45), 2.4 * unit + 6);
     for (const edge of groups.other) this.line(context, edge, css(palette.plain, 0.75), unit * 1.1);
     for (const edge of groups.tree) this.double(context, edge, css(palette.text, 0.9), unit);
     for (const edge of groups.leaving) this.leave(context, edge, unit, clamp(part * 1.6, 0, 1));
@@ -87,7 +95,7 @@ class PruneGraph {
       context.fillStyle = css(palette.text);
       context.fill();
       context.lineWidth = 1.5;
-      context.strokeStyle = css(i === this.hover ? palette.primary : palette.background);
+      context.strokeStyle = css(i === this.hover || i === app.node ? palette.primary : palette.background);
       context.stroke();
     }
     this.drawNames(context, palette, degrees, base);
@@ -158,7 +166,7 @@ class PruneGraph {
     context.textBaseline = "middle";
     context.lineJoin = "round";
     context.lineWidth = 3.5;
-    const named = new Set([this.hover, ...(app.pointed ?? [])].filter((i) => i >= 0));
+    const named = new Set([this.hover, app.node, ...(app.pointed ?? [])].filter((i) => i >= 0));
     if (n <= PRUNE_NAMED) for (const i of [...degrees.keys()].sort((a, b) => degrees[b] - degrees[a])) named.add(i);
     const taken = [];
     for (const i of named) {
@@ -199,8 +207,23 @@ class PruneGraph {
     this.app.say(this.tip.textContent);
   }
 
+  enter() {
+    if (this.hover >= 0) this.app.chooseNode(this.hover);
+  }
+
   leave() {
     this.pointAt(-1);
+  }
+
+  /** The edges of the selected variable, those that contribute most first. */
+  describeNode() {
+    const { node, log, shown, all } = this.app;
+    this.chosen.hidden = node < 0;
+    if (node < 0) return;
+    const own = (log.at(shown)?.rank ?? []).filter(([i, j]) => i === node || j === node).sort((a, b) => b[2] - a[2]);
+    const listed = own.slice(0, PRUNE_OWN).map(([i, j, worth]) => `${shorten(all.name(i === node ? j : i), 24)} ${format(worth)}`).join(" · ");
+    const more = own.length > PRUNE_OWN ? ` · and ${own.length - PRUNE_OWN} more` : "";
+    this.chosen.textContent = `${shorten(all.name(node), 40)}: ${own.length ? `contributions of its edges in nats per row: ${listed}${more}` : "no edges ranked"}`;
   }
 
   pointAt(i) {
@@ -228,6 +251,7 @@ class PruneGraph {
     if (record?.fallback) notes.unshift("Fallback.");
     this.fallback.textContent = notes.join(" ");
     this.fallback.hidden = notes.length === 0;
+    this.describeNode();
     const isEnd = log.finished && shown === log.ready;
     this.stop.textContent = isEnd ? log.trouble || log.outcome.stop_reason : "";
     const gone = log.edges.filter((edge) => edge.died === shown && shown > 0);

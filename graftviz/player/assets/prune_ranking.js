@@ -28,7 +28,7 @@ class PruneRanking {
     const record = log.at(shown);
     if (!record) return [];
     const entering = record.added.map(([i, j], k) => ({ i, j, worth: record.gains[k], kind: "arriving" }));
-    if (record.kind !== "exchange") return record.t === 1 ? entering.map((bar) => ({ ...bar, kind: "plain" })).reverse() : [];
+    if (record.kind !== "exchange") return record.rank.map(([i, j, worth]) => ({ i, j, worth, kind: "plain" }));
     const gone = new Set(record.removed.map(([i, j]) => pairKey(i, j)));
     return [...record.rank.map(([i, j, worth]) => ({ i, j, worth, kind: gone.has(pairKey(i, j)) ? "leaving" : "plain" })), ...entering];
   }
@@ -63,7 +63,7 @@ class PruneRanking {
       context.fillRect(this.x(k), top, wide, plot.bottom - top);
       if (kind === "leaving") this.mark(context, this.x(k) + wide / 2, top - 7 * type, colours.leaving, false);
       if (kind === "arriving") this.mark(context, this.x(k) + wide / 2, top - 7 * type, colours.arriving, true);
-      if (app.pointed && pairKey(...app.pointed) === pairKey(i, j)) {
+      if ((app.pointed && pairKey(...app.pointed) === pairKey(i, j)) || i === app.node || j === app.node) {
         context.lineWidth = 2;
         context.strokeStyle = css(palette.primary);
         context.strokeRect(this.x(k) - 1, top - 1, wide + 2, plot.bottom - top + 2);
@@ -130,11 +130,11 @@ class PruneRanking {
     const list = (pairs, worth) => pairs.slice(0, PRUNE_LISTED).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
       + (pairs.length > PRUNE_LISTED ? ` · and ${pairs.length - PRUNE_LISTED} more` : "");
     const hover = app.pointed ? `${all.pair(...app.pointed)}: ${format(app.pointedWorth)}` : "";
-    this.count.textContent = hover || (record && !isExchange && record.t === 1 ? "nats per row (square-root scale), start" : "nats per row, square-root scale");
+    this.count.textContent = hover || "nats per row, square-root scale";
     this.out.textContent = isExchange ? `× removed: ${list(record.removed, record.contributions) || "none"}` : "";
     this.into.textContent = isExchange ? `+ added: ${list(record.added, record.gains) || "none"}` : "";
+    const ranked = record ? `${plural(record.rank.length, "edge")} by contribution.` : "No ranking in this step.";
     this.surface.canvas.setAttribute("aria-label", isExchange
-      ? `${plural(record.rank.length, "edge")} by contribution. Removed: ${list(record.removed, record.contributions)}. Added: ${list(record.added, record.gains)}.`
-      : "No ranking in this step.");
+      ? `${ranked} Removed: ${list(record.removed, record.contributions)}. Added: ${list(record.added, record.gains)}.` : ranked);
   }
 }

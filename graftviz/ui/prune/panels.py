@@ -17,7 +17,7 @@ from graftviz.ui.messages import (
     show_warnings,
 )
 from graftviz.ui.prune.component import PRUNE
-from graftviz.ui.prune.state import EDGES_PER_EXCHANGE, PruneState
+from graftviz.ui.prune.state import PruneState
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
 
@@ -58,8 +58,6 @@ def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
 def _groups() -> tuple[list[OptionSpec], list[OptionSpec]]:
     """Return the options in the order of the page, the most important ones first."""
     specs = {spec.name: spec for spec in option_specs(ForcedPruning)}
-    few = f"M / {EDGES_PER_EXCHANGE}, at most 5"
-    specs["exchange"] = specs["exchange"]._replace(none_means=few)
     first = [specs[name] for name in _FIRST]
     then = [specs[name]._replace(advanced=False) for name in _THEN]
     rest = [

@@ -83,6 +83,6 @@ def start_pruning(plan: Plan, material: Material, turns: Turns) -> SessionRun:
     InputError
         When plan and material do not fit together.
     """
-    run = Run(material.train, plan.learner, seed=plan.seed)
+    run = Run(material.train, plan.learner, seed=plan.seed, truth=material.truth)
     token = secrets.token_hex(4)
     return SessionRun(PruneRecorder(run, token), token, turns)

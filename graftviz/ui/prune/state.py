@@ -18,7 +18,8 @@ import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.layout import ring_layout
-from graftviz.learners.forced_pruning import EXCHANGE, ForcedPruning
+from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
 from graftviz.ui.kept_runs import let_go
@@ -35,7 +36,6 @@ from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, p
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
-EDGES_PER_EXCHANGE = 10  # a tenth of the edges is exchanged at a time, where that is not chosen
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 FIRST_CREDIT = 200  # steps of every run computed before anybody presses play
 _OF_OTHER_PAGES = ("learner", "branch", "compare")
@@ -179,7 +179,7 @@ class PruneState:
         if material is None:
             return {}
         try:
-            learner = self._learner(material)
+            learner = self._learner()
             edges = learner.edge_budget(material.train.n_variables)
         except InputError:
             return {}  # what does not go together is said above the runs
@@ -191,15 +191,10 @@ class PruneState:
             "tries": learner.most_tries(learner.exchange_size(edges)),
         }
 
-    def _learner(self, material: Material, heuristic: str | None = None) -> ForcedPruning:
+    def _learner(self, heuristic: str | None = None) -> ForcedPruning:
         options = self.options()
         options["heuristic"] = heuristic or options["heuristic"]
-        learner = ForcedPruning(**options)
-        if learner.exchange is None:
-            edges = learner.edge_budget(material.train.n_variables)
-            few = min(EXCHANGE, max(1, edges // EDGES_PER_EXCHANGE))
-            learner = dataclasses.replace(learner, exchange=few)
-        return learner
+        return ForcedPruning(**options)
 
     def wanted_material(self) -> Material | None:
         """Return the data of the settings; None while none has been brought."""
@@ -248,7 +243,7 @@ class PruneState:
     def _plans_for(self, material: Material) -> dict[str, Plan]:
         plans = {}
         for heuristic in HEURISTICS:
-            learner = self._learner(material, heuristic)
+            learner = self._learner(heuristic)
             learner.check(material.train)
             plans[heuristic] = Plan(material.identity, learner, self.settings.seed)
         return plans
@@ -285,7 +280,7 @@ class PruneState:
             runs[heuristic].grant(FIRST_CREDIT)
 
     def _header(self, material: Material, tree: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-        learner = self._learner(material)
+        learner = self._learner()
         edges = learner.edge_budget(material.train.n_variables)
         return prune_header(
             token=self.token,
@@ -301,6 +296,7 @@ class PruneState:
                 f"{material.train.n_rows:,} training rows",
                 f"M = {edges:,} edges",
                 f"k = {learner.exchange_size(edges):,} per exchange",
+                f"at most {plural(learner.exchanges, 'exchange')}",
                 f"seed {self.settings.seed}",
             ],
             has_natural_positions=material.positions is not None,
