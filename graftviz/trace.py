@@ -313,6 +313,9 @@ class Outcome:
         Its last entry is the final polish.
     objective_name : str
         Name of `objective`; after a final refit, that of the refit.
+    infeasible : int or None
+        Inactive pairs found to pass a bound on inference, those of the certificate included; None
+        without such a bound.
     """
 
     stop_reason: str
@@ -327,6 +330,7 @@ class Outcome:
     seconds: Seconds
     history: History
     objective_name: str = "Bethe likelihood"
+    infeasible: int | None = None
 
     @property
     def dropped_at_the_end(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 
 import naive
 import naive_bounded
@@ -96,6 +97,16 @@ def test_no_step_passes_its_bound(measure):
         elif measure == "approximation-error":
             gap = infer(model, "trbp").log_partition - infer(model, "exact").log_partition
             assert abs(gap) == pytest.approx(known.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("bound", [1, 2])
+def test_the_count_at_the_end_is_the_one_of_the_reason(bound):
+    result = learn(scale_free_table(15, 3, 1000), BoundedInference(bound=bound))
+    named = re.search(r"all ([\d,]+) pairs that were left", result.stop_reason)
+    count = int(named[1].replace(",", ""))
+    last = result.trace[-1].complexity
+    assert result.trace.outcome.infeasible == count > last.infeasible
+    assert json.loads(result_json(result))["complexity"]["infeasible"] == count
 
 
 def test_what_was_refused_after_a_fit_is_undone():

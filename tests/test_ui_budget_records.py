@@ -43,6 +43,8 @@ def test_the_records_follow_the_run(source: BudgetMaterial, told: Told) -> None:
         assert record["infeasible"] == complexity.infeasible
         names = source.material.train.names
         assert all(names[i] in record["words"] for i in record["edge"])
+    assert run.outcome is not None
+    assert told.infeasible == run.outcome.infeasible
     assert told.point is not None
     assert told.point.edges == len(told.edges)
     assert told.stop

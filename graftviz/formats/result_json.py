@@ -63,11 +63,12 @@ def result_record(
         options = learner_options(result.branch.learner)
         record["branch"] = {"at": result.branch.at, "options": options}
     if len(result.trace) and (complexity := result.trace[-1].complexity) is not None:
+        at_end = None if result.trace.outcome is None else result.trace.outcome.infeasible
         record["complexity"] = {
             "measure": complexity.measure,
             "value": complexity.value,
             "bound": complexity.bound,
-            "infeasible": complexity.infeasible,
+            "infeasible": complexity.infeasible if at_end is None else at_end,
             "width": complexity.width,
             "order": complexity.order.tolist(),
             "inference": complexity.inference,

@@ -109,12 +109,12 @@ class BoundedRun:
         self._index += 1
         self._activated = ScoredEdge(i, j, gradient)
         self._history.append([(i, j)], self._model.changes(i))
-        status, elimination = self._pairs.status, self._model.current.elimination
+        elimination = self._model.current.elimination
         self._complexity = Complexity(
             measure=self.options.complexity,
             value=self._choice.value(self._model),
             bound=self._bound,
-            infeasible=int(np.count_nonzero((status == REFUSED) | (status == PROVED))),
+            infeasible=self._infeasible(),
             newly_infeasible=self._newly_infeasible,
             order=elimination.order.astype(np.int32),
             width=elimination.width,
@@ -172,7 +172,13 @@ class BoundedRun:
             seconds=self.clock.pause(),
             history=self._history,
             objective_name=OBJECTIVES[now.source],
+            infeasible=self._infeasible(),
         )
+
+    def _infeasible(self) -> int:
+        """Return the number of inactive pairs that were found to pass the bound."""
+        status = self._pairs.status
+        return int(np.count_nonzero((status == REFUSED) | (status == PROVED)))
 
     def _new_model(self) -> BoundedModel:
         options, table = self.options, self._table
@@ -278,7 +284,7 @@ class BoundedRun:
             return f"No remaining pair has a gradient above {LEAST_GRADIENT:g}."
         if self.options.complexity == "treewidth" and self._bound < 1.0:
             return "Treewidth 0 allows no edges."
-        refused = int(np.count_nonzero((status == REFUSED) | (status == PROVED)))
+        refused = self._infeasible()
         if edges == 0:
             pairs = "the tested pair" if refused == 1 else f"all {refused:,} tested pairs"
             return f"No edge keeps the {measure} at or below {bound}: {pairs} would exceed it."

@@ -15,12 +15,14 @@ class BudgetLog {
   }
 
   /** Append steps, which come in order; steps already here are unchanged. */
-  take({ from, steps, done }) {
+  take({ from, steps, done, infeasible }) {
     if (from > this.steps.length) return;
     this.steps.push(...steps.slice(this.steps.length - from));
     this.ready = Math.max(0, this.steps.length - 1);
     this.finished = done;
     this.last = done ? this.ready : null;
+    // The pairs that were tried in vain at the end belong to the last step.
+    if (done && infeasible !== null) this.steps[this.ready].infeasible = infeasible;
   }
 
   /** Number of loaded steps, step 0 included. */

@@ -37,6 +37,8 @@ class Told:
         The records of the steps; the first is the model without edges.
     stop : str
         Why it ended; empty while it goes on.
+    infeasible : int or None
+        Pairs found to pass τ when the run had ended, those tried last included.
     edges : list of pairs
         Of the finished model.
     point : TradeOff or None
@@ -47,6 +49,7 @@ class Told:
 
     steps: tuple[dict[str, Any], ...]
     stop: str = ""
+    infeasible: int | None = None
     edges: tuple[tuple[int, int], ...] = ()
     point: TradeOff | None = None
     unmeasured: str = ""
@@ -86,7 +89,7 @@ def telling(source: BudgetMaterial, learner: BoundedInference) -> Iterator[Told]
         stop = run.outcome.stop_reason
     model = run.result().model if run.steps else run.outcome.history.start
     edges = tuple((int(i), int(j)) for i, j in model.edges)
-    told = replace(told, stop=stop, edges=edges)
+    told = replace(told, stop=stop, infeasible=run.outcome.infeasible, edges=edges)
     yield told
     try:
         method = BOUNDS[learner.complexity].method

@@ -76,6 +76,7 @@ def budget_message(
             "steps": found.steps[since:],
             "done": bool(found.stop) or bool(work.failure),
             "stop": work.failure or found.stop,
+            "infeasible": found.infeasible,
             "at": state.page.values["step"],
             "ghost": _ghost_record(state),
         },
