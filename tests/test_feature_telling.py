@@ -130,7 +130,7 @@ def test_records_have_the_documented_keys_and_count_features(run: Run) -> None:
         check_types(part)
     counts: dict[tuple[int, int], list[int]] = {}
     for step, record in zip(run.steps, records, strict=True):
-        assert set(record) | {"layout"} == documented_keys("Record")
+        assert set(record) | {"layout", "threshold"} == documented_keys("Record")
         counts |= {(i, j): both for i, j, *both in record["features"]}
         edges = map(tuple, step.active_edges().tolist())
         assert [counts[edge] for edge in edges] == step.feature_counts().tolist()
