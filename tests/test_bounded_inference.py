@@ -102,7 +102,7 @@ def test_no_step_passes_its_bound(measure):
 @pytest.mark.parametrize("bound", [1, 2])
 def test_the_count_at_the_end_is_the_one_of_the_reason(bound):
     result = learn(scale_free_table(15, 3, 1000), BoundedInference(bound=bound))
-    named = re.search(r"all ([\d,]+) pairs that were left", result.stop_reason)
+    named = re.search(r"all ([\d,]+) remaining pairs", result.stop_reason)
     count = int(named[1].replace(",", ""))
     last = result.trace[-1].complexity
     assert result.trace.outcome.infeasible == count > last.infeasible
