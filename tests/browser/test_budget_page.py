@@ -41,7 +41,7 @@ def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
     assert "No further edge keeps the treewidth at or below 1" in text
     assert "10 edges of 55 pairs" in text
     # The sentence and the fact beside it count the same pairs.
-    assert "all 45 pairs that were left" in text
+    assert "all 45 remaining pairs" in text
     assert "45 of 45" in text
     page.keyboard.press("Home")
     eventually(page, lambda: position(page)[0] == 0)
