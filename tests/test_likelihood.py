@@ -177,7 +177,7 @@ def test_time_is_the_median_and_nothing_compiles_within(monkeypatch):
     told = iter([10.0, 10.3, 20.0, 20.1, 30.0, 30.2])
     done = []
     found = all_marginals(drawn(12, [2, 2])[0])
-    monkeypatch.setattr(cost, "_rehearse", lambda method: done.append("rehearsed"))
+    monkeypatch.setattr(cost, "_compile_kernels", lambda method: done.append("rehearsed"))
     monkeypatch.setattr(cost, "all_marginals", lambda *_, **__: done.append("measured") or found)
     # The module's clock alone: threads of other tests may still be at work by the real one.
     monkeypatch.setattr(cost, "time", SimpleNamespace(thread_time=lambda: next(told)))

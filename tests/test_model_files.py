@@ -349,16 +349,16 @@ def test_no_way_leads_out_of_an_archive(tmp_path, monkeypatch):
 
 
 BAD_BROUGHT = {
-    "nothing": ({}, "no model in nothing"),
-    "a picture": ({"a.png": b"x"}, "no model in a.png"),
+    "nothing": ({}, "No model in nothing"),
+    "a picture": ({"a.png": b"x"}, "No model in a.png"),
     "no archive": ({"a.zip": b"PK\x03\x04 and then not"}, "a.zip is not a readable ZIP archive"),
     "cut archive": (
         {"a.zip": zipped({"m.uai": b"x" * 999})[:-30]},
         "a.zip is not a readable ZIP archive",
     ),
     "empty archive": ({"a.zip": zipped({"readme.txt": b"x"})}, "a.zip holds no model"),
-    "two models": ({"a.uai": b"1", "b.uai": b"2"}, "2 models, a.uai, b.uai"),
-    "two of a name": ({"a.zip": zipped({"x/m.uai": b"1", "y/m.uai": b"2"})}, "two different files"),
+    "two models": ({"a.uai": b"1", "b.uai": b"2"}, "Found 2 models: a.uai, b.uai"),
+    "two of a name": ({"a.zip": zipped({"x/m.uai": b"1", "y/m.uai": b"2"})}, "Two different files"),
     "names alone": ({"m.names.json": b"{}"}, "There is no model among m.names.json"),
     "a bad model": ({"m.uai": b"NONSENSE"}, "m.uai starts with 'NONSENSE'"),
     "wrong names": (

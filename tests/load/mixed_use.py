@@ -182,9 +182,10 @@ class PageVisitor:
         while time.monotonic() < until:
             await self._in_a_session(self._random_steps(until))
 
-    async def see_every_page(self) -> None:
+    async def see_every_page(self, *, uploads: bool = True) -> None:
         """Open each page once in one session, then upload files on each that takes them."""
-        steps = [(page, False) for page in PAGES] + [(page, True) for page in _UPLOADERS]
+        steps = [(page, False) for page in PAGES]
+        steps += [(page, True) for page in _UPLOADERS if uploads]
         await self._in_a_session(iter(steps))
 
     def _random_steps(self, until: float) -> Iterator[tuple[str, bool]]:
