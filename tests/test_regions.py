@@ -142,7 +142,7 @@ def test_growth_stops_at_the_tolerance_and_below_the_threshold():
     assert "The last variable" in blind[-1].reason
     alone = local_marginal(GRID, 27, max_size=1)
     assert alone.nodes.tolist() == [27]
-    assert "1 variable." in alone.stop_reason
+    assert "Size limit reached (1)." in alone.stop_reason
 
 
 def test_evidence_is_taken_in_and_an_observed_query_is_known():
