@@ -159,7 +159,7 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     upload_of(app, "series").upload("short.csv", b"time,a\n0,1\n1,2\n2,3\n").run()
     assert "short.csv" in sentences(app)
     for content, told in (
-        (b"time,a\n0,1\n1,x\n2,3\n", "no finite number"),
+        (b"time,a\n0,1\n1,x\n2,3\n", "not a finite number"),
         (series_file(gap="NA"), "“Missing values: interpolate” under “Import options”"),
         (series_file(constant=True), "“Constant series: drop”"),
         (b"\x00\x01", "NUL"),

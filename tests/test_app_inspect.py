@@ -267,7 +267,7 @@ BAD_FILES = {
     "cut": ("m.uai", b"MARKOV 2 2", "is truncated"),
     "binary": ("m.uai", b"\xff\xfe\x00", "not plain text"),
     "xml": ("m.graphml", b"<graphml", "not well-formed XML"),
-    "zip": ("m.zip", b"PK", "no ZIP archive"),
+    "zip": ("m.zip", b"PK", "not a readable ZIP archive"),
     "json": ("m.json", b"[]", "not a graph"),
     "markup": ("<b>.graphml", b"<svg/>", "not GraphML"),
 }

@@ -260,12 +260,12 @@ def test_commands_share_a_folder(folder: Path) -> None:
     write_results(folder, "infer", {"marginals.MAR": "MAR"})
     assert run_of(read_model(folder)) == "old"
     (folder / "marginals.MAR").write_text("edited")
-    with pytest.raises(InputError, match="of the last run of infer"):
+    with pytest.raises(InputError, match="from the last run of infer"):
         read_model(folder)
     write_results(folder, "generate", {**uai_files(model("new")), "marginals.MAR": "MAR"})
     assert run_of(read_model(folder)) == "new", "a file belongs to the command that wrote it last"
     (folder / "edges.csv").write_text("edited")
-    with pytest.raises(InputError, match="of the last run of learn"):
+    with pytest.raises(InputError, match="from the last run of learn"):
         read_model(folder)
 
 

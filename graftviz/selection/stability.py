@@ -268,7 +268,9 @@ def _found_edges(plan: _Plan, index: int) -> np.ndarray:
 
 def _edges_of(outcome: Outcome) -> np.ndarray:
     model = outcome.model()
-    return model.edges[model.edge_norms() > 0]
+    # Any non-zero weight counts: a table without interaction has the zero-sum norm 0.
+    active = [bool(model.edge_weights(e).any()) for e in range(len(model.edges))]
+    return model.edges[np.array(active, dtype=bool)]
 
 
 def _collected(plan: _Plan, found: list[np.ndarray]) -> EdgeStability:

@@ -37,7 +37,7 @@ def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
     page = budget()
     eventually(page, lambda: position(page) == (10, 10))
     text = page.locator(".gv-budget-view").inner_text()
-    assert "treewidth at most 1" in text
+    assert "treewidth ≤ 1" in text
     assert "No further edge keeps the treewidth at or below 1" in text
     assert "10 edges of 55 pairs" in text
     # The sentence and the fact beside it count the same pairs.
