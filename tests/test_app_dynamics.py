@@ -177,7 +177,7 @@ def test_files_are_read_or_refused_and_what_was_shown_stays() -> None:
     assert message["graph"]["names"] == ["a", "b", "c"]
     assert message["graph"]["truth"] is None
     upload_of(app, "places").upload("places.csv", b"name,lon,lat\na,1,2\n").run()
-    assert "gives no place for 'b'" in sentences(app)
+    assert "has no position for 'b'" in sentences(app)
     # The file's parents are for sparsity enforcing: b follows a, c follows b.
     upload_of(app, "places").upload("places.csv", b"name,x,y\na,1,1\nb,2,2\nc,3,1\n").run()
     upload_of(app, "parents").upload("parents.csv", b"source,target\na,b\nb,c\n").run()

@@ -395,7 +395,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
     app.slider(key="option.alpha").set_value(0.5).run()
     assert not app.exception
     assert "This run will take about" in sentences(app)
-    assert "beyond 1e-09 s" in sentences(app)
+    assert "Limit: 1e-09 s" in sentences(app)
     assert "from before" in sentences(app)
     assert state_of(app).run is before
     assert "alpha" not in query_of(app)
@@ -412,7 +412,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
 def test_the_first_run_of_a_page_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(ask_memory=-1))
     app = open_app(data="karate")
-    assert "more than now" in sentences(app)
+    assert "Limit: " in sentences(app)
     assert state_of(app).run is None
     app.button(key="run_anyway").click().run()
     assert not app.exception
@@ -571,7 +571,7 @@ def test_places_of_the_variables_put_them_on_a_map() -> None:
     assert (np.diff(positions[:, 0]) > 0).all()
     assert (np.diff(positions[:, 1]) < 0).all()  # north is on top
     upload_of(app, "upload.places").upload("places.csv", b"name,lon,lat\na,1,2\n").run()
-    assert "gives no place for" in sentences(app)
+    assert "has no position for" in sentences(app)
     assert state_of(app).material.positions is positions
 
 
