@@ -154,11 +154,8 @@ def test_a_phone_shows_it_all_and_reduced_motion_shows_the_end(regions: Any, dar
 def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
     page = regions("regions?side=6&t1=0&t2=0.8&query=14&step=3&expansion=random")
     eventually(page, lambda: size(page) == 4)
-    assert headline(page).startswith("Not certified with 4 of 36 nodes")
-    assert "no guarantee" in answer(page)
-    assert "not certified" in page.locator(".gv-region-title").inner_text()
-    page.keyboard.press("Home")
-    eventually(page, lambda: headline(page).startswith("Certified to"))
+    # The bound of the shown size guarantees nothing; that of a smaller region is used.
+    assert headline(page).startswith("Certified to ±0.44 with 1 of 36 nodes")
     assert "no guarantee" not in answer(page)
 
 
