@@ -284,7 +284,7 @@ def test_what_is_beyond_comes_with_offers(
     monkeypatch.setattr(run_limits, "limits", lambda: Limits(run_seconds=0.0))
     assert not state.refresh()
     assert state.is_beyond
-    assert "at most" in state.problem
+    assert "Limits of this server" in state.problem
     assert state.command().startswith("python -m graftviz learn first ")
     assert state.smaller() is None
 
