@@ -52,7 +52,7 @@ def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
     eventually(page, lambda: "step=2" in search(page))
     assert "No added cost" in page.locator(".gv-budget-head").inner_text()
     label = page.locator(".gv-budget-tree canvas").get_attribute("aria-label")
-    assert "the widest has 2 variables, so the width is 1" in label
+    assert "widest: 2 variables (width 1)" in label
     box = page.locator(".gv-budget-course canvas").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     eventually(page, lambda: position(page)[0] == 5)
