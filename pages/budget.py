@@ -6,7 +6,7 @@ from graftviz.narrative.budget import cost_sentence
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.files import budget_files
-from graftviz.ui.budget.help import show_help
+from graftviz.ui.budget.help import HELP
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine_panel import engine_is_ready
@@ -23,7 +23,7 @@ follow_address(state, "budget")
 
 with st.sidebar:
     show_choices(state)
-header = Header("budget", "Budget", cost_sentence(state.options.complexity), show_help)
+header = Header("budget", "Budget", cost_sentence(state.options.complexity), HELP)
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 if engine_is_ready(engine):
@@ -33,6 +33,6 @@ if engine_is_ready(engine):
     live_budget(state)
     BUDGET.load()
     show_charts(state)
-    header.show_files(budget_files(state), RUN_NOTE)
+    header.show_files(lambda: budget_files(state), RUN_NOTE)
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -5,7 +5,7 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.dynamics.comparison import show_comparison
 from graftviz.ui.dynamics.component import DYNAMICS
-from graftviz.ui.dynamics.help import HEADLINE, show_help
+from graftviz.ui.dynamics.help import HEADLINE, HELP
 from graftviz.ui.dynamics.live import live_dynamics
 from graftviz.ui.dynamics.panels import (
     dynamics_files,
@@ -26,7 +26,7 @@ engine = page_warm_up("dynamics")
 state = dynamics_state()
 follow_address(state, "dynamics")
 
-header = Header("dynamics", "Dynamics", HEADLINE, show_help)
+header = Header("dynamics", "Dynamics", HEADLINE, HELP)
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 if engine_is_ready(engine):
@@ -40,6 +40,6 @@ if engine_is_ready(engine):
     live_dynamics(state)
     DYNAMICS.load()
     show_comparison(state)
-    header.show_files(dynamics_files(state), RUN_NOTE)
+    header.show_files(lambda: dynamics_files(state), RUN_NOTE)
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -7,7 +7,7 @@ from graftviz.ui.engine_panel import engine_is_ready, show_engine
 from graftviz.ui.frame.header import Header
 from graftviz.ui.grow.compare_panel import show_comparison
 from graftviz.ui.grow.component import PLAYER
-from graftviz.ui.grow.help import HEADLINE, show_help
+from graftviz.ui.grow.help import HEADLINE, HELP
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     show_actions,
@@ -25,7 +25,7 @@ engine = warm_up()
 state = grow_state()
 follow_address(state, "grow")
 
-header = Header("grow", "Grow", HEADLINE, show_help)
+header = Header("grow", "Grow", HEADLINE, HELP)
 # Places first: what appears above the player must not move it, or the browser starts it anew.
 above = st.container()
 with above:
@@ -44,7 +44,7 @@ if engine_is_ready(engine):
     show_path(state)
     live_player(state, new_run=is_new_run)
     PLAYER.load()
-    header.show_files(run_files(state.run) if state.run else (), RUN_NOTE)
+    header.show_files(lambda: run_files(state.run) if state.run else [], RUN_NOTE)
     header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
     with st.sidebar:
         show_engine(engine)

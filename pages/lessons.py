@@ -4,15 +4,15 @@ import streamlit as st
 
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
-from graftviz.ui.lessons.help import HEADLINE, show_help
+from graftviz.ui.lessons.help import HEADLINE, HELP
 from graftviz.ui.lessons.panels import show_glossary, show_lessons, show_overview
 from graftviz.ui.teaching import teaching_query
 
 enter_through_app()
 # Where somebody comes from here, its own address counts.
 st.session_state["page"] = "lessons"
-header = Header("lessons", "Lessons", HEADLINE, show_help)
-header.show_files(())
+header = Header("lessons", "Lessons", HEADLINE, HELP)
+header.show_files(list)
 header.show_link(teaching_query, "Opens this page, anywhere graftviz runs.")
 show_overview()
 show_lessons()

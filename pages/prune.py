@@ -7,7 +7,7 @@ from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.prune.component import PRUNE
-from graftviz.ui.prune.help import HEADLINE, show_help
+from graftviz.ui.prune.help import HEADLINE, HELP
 from graftviz.ui.prune.live import live_pruning
 from graftviz.ui.prune.panels import (
     show_pruned_data,
@@ -23,7 +23,7 @@ engine = page_warm_up("prune")
 state = prune_state()
 follow_address(state, "prune")
 
-header = Header("prune", "Prune", HEADLINE, show_help)
+header = Header("prune", "Prune", HEADLINE, HELP)
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
@@ -37,6 +37,6 @@ if engine_is_ready(engine):
     live_pruning(state)
     PRUNE.load()
     run = state.runs.get(state.heuristic)
-    header.show_files(run_files(run, with_replay=False) if run else (), RUN_NOTE)
+    header.show_files(lambda: run_files(run, with_replay=False) if run else [], RUN_NOTE)
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -7,7 +7,7 @@ from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.race.component import RACE
-from graftviz.ui.race.help import HEADLINE, show_help
+from graftviz.ui.race.help import HEADLINE, HELP
 from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
     race_files,
@@ -23,7 +23,7 @@ engine = warm_up()
 state = race_state()
 follow_address(state, "race")
 
-header = Header("race", "Race", HEADLINE, show_help)
+header = Header("race", "Race", HEADLINE, HELP)
 # Places first: what appears above the race must not move it, or the browser starts it anew.
 above = st.container()
 with above:
@@ -37,7 +37,7 @@ if engine_is_ready(engine):
         show_race_messages(state)
     live_race(state, new_race=is_new_race)
     RACE.load()
-    header.show_files(race_files(state), "The race is finished first if need be.")
+    header.show_files(lambda: race_files(state), "The race is finished first if need be.")
     header.show_link(
         state.link, "Runs this race again, anywhere graftviz runs, and opens it at this place."
     )

@@ -8,7 +8,7 @@ from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.files import region_files
-from graftviz.ui.regions.help import HEADLINE, show_help
+from graftviz.ui.regions.help import HEADLINE, HELP
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
     region_state,
@@ -27,7 +27,7 @@ follow_address(state, "regions")
 
 with st.sidebar:
     show_model_choice(state)
-header = Header("regions", "Regions", HEADLINE, show_help)
+header = Header("regions", "Regions", HEADLINE, HELP)
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
@@ -41,6 +41,8 @@ if engine_is_ready(engine):
     state.page_runs += 1
     live_region(state)
     REGION.load()
-    header.show_files(region_files(state), "The region is grown to its end first if need be.")
+    header.show_files(
+        lambda: region_files(state), "The region is grown to its end first if need be."
+    )
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

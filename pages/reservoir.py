@@ -8,7 +8,7 @@ from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
 from graftviz.ui.reservoir.files import reservoir_files
-from graftviz.ui.reservoir.help import HEADLINE, show_help
+from graftviz.ui.reservoir.help import HEADLINE, HELP
 from graftviz.ui.reservoir.panels import (
     reservoir_state,
     show_activation,
@@ -23,7 +23,7 @@ warm_up()
 engine = page_warm_up("reservoir")
 state = reservoir_state()
 follow_address(state, "reservoir")
-header = Header("reservoir", "Reservoir", HEADLINE, show_help)
+header = Header("reservoir", "Reservoir", HEADLINE, HELP)
 with st.sidebar:
     show_choices(state)
 
@@ -37,6 +37,6 @@ if engine_is_ready(engine):
         steps = show_run(options)
     if steps:
         show_activation(state, steps)
-        header.show_files(reservoir_files(options, steps))
+        header.show_files(lambda: reservoir_files(options, steps))
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import html
-import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from graftviz.experiments.arena import Contest, Entry
 from graftviz.experiments.bench_table import format_seconds, machine
 from graftviz.formats.result_json import json_value
 from graftviz.options import format_value
+from graftviz.table.csv_text import csv_text
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Entry))
 _HEAD = (
@@ -42,15 +41,13 @@ code { overflow-wrap: anywhere; }
 
 def arena_csv(entries: Sequence[Entry]) -> str:
     """Return all entries as CSV, one row per entry."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[Iterable[object]] = [COLUMNS]
     for entry in entries:
         facts = {name: getattr(entry, name) for name in COLUMNS}
         facts["options"] = _options(entry)
         facts["notes"] = " ".join(entry.notes)
-        writer.writerow(["" if value is None else value for value in facts.values()])
-    return text.getvalue()
+        rows.append(facts.values())
+    return csv_text(rows)
 
 
 def arena_json(entries: Sequence[Entry], contests: Sequence[Contest], command: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from graftviz.regions import RegionStep
+from graftviz.table.csv_text import csv_text
 
 
 def region_csv(
@@ -33,12 +32,15 @@ def region_csv(
         Columns ``size``, ``variable``, ``bound`` (1: vacuous), ``coefficient``, and one column
         ``p(label)`` for each state of the query.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["size", "variable", "bound", "coefficient", *(f"p({label})" for label in labels)]
+    header = ["size", "variable", "bound", "coefficient", *(f"p({label})" for label in labels)]
+    rows = (
+        [
+            step.size,
+            names[step.added],
+            float(step.bound),
+            float(step.coefficient),
+            *marginal.tolist(),
+        ]
+        for step, marginal in steps
     )
-    for step, marginal in steps:
-        values = (step.bound, step.coefficient, *marginal.tolist())
-        writer.writerow([step.size, names[step.added], *(f"{value:.12g}" for value in values)])
-    return text.getvalue()
+    return csv_text([header, *rows])

@@ -61,7 +61,7 @@ class Material:
     @property
     def is_brought(self) -> bool:
         """Whether it is somebody's own."""
-        return self.identity.startswith(f"{UPLOAD}:")
+        return bool(uploaded_table(self.identity))
 
     @cached_property
     def counts(self) -> PairCounts:
@@ -77,6 +77,11 @@ class Material:
     def tree(self) -> np.ndarray:
         """The edges of the Chow–Liu tree of the training rows, shape (k, 2)."""
         return learn(self.train, ChowLiu()).model.edges
+
+
+def uploaded_table(identity: str) -> str:
+    """Return the identity of an uploaded table, without the seed; empty for built-in data."""
+    return identity.rpartition(":")[0] if identity.startswith(f"{UPLOAD}:") else ""
 
 
 def prepare(data: DataSet, seed: int) -> Material:

@@ -121,6 +121,7 @@ def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
     tell("greedy", {"greedy": 2})
     record = everything["feeds"][0]["feed"]["records"][1]
     i, j, worth = record["rank"][-1]  # the edge that contributes most
+    page.wait_for_function(f"player.graph.at.length > {i}")  # placed with the first drawing
     x, y = page.evaluate(f"player.graph.at[{i}]")
     canvas = page.locator(".gv-prune-stage canvas")
     plain = canvas.evaluate("(canvas) => canvas.toDataURL()")

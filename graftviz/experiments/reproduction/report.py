@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.metadata
-import io
 import json
 import os
 import platform
@@ -13,6 +11,7 @@ from datetime import UTC, datetime
 
 from graftviz._version import __version__
 from graftviz.experiments.reproduction.experiment import Held, Reproduction
+from graftviz.table.csv_text import csv_text
 
 _PACKAGES = ("numpy", "numba", "plotly")
 _WORDS: dict[Held | None, str] = {
@@ -98,10 +97,7 @@ def versions() -> dict[str, str | int | None]:
 
 def data_csv(reproduction: Reproduction) -> str:
     """Return the data of the figure as CSV."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows(reproduction.experiment.study.rows(reproduction.results))
-    return text.getvalue()
+    return csv_text(reproduction.experiment.study.rows(reproduction.results))
 
 
 def _sentence(reproduction: Reproduction, missing: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import partial
-from typing import Any
 
 from graftviz.errors import InputError
+from graftviz.table.csv_text import csv_text
 from graftviz.ui.background import Background
 from graftviz.ui.budget.jobs import Told
 from graftviz.ui.budget.state import BudgetState
@@ -15,7 +13,14 @@ from graftviz.ui.budget.work import source
 from graftviz.ui.frame.header import PageFile
 
 PATIENCE = 60.0  # seconds a download waits for the run
-_COLUMNS = ("step", "source", "target", "complexity", "width", "infeasible", "gradient", "nll")
+# Column of the table: key of the step's record.
+_VALUES = {
+    "complexity": "value",
+    "width": "width",
+    "infeasible": "infeasible",
+    "gradient": "norm",
+    "nll": "nll",
+}
 
 
 def budget_files(state: BudgetState) -> list[PageFile]:
@@ -39,15 +44,8 @@ def build_steps(work: Background[Told], names: tuple[str, ...]) -> str:
     work.wait(PATIENCE)
     if work.latest is None:
         raise InputError(work.failure or "The run has no step yet; try again.")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = []
     for number, step in enumerate(work.latest.steps):
-        ends = ["", ""] if step["edge"] is None else [names[i] for i in step["edge"]]
-        values = (step["value"], step["width"], step["infeasible"], step["norm"], step["nll"])
-        writer.writerow([number, *ends, *map(_text, values)])
-    return text.getvalue()
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+        ends = (None, None) if step["edge"] is None else (names[i] for i in step["edge"])
+        rows.append([number, *ends, *(step[name] for name in _VALUES.values())])
+    return csv_text([["step", "source", "target", *_VALUES], *rows])

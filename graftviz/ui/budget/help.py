@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS
 
 _FIRST = """
@@ -31,11 +29,4 @@ Das Gupta, Srinivasan, Sharma and Greiner, *Learning Markov networks with bounde
 complexity* (2013). Only pairwise models are learned here, without larger cliques or
 context-specific features.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_FIRST)
-    st.latex(_FORMULA)
-    st.markdown(_SECOND)
-    st.markdown(KEYS)
+HELP = "\n\n".join((_FIRST, f"$$\n{_FORMULA}\n$$", _SECOND, KEYS))

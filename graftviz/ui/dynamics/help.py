@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS
 
 HEADLINE = (
@@ -33,13 +31,4 @@ fitted from its own data. Coefficients are always least squares on the parents.
 **StructRec** is the share of the true parents that were found, **precision** the share of the found
 parents that are true, and **CoeffRecError** is ‖Ā − A‖ / ‖A‖.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_FIRST)
-    st.latex(_SYSTEM)
-    st.markdown(_SECOND)
-    st.latex(_EVIDENCE)
-    st.markdown(_THIRD)
-    st.markdown(KEYS)
+HELP = "\n\n".join((_FIRST, f"$$\n{_SYSTEM}\n$$", _SECOND, f"$$\n{_EVIDENCE}\n$$", _THIRD, KEYS))

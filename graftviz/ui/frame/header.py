@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -48,11 +48,11 @@ class Header:
     title : str
     headline : str
         One sentence in Markdown.
-    show_help : callable
-        Show the explanation of the page, inside a dialog.
+    help_text : str
+        Explanation of the page in Markdown, for a dialog.
     """
 
-    def __init__(self, page: str, title: str, headline: str, show_help: Callable[[], None]) -> None:
+    def __init__(self, page: str, title: str, headline: str, help_text: str) -> None:
         self._page = page
         with st.container(key="page_header"):
             words, menu = st.columns([3, 1], vertical_alignment="center", gap="small")
@@ -66,7 +66,7 @@ class Header:
                     "Help", key=f"{page}.help", type="tertiary", on_click=guarded(self._open_help)
                 )
         if st.session_state.pop(self._help_key, False):
-            _show_dialog(show_help)
+            _show_help(help_text)
 
     @property
     def _help_key(self) -> str:
@@ -75,24 +75,24 @@ class Header:
     def _open_help(self) -> None:
         st.session_state[self._help_key] = True
 
-    def _menu(
-        self, label: str
-    ) -> Any:  # a container with an attribute `open`, whose type is private
+    def _menu(self, label: str) -> Any:
+        """Return a menu: a container with the attribute `open`, whose type is private."""
         key = f"{self._page}.{label.lower()}"
         return st.popover(label, key=key, type="tertiary", on_change="rerun")
 
-    def show_files(self, files: Iterable[PageFile], note: str = "") -> None:
+    def show_files(self, files: Callable[[], Sequence[PageFile]], note: str = "") -> None:
         """Fill the menu Download.
 
         Parameters
         ----------
-        files : iterable of PageFile
+        files : callable
+            Return the files.
         note : str
             One sentence above the files.
         """
         if not self._files.open:
             return
-        listed = list(files)
+        listed = files()
         with self._files:
             if sentence := note if listed else "There is no file to download yet.":
                 st.caption(sentence)
@@ -133,5 +133,5 @@ def page_address(query: Mapping[str, str]) -> str:
 
 @st.dialog("About this page", width="medium")
 @bounded
-def _show_dialog(show_help: Callable[[], None]) -> None:
-    show_help()
+def _show_help(text: str) -> None:
+    st.markdown(text)

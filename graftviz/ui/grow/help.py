@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS
 
 HEADLINE = "Edges are added one step at a time; each step says which, and why."
@@ -47,10 +45,8 @@ _CONTROLS = """
 Change an option and the whole run is learned again, with the previous one as a ghost. **Branch
 here** keeps the run up to the shown step and lets new options apply from there on.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
+HELP = "\n".join(
+    f"**{title}**\n{text}"
     for title, text in (
         ("Graph", _GRAPH),
         ("Certified region", _REGION),
@@ -58,5 +54,5 @@ def show_help() -> None:
         ("Curves", _CURVES),
         ("Questions", _QUESTIONS),
         ("Controls", _CONTROLS + KEYS),
-    ):
-        st.markdown(f"**{title}**\n{text}")
+    )
+)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS_OF_INSPECT
 
 HEADLINE = "The graph, marginals and posteriors of any model, learned or loaded."
@@ -19,9 +17,4 @@ named beside them.
 
 **Compare.** A second model, or the true one, shows which edges are in both models and which in one.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_TEXT)
-    st.markdown(KEYS_OF_INSPECT)
+HELP = "\n\n".join((_TEXT, KEYS_OF_INSPECT))

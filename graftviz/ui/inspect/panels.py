@@ -25,7 +25,7 @@ from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.compare import show_comparison
 from graftviz.ui.inspect.component import GRAPH_KEY, GraphLook, graph_message, show_graph
 from graftviz.ui.inspect.files import Shown, model_files
-from graftviz.ui.inspect.help import HEADLINE, show_help
+from graftviz.ui.inspect.help import HEADLINE, HELP
 from graftviz.ui.inspect.selection import show_observation, show_selection
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
@@ -100,8 +100,8 @@ def show_inspection(state: InspectState) -> None:
 
 
 def _show_head(state: InspectState, shown: Shown) -> None:
-    header = Header("inspect", "Inspect", HEADLINE, show_help)
-    header.show_files(model_files(shown), "For PNG, see the button below the graph.")
+    header = Header("inspect", "Inspect", HEADLINE, HELP)
+    header.show_files(lambda: model_files(shown), "For PNG, see the button below the graph.")
     header.show_link(
         state.link, "Opens this model with this selection and evidence, where graftviz runs."
     )

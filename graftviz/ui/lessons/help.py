@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 HEADLINE = "Prepared settings of the app with questions for a class, and a glossary."
-_TEXT = """
+HELP = """
 Every link opens the app in a prepared state, in a tab of its own. The answers are folded away;
 their numbers were computed in that very state.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_TEXT)

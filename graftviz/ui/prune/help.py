@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS
 
 HEADLINE = (
@@ -31,12 +29,4 @@ _FORMULA = (
 _THIRD = """
 alternating with exact 1-D k-means; then it takes the value of its centre. The strip shows both.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_FIRST)
-    st.markdown(_SECOND)
-    st.latex(_FORMULA)
-    st.markdown(_THIRD)
-    st.markdown(KEYS)
+HELP = "\n\n".join((_FIRST, _SECOND, f"$$\n{_FORMULA}\n$$", _THIRD, KEYS))

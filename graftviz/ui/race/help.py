@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS
 
 HEADLINE = "Learners run on the same data and are compared at the same cost."
@@ -30,15 +28,13 @@ _CONTROLS = """
 Click into a curve to go there. Choose a racer on the left to change its learner and options; the
 others are not run again.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
+HELP = "\n".join(
+    f"**{title}**\n{text}"
     for title, text in (
         ("At the same cost", _AXIS),
         ("Graphs", _GRAPHS),
         ("Curves", _CURVES),
         ("Winners", _WINNERS),
         ("Controls", _CONTROLS + KEYS),
-    ):
-        st.markdown(f"**{title}**\n{text}")
+    )
+)

@@ -8,7 +8,7 @@ from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.regions import work as region_work
-from graftviz.ui.regions.jobs import Question
+from graftviz.ui.regions.jobs import Question, question_of
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.state import RegionState
 
@@ -19,15 +19,7 @@ def region_files(state: RegionState) -> list[PageFile]:
     """Return the files of the region on show; none before there is one."""
     if state.shown is None:
         return []
-    options = state.options
-    question = Question(
-        state.query,
-        options.expansion,
-        options.cut,
-        options.tolerance,
-        options.size,
-        options.seed,
-    )
+    question = question_of(state.options, state.query)
     build = partial(build_region, state.shown, question)
     return [PageFile("region.csv", "Region, one row per variable (CSV)", "text/csv", build)]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.ui.key_help import KEYS
 
 HEADLINE = (
@@ -39,12 +37,4 @@ The **greedy** rule tries every neighbour of the region and adds the one with th
 
 On the command line: `python -m graftviz local MODEL.uai --query 5 --tolerance 1e-2`.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_FIRST)
-    st.markdown(_SECOND)
-    st.latex(_FORMULA)
-    st.markdown(_THIRD)
-    st.markdown(KEYS)
+HELP = "\n\n".join((_FIRST, _SECOND, f"$$\n{_FORMULA}\n$$", _THIRD, KEYS))

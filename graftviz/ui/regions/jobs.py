@@ -28,7 +28,7 @@ from graftviz.regions import (
 )
 from graftviz.sampling.potentials import random_model
 from graftviz.ui.regions.models import grid_model
-from graftviz.ui.regions.options import LARGEST_COUPLING, LARGEST_FIELD
+from graftviz.ui.regions.options import LARGEST_COUPLING, LARGEST_FIELD, RegionOptions
 
 # What an exact answer on the whole graph may take: two seconds or so. A grid of 20 × 20 fits in.
 MOST_ENTRIES = 200_000_000
@@ -47,6 +47,13 @@ class Question(NamedTuple):
     tolerance: float
     size: int
     seed: int
+
+
+def question_of(options: RegionOptions, query: int) -> Question:
+    """Return the settings that the options of the page give for a query."""
+    return Question(
+        query, options.expansion, options.cut, options.tolerance, options.size, options.seed
+    )
 
 
 @dataclass(frozen=True)

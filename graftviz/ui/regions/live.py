@@ -20,7 +20,7 @@ from graftviz.ui.plain import plain
 from graftviz.ui.regions import work as region_work
 from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.halo import halo
-from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Question, Whole
+from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Whole, question_of
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import GRID, LARGEST_COUPLING, LARGEST_FIELD, RegionOptions
 from graftviz.ui.regions.rules import named_rules, rule_choices
@@ -82,7 +82,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     options, query = state.options, state.query
     need = mail.need or {}
     until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
-    token = f"{shown.identity}:{_question(options, query)}"
+    token = f"{shown.identity}:{question_of(options, query)}"
     pending: list[str] = []
     region = _region_part(options, shown, query, pending, until)
     message: dict[str, Any] = {
@@ -116,17 +116,11 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     return to_json(message)
 
 
-def _question(options: RegionOptions, query: int) -> Question:
-    return Question(
-        query, options.expansion, options.cut, options.tolerance, options.size, options.seed
-    )
-
-
 def _region_part(
     options: RegionOptions, shown: ShownModel, query: int, pending: list[str], until: float
 ) -> dict[str, Any]:
     model = shown.model
-    work = region_work.region(shown, _question(options, query))
+    work = region_work.region(shown, question_of(options, query))
     work.wait(max(0.0, until - time.monotonic()))
     work.wait_for_first(LONGEST_WAIT)  # without its first step there is nothing to show
     grown = work.latest
@@ -182,7 +176,7 @@ def _curves(
     curves = []
     grown = []
     for expansion, cut in rule_choices(options):
-        asked = Question(query, expansion, cut, 0.0, options.size, options.seed)
+        asked = question_of(options, query)._replace(expansion=expansion, cut=cut, tolerance=0.0)
         grown.append(region_work.region(shown, asked))
     for growth, (choice, rule) in zip(grown, named_rules(options).items(), strict=True):
         if not growth.wait(max(0.0, until - time.monotonic())) or growth.latest is None:

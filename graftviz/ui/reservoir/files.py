@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from functools import partial
 
 from graftviz.datasets import load_dataset
 from graftviz.ranks import RankedStep
+from graftviz.table.csv_text import csv_text
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.reservoir.options import ReservoirOptions
 
@@ -22,11 +21,9 @@ def reservoir_files(options: ReservoirOptions, steps: Sequence[RankedStep]) -> l
 
 def build_reservoirs(names: Sequence[str], steps: Sequence[RankedStep]) -> str:
     """Return reservoir.csv: one row per step and candidate, best first."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["step", "place", "source", "target", "score"])
+    rows: list[list[object]] = [["step", "place", "source", "target", "score"]]
     for step in steps:
         pairs = zip(step.reservoir.edges.tolist(), step.reservoir.scores.tolist(), strict=True)
         for place, ((i, j), score) in enumerate(pairs, start=1):
-            writer.writerow([step.index, place, names[i], names[j], f"{score:.12g}"])
-    return text.getvalue()
+            rows.append([step.index, place, names[i], names[j], score])
+    return csv_text(rows)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 HEADLINE = "Why a small reservoir of candidates is enough."
-_TEXT = """
+HELP = """
 **Ranks of random draws.** The best of r randomly drawn edges has a low rank among all edges, and
 the rank hardly improves beyond a few hundred draws.
 
@@ -15,8 +13,3 @@ the edge that is activated, beside that of first hit.
 **What α takes.** The reservoir of one step, best candidate first. Edges that score at least
 **τ_α = (1 − α) μ + α max** may be activated together, as long as no two of them share a variable.
 """
-
-
-def show_help() -> None:
-    """Show the explanation."""
-    st.markdown(_TEXT)
