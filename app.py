@@ -8,7 +8,7 @@ from graftviz.ui.boundary import page_boundary
 from graftviz.ui.limits import limits
 from graftviz.ui.presenter import show_presenter
 from graftviz.ui.server import announced, middleware
-from graftviz.ui.services import come_in
+from graftviz.ui.services import register_visit
 from graftviz.ui.streamlit_runtime import show_upload_refusal
 from graftviz.ui.teaching import follow_teaching
 
@@ -42,6 +42,6 @@ else:
         limits()  # says what is wrong with them, if anything
         follow_teaching()
         show_presenter()
-        come_in()
+        register_visit()
         show_upload_refusal()
         page.run()

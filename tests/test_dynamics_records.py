@@ -1,4 +1,4 @@
-"""What the Dynamics page's picture is told: evidence that leads to the parents, bands, words."""
+"""Records of the Dynamics page's player: evidence that leads to the parents, bands, sentences."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import end_words, race_words
 from graftviz.player.dynamics_records import influence_graph, matrix_rows, series_record
-from graftviz.ui.dynamics.jobs import measuring, plan_of, telling, wiring_words
+from graftviz.ui.dynamics.jobs import measuring, plan_of, run_progress, wiring_words
 from graftviz.ui.dynamics.limits import judge_system
-from graftviz.ui.dynamics.material import MOST_SERIES, BroughtSeries, brought, generated, sampled
+from graftviz.ui.dynamics.material import (
+    MOST_SERIES,
+    UploadedSeries,
+    generated,
+    sampled,
+    uploaded_material,
+)
 from graftviz.ui.dynamics.options import DynamicsOptions
 
 OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
@@ -27,14 +33,14 @@ def material():
     return generated(OPTIONS)
 
 
-def told_of(material, options, name=None):
-    return deque(telling(material, plan_of(options, material, name)), maxlen=1).pop()
+def final_progress(material, options, name=None):
+    return deque(run_progress(material, plan_of(options, material, name)), maxlen=1).pop()
 
 
 def test_the_evidence_in_the_records_leads_to_the_parents(material) -> None:
-    told = told_of(material, OPTIONS)
-    seeds = [row for row in told.steps if row["kind"] == "seed"]
-    inferred = [row for row in told.steps if row["kind"] == "inferred"]
+    progress = final_progress(material, OPTIONS)
+    seeds = [row for row in progress.steps if row["kind"] == "seed"]
+    inferred = [row for row in progress.steps if row["kind"] == "inferred"]
     assert len(seeds) == 5
     assert inferred
     for row in inferred:
@@ -45,28 +51,28 @@ def test_the_evidence_in_the_records_leads_to_the_parents(material) -> None:
         others = [scores[u] for u in range(16) if u not in row["parents"]]
         assert least >= max(others) - 1e-4  # records are rounded
         assert f"{len(voters)} seed" in row["words"]
-    for row in told.steps:
+    for row in progress.steps:
         if row["kind"] == "unspoken":
             assert not any(row["node"] in seed["parents"] for seed in seeds)
             assert "Not a parent of any seed" in row["words"]
-    assert sorted(row["node"] for row in told.steps) == list(range(16))
-    json.dumps(told.steps, allow_nan=False)
+    assert sorted(row["node"] for row in progress.steps) == list(range(16))
+    json.dumps(progress.steps, allow_nan=False)
 
 
 @pytest.mark.parametrize("name", list(dynamics.LEARNERS))
 def test_a_run_ends_with_what_learning_at_once_gives(material, name) -> None:
-    told = told_of(material, OPTIONS, name)
+    progress = final_progress(material, OPTIONS, name)
     plan = plan_of(OPTIONS, material, name)
     learner = plan.learner
     if name == "enforcing":
         wanted = [material.truth.parents(i) for i in range(16)]
         learner = dynamics.SparsityEnforcing(adjacency=wanted)
-        assert "parents come from the true system" in told.opening
+        assert "parents come from the true system" in progress.opening
     else:
         assert wiring_words(plan) == ""
     expected = dynamics.learn(material.train, learner, seed=2, test=material.test)
-    np.testing.assert_array_equal(told.result.system.matrix, expected.system.matrix)
-    assert f"{expected.pred_error_test:.3f}" in told.closing
+    np.testing.assert_array_equal(progress.result.system.matrix, expected.system.matrix)
+    assert f"{expected.pred_error_test:.3f}" in progress.closing
     one = deque(measuring(material, plan), maxlen=1).pop()
     assert one.pred_error_test == expected.pred_error_test
     assert one.recall == dynamics.structure_recall(expected.system, material.truth)
@@ -77,13 +83,13 @@ def test_parents_that_are_not_to_be_had_are_those_of_inducing_learning() -> None
     plan = plan_of(DynamicsOptions(data="city", parents=3), city, "enforcing")
     assert plan.wiring == "inducing"
     assert "come from sparsity inducing learning" in wiring_words(plan)
-    found = told_of(city, DynamicsOptions(data="city", parents=3), "enforcing").result
-    expected = told_of(city, DynamicsOptions(data="city", parents=3), "inducing").result
+    found = final_progress(city, DynamicsOptions(data="city", parents=3), "enforcing").result
+    expected = final_progress(city, DynamicsOptions(data="city", parents=3), "inducing").result
     np.testing.assert_array_equal(found.system.matrix, expected.system.matrix)
 
 
 def test_the_band_is_the_residual_of_the_training_rows(material) -> None:
-    result = told_of(material, OPTIONS).result
+    result = final_progress(material, OPTIONS).result
     by_node = {step.node: step for step in result.steps}
     record = series_record(result.system, material.train, material.test, 3, 1)
     assert record["band"] == pytest.approx(2 * by_node[3].residual, rel=1e-3)
@@ -118,7 +124,7 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     assert "Too much to display" in judge_system(8_000, 10_000, dense).refusal
     many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
     with pytest.raises(InputError, match="1,001 series"):
-        brought(BroughtSeries(many, None, None, ""), 0.4)
+        uploaded_material(UploadedSeries(many, None, None, ""), 0.4)
 
 
 def test_sentences_of_the_end_and_of_the_comparison() -> None:
@@ -127,9 +133,9 @@ def test_sentences_of_the_end_and_of_the_comparison() -> None:
     )
     standings = [("Dense", 0.3, 2.0), ("Scalable structure", 0.2, 1.0)]
     assert race_words(standings, "") == ""
-    told = race_words([*standings, ("Sparsity inducing", 0.1, 3.0)], "Given.")
-    assert "sparsity inducing has the lowest held-out error (0.100)" in told
-    assert "scalable structure is the fastest (1.000 s). Given." in told
+    sentence = race_words([*standings, ("Sparsity inducing", 0.1, 3.0)], "Given.")
+    assert "sparsity inducing has the lowest held-out error (0.100)" in sentence
+    assert "scalable structure is the fastest (1.000 s). Given." in sentence
 
 
 def test_a_figure_marks_the_choice_and_draws_what_does_not_depend_on_it() -> None:

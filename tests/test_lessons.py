@@ -21,7 +21,7 @@ from graftviz.narrative.lessons import LESSONS
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
 from graftviz.regions import dobrushin_coefficient, grow_region, local_marginal
 from graftviz.runs import Result, learn
-from graftviz.ui.budget.jobs import Told, telling
+from graftviz.ui.budget.jobs import RunProgress, run_progress
 from graftviz.ui.budget.material import with_places
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.dynamics.jobs import Measured, measuring, plan_of
@@ -366,10 +366,10 @@ def test_first_hit_against_best_choice() -> None:
     assert f"{two(hit.recall)} against {two(ours.recall)}" in told
 
 
-def bounded(options: BudgetOptions) -> Told:
+def bounded(options: BudgetOptions) -> RunProgress:
     source = with_places(material(options.data))
     learner = BoundedInference(complexity=options.complexity, bound=options.tau)
-    *_, told = telling(source, learner)
+    *_, told = run_progress(source, learner)
     return told
 
 

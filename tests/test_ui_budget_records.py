@@ -1,4 +1,4 @@
-"""What the Budget page's picture is told is what was learned: trees, widths, places, points."""
+"""The records of the Budget page's player agree with the run: trees, widths, places, points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.player.budget_records import tree_record
 from graftviz.runs import Run
-from graftviz.ui.budget.jobs import Told, pathing, telling
+from graftviz.ui.budget.jobs import RunProgress, pathing, run_progress
 from graftviz.ui.budget.material import BudgetMaterial, dense_material
 
 
@@ -23,19 +23,21 @@ def source() -> BudgetMaterial:
 
 
 @pytest.fixture(scope="module")
-def told(source: BudgetMaterial) -> Told:
-    found: Told = deque(telling(source, BoundedInference("treewidth", 2.0)), maxlen=1)[0]
+def progress(source: BudgetMaterial) -> RunProgress:
+    found: RunProgress = deque(run_progress(source, BoundedInference("treewidth", 2.0)), maxlen=1)[
+        0
+    ]
     return found
 
 
-def test_the_records_follow_the_run(source: BudgetMaterial, told: Told) -> None:
+def test_the_records_follow_the_run(source: BudgetMaterial, progress: RunProgress) -> None:
     run = Run(source.material.train, BoundedInference("treewidth", 2.0), seed=0)
     while run.advance():
         pass
-    assert [tuple(step["edge"]) for step in told.steps[1:]] == [
+    assert [tuple(step["edge"]) for step in progress.steps[1:]] == [
         step.activated[0][:2] for step in run.steps
     ]
-    for record, step in zip(told.steps[1:], run.steps, strict=True):
+    for record, step in zip(progress.steps[1:], run.steps, strict=True):
         complexity = step.complexity
         assert complexity is not None
         assert record["value"] == complexity.value <= 2
@@ -44,17 +46,17 @@ def test_the_records_follow_the_run(source: BudgetMaterial, told: Told) -> None:
         names = source.material.train.names
         assert all(names[i] in record["words"] for i in record["edge"])
     assert run.outcome is not None
-    assert told.infeasible == run.outcome.infeasible
-    assert told.point is not None
-    assert told.point.edges == len(told.edges)
-    assert told.stop
+    assert progress.infeasible == run.outcome.infeasible
+    assert progress.point is not None
+    assert progress.point.edges == len(progress.edges)
+    assert progress.stop
 
 
 def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
-    source: BudgetMaterial, told: Told
+    source: BudgetMaterial, progress: RunProgress
 ) -> None:
     edges: list[list[int]] = []
-    for before, record in zip(told.steps, told.steps[1:], strict=False):
+    for before, record in zip(progress.steps, progress.steps[1:], strict=False):
         edges.append(record["edge"])
         cliques = [set(clique) for clique in record["cliques"]]
         assert all(any(set(edge) <= clique for clique in cliques) for edge in edges)
@@ -71,8 +73,10 @@ def test_a_tree_holds_every_edge_and_stays_connected_for_every_variable(
             assert shared[kin] == max(shared)
 
 
-def test_a_bound_that_no_edge_meets_is_told(source: BudgetMaterial) -> None:
-    found: Told = deque(telling(source, BoundedInference("circuit-size", 14.0)), maxlen=1)[0]
+def test_a_bound_that_no_edge_meets_is_reported(source: BudgetMaterial) -> None:
+    found: RunProgress = deque(
+        run_progress(source, BoundedInference("circuit-size", 14.0)), maxlen=1
+    )[0]
     assert len(found.steps) == 1
     assert found.steps[0]["value"] is None
     assert "No edge meets the bound" in found.stop

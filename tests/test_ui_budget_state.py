@@ -10,7 +10,7 @@ import pytest
 from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Path, Told
+from graftviz.ui.budget.jobs import Path, RunProgress
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions, slider_of
 from graftviz.ui.budget.state import AT_ONCE, BudgetState
 from graftviz.ui.scheduler import Scheduler, Share
@@ -32,16 +32,16 @@ class Engine:
 
     def __init__(self) -> None:
         self.scheduler = Idle()
-        self.runs: dict[Any, Background[Told]] = {}
+        self.runs: dict[Any, Background[RunProgress]] = {}
         self.path: Background[Path] = Background(iter([Path()]), self.scheduler)
 
-    def run_of(self, options: BudgetOptions, bound: float | None) -> Background[Told]:
+    def run_of(self, options: BudgetOptions, bound: float | None) -> Background[RunProgress]:
         tau = options.tau if bound is None else bound
         if tau == 7:
             raise InputError("That cannot be had.")
         key = (options.data, options.complexity, tau, options.lam2, options.seed)
         if key not in self.runs:
-            self.runs[key] = Background(_telling(tau), self.scheduler)
+            self.runs[key] = Background(_progress(tau), self.scheduler)
         return self.runs[key]
 
     def finish(self, state: BudgetState) -> None:
@@ -51,11 +51,11 @@ class Engine:
             work.work(0.0)
 
 
-def _telling(tau: float) -> Iterator[Told]:
+def _progress(tau: float) -> Iterator[RunProgress]:
     if tau == 8:
         raise InputError("There are no rows.")
-    yield Told(({"edge": None},))
-    yield Told(({"edge": None}, {"edge": [0, int(tau)]}), stop="done")
+    yield RunProgress(({"edge": None},))
+    yield RunProgress(({"edge": None}, {"edge": [0, int(tau)]}), stop="done")
 
 
 @pytest.fixture
@@ -105,9 +105,9 @@ def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine
     assert state.ghost is None
 
 
-@pytest.mark.parametrize(("tau", "told"), [(7, "cannot be had"), (8, "no rows")])
+@pytest.mark.parametrize(("tau", "message"), [(7, "cannot be had"), (8, "no rows")])
 def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
-    engine: Engine, tau: int, told: str
+    engine: Engine, tau: int, message: str
 ) -> None:
     state = opened(engine)
     engine.finish(state)
@@ -119,7 +119,7 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     assert state.run is not None
     assert state.run.latest is not None
     assert state.run.latest.steps[-1]["edge"] == [0, 3]
-    assert told in state.problem
+    assert message in state.problem
     state.choose("bound", 4)
     state.refresh()
     assert state.problem == ""
@@ -127,7 +127,7 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     assert state.shown.tau == 4
 
 
-def test_a_bound_out_of_range_is_told_and_the_usual_one_is_used(engine: Engine) -> None:
+def test_a_bound_out_of_range_is_reported_and_the_usual_one_is_used(engine: Engine) -> None:
     state = opened(engine, complexity="bp-sweeps", bound="1000")
     assert state.options.tau == BOUNDS["bp-sweeps"].usual
     assert "from 2 to 200" in state.complaints[0]

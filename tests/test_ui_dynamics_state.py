@@ -14,13 +14,13 @@ from graftviz import dynamics
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.ui.background import Background
 from graftviz.ui.dynamics import work as dynamics_work
-from graftviz.ui.dynamics.jobs import curving, measuring, telling
+from graftviz.ui.dynamics.jobs import curving, measuring, run_progress
 from graftviz.ui.dynamics.material import (
-    BroughtSeries,
     DynamicsMaterial,
-    brought,
+    UploadedSeries,
     fingerprint,
     generated,
+    uploaded_material,
 )
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, Work
@@ -64,10 +64,10 @@ class Engine:
         return Work(self.source, self.run, self.measure, self.survey, self.curves)
 
     def source(
-        self, options: DynamicsOptions, files: BroughtSeries | None
+        self, options: DynamicsOptions, files: UploadedSeries | None
     ) -> DynamicsMaterial | None:
         if options.data == "upload":
-            return None if files is None else brought(files, options.held_out)
+            return None if files is None else uploaded_material(files, options.held_out)
         key = (options.size, options.rows, options.seed)
         if key not in self.materials:
             self.materials[key] = generated(options)
@@ -79,7 +79,7 @@ class Engine:
         return self.jobs[repr(key)]
 
     def run(self, material: DynamicsMaterial, plan: Any) -> Background[Any]:
-        return self.job(("run", material.identity, plan), lambda: telling(material, plan))
+        return self.job(("run", material.identity, plan), lambda: run_progress(material, plan))
 
     def measure(self, material: DynamicsMaterial, plan: Any) -> Background[Any]:
         return self.job(("measure", material.identity, plan), lambda: measuring(material, plan))
@@ -193,7 +193,7 @@ def test_what_is_forgotten_of_own_series_comes_back(engine: Engine) -> None:
     state = DynamicsState(engine.work()._replace(source=dynamics_work.source))
     series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, 3)))
     state.choose("data", "upload")
-    state.accept(BroughtSeries(series, None, None, fingerprint(series, None, None)))
+    state.accept(UploadedSeries(series, None, None, fingerprint(series, None, None)))
     state.choose("parents", 2)
     state.refresh()
     assert state.shown is not None
@@ -223,12 +223,12 @@ def test_curves_that_would_take_too_long_are_said_to_be_left_out(
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_few_series_can_be_brought(engine: Engine, n: int) -> None:
+def test_few_series_can_be_uploaded(engine: Engine, n: int) -> None:
     series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, n)))
     state = opened(engine, data="upload")
     assert state.shown is None
     assert state.problem == ""
-    state.accept(BroughtSeries(series, None, None, fingerprint(series, None, None)))
+    state.accept(UploadedSeries(series, None, None, fingerprint(series, None, None)))
     for _ in range(9):
         state.refresh()
         state.compared()

@@ -17,7 +17,7 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
-from graftviz.ui import kept_runs, run_limits
+from graftviz.ui import run_eviction, run_limits
 from graftviz.ui.grow import live
 from graftviz.ui.grow import state as grow_state
 from graftviz.ui.grow.live import Mailbox, grow_message
@@ -155,7 +155,7 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
     assert len(state._runs) == Limits().kept_runs
     assert state.run in state._runs.values()
     last = runs[-Limits().kept_runs :]
-    assert [run.kept_bytes > 0 for run in runs] == [run in last for run in runs]
+    assert [run.memory_bytes > 0 for run in runs] == [run in last for run in runs]
 
 
 def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
@@ -187,7 +187,7 @@ def test_runs_on_show_stay_whatever_else_begins(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_runs=2))
-    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(run_eviction, "limits", lambda: Limits(kept_memory=0.0))
     for alpha in (0.1, 0.2):
         for change in (
             lambda alpha=alpha: state.choose_option("alpha", alpha),
@@ -235,7 +235,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     told = json.loads(before.feed_json(1, 1000))["records"]
     state.forget()
     assert state.run is None
-    assert before.kept_bytes == 0
+    assert before.memory_bytes == 0
     assert "put away" in before.failure
     assert "error" in json.loads(before.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]
     assert state.refresh(), "the page finds a run again"
@@ -251,7 +251,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
 def test_large_runs_are_kept_two_at_a_time(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_runs, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(run_eviction, "limits", lambda: Limits(kept_memory=0.0))
     for seed in range(5):
         state.choose_seed(seed)
         state.refresh()

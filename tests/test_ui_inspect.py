@@ -389,7 +389,7 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     state.forget()
     gc.collect()
     assert [part() for part in held] == [None] * len(held)
-    assert (state.before, state.after, run.kept_bytes) == (None, None, 0)
+    assert (state.before, state.after, run.memory_bytes) == (None, None, 0)
     assert state.region is None
     state.follow({})  # where a visitor comes from another page
     settled(state)
@@ -553,12 +553,12 @@ def test_nothing_is_computed_twice(scheduler: Scheduler) -> None:
         yield 7
 
     desk: Desk[int] = Desk(scheduler)
-    assert desk.known("q") is None
+    assert desk.find("q") is None
     for _ in range(3):
         work = desk.ask("q", values(), SOON)
         assert work.latest == 7
     assert drawn == [1]
-    assert desk.known("q") is work
+    assert desk.find("q") is work
 
 
 def test_every_method_answers() -> None:

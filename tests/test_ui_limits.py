@@ -197,7 +197,7 @@ def test_no_page_is_open_where_the_server_is_full(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
-    crowd.came(first)
+    crowd.register(first)
     monkeypatch.setattr(services, "visits", lambda: crowd)
     monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
     app = page_at(page).run()
@@ -211,7 +211,7 @@ def test_a_full_server_says_so_and_opens_the_page_once_somebody_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     crowd, first = Visits(60.0), Visit(Scheduler(threads=1).share())
-    crowd.came(first)
+    crowd.register(first)
     monkeypatch.setattr(services, "visits", lambda: crowd)
     monkeypatch.setattr(services, "limits", lambda: Limits(clients=1))
     app = page_at("", data="karate").run()

@@ -171,11 +171,11 @@ def test_runs_of_long_ago_are_let_go(state: PruneState, monkeypatch: pytest.Monk
     first = list(state.runs.values())
     assert all(run.wait(1, 60) for run in first)
     for seed in (1, 2):
-        assert all(run.kept_bytes for run in first)
+        assert all(run.memory_bytes for run in first)
         state.choose("seed", seed)
         assert state.refresh()
         assert all(run.wait(1, 60) for run in state.runs.values())
-    assert not any(run.kept_bytes for run in first)
+    assert not any(run.memory_bytes for run in first)
     assert not any(run.failure for run in state.runs.values())
 
 
@@ -198,10 +198,10 @@ def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: Prune
     state.refresh()
     run = state.runs["greedy"]
     assert run.wait(EVERYTHING, 60)
-    told = json.loads(feeding.what_was_asked(state.runs.values(), [[run.token, 2, 1]]))
+    told = json.loads(feeding.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
     assert [record["t"] for record in told[0]["feed"]["records"]] == [2]
     for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):
-        assert json.loads(feeding.what_was_asked(state.runs.values(), wants)) == []
+        assert json.loads(feeding.requested_feeds(state.runs.values(), wants)) == []
     assert feeding.whole_number(float("nan"), 3) == feeding.whole_number("5", 3) == 3
 
 

@@ -176,7 +176,7 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
         time.sleep(0.01)
     assert run.recorder is not recorder
     assert run.failure == session_run.FORGOTTEN
-    assert run.computed == run.kept_bytes == 0
+    assert run.computed == run.memory_bytes == 0
     assert run.header_json is None
     assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {
         "error": session_run.FORGOTTEN

@@ -19,7 +19,7 @@ from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.shared import let_go
+from graftviz.ui.shared import clear_caches
 from graftviz.ui.visits import Visit, Visits
 
 UI = Path(services.__file__).parent
@@ -51,7 +51,7 @@ def opened(visits: Visits, *works: Work | Stubborn) -> Visit:
     visit = Visit(Scheduler(threads=1).share())
     for work in works:
         visit.add(work)
-    visits.came(visit)
+    visits.register(visit)
     return visit
 
 
@@ -84,7 +84,7 @@ def test_who_is_back_in_time_has_lost_nothing(now: list[float]) -> None:
     visit = opened(visits, work)
     visits.left(visit)
     now[0] += 30.0
-    visits.came(visit)
+    visits.register(visit)
     now[0] += 1000.0
     assert visits.forget(all_of_them=True) == 0
     assert work.told == ["revoke"]
@@ -107,7 +107,7 @@ def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) ->
     visit.add(late)
     visits.left(visit)
     assert not begun.wait(0.3)
-    visits.came(visit)
+    visits.register(visit)
     assert begun.wait(5)
     assert begun.latest == 1
 
@@ -123,7 +123,7 @@ def test_the_gone_make_room_before_their_time(now: list[float]) -> None:
 
 def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
     emptied: list[float] = []
-    visits = Visits(60.0, clock=lambda: now[0], nobody_here=lambda: emptied.append(now[0]))
+    visits = Visits(60.0, clock=lambda: now[0], on_empty=lambda: emptied.append(now[0]))
     first, second = opened(visits, Work()), opened(visits, Work())
     visits.left(first)
     now[0] += 61.0
@@ -140,7 +140,7 @@ def test_what_can_be_made_again_is_let_go_and_nothing_else() -> None:
     work = reservoir_work.simulation(5, 1, 2, 0)
     names, threads = services.vocabulary(), services.scheduler()
     assert reservoir_work.simulation(5, 1, 2, 0) is work
-    let_go()
+    clear_caches()
     assert reservoir_work.simulation(5, 1, 2, 0) is not work
     assert services.vocabulary() is names
     assert services.scheduler() is threads
@@ -151,7 +151,7 @@ def test_every_cache_of_shared_work_can_be_let_go() -> None:
     kept = {"scheduler", "vocabulary", "_connection", "_whole_graphs"}
     cached = re.compile(r"((?:@\w.*\n)*)@st\.cache_resource\(.*\)\ndef (\w+)")
     found = [
-        (name, "@made_again" in above)
+        (name, "@clearable_cache" in above)
         for path in sorted(UI.rglob("*.py"))
         for above, name in cached.findall(path.read_text(encoding="utf-8"))
     ]
@@ -193,7 +193,7 @@ def test_who_is_back_while_others_are_put_away_has_lost_nothing(now: list[float]
 
         def forget(self) -> None:
             super().forget()
-            visits.came(pages[1 - works.index(self)])
+            visits.register(pages[1 - works.index(self)])
 
     works = [Meeting(), Meeting()]
     pages += [opened(visits, work) for work in works]

@@ -262,13 +262,13 @@ def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
     often = {1: "once", 2: "twice, last"}.get(len(tests), f"{len(tests):,} times, last")
     # Score and threshold, after the colon of a verdict, follow in a sentence of their own.
     verdict = VERDICT_WORDS[last.verdict].partition(":")[0]
-    told = f"It was tested {often} in step {last.t}, where it {verdict}"
+    text = f"It was tested {often} in step {last.t}, where it {verdict}"
     for later in run.steps[last.t - 1 : t]:
         if _holds(later.replaced, i, j):
-            return f"{told}; in step {later.index} a better edge took its place."
+            return f"{text}; in step {later.index} a better edge took its place."
         if later.index > last.t and _holds(later.dropped, i, j):
-            return f"{told}; after step {later.index - 1} it no longer violated and had to leave."
-    return f"{told}."
+            return f"{text}; after step {later.index - 1} it no longer violated and had to leave."
+    return f"{text}."
 
 
 def _waiting(run: Run, step: Step, i: int, j: int) -> str:
@@ -290,13 +290,13 @@ def _waiting(run: Run, step: Step, i: int, j: int) -> str:
 
 
 def _chosen_words(step: Step, own: float) -> str:
-    told = f"It was activated in step {step.index} with score {score(own)}"
+    text = f"It was activated in step {step.index} with score {score(own)}"
     view = step.reservoir
     if view is None or len(view.scores) == 1:
-        return f"{told}."
+        return f"{text}."
     if own >= view.maximum:
-        return f"{told}, the best of the reservoir."
-    return f"{told}, which reached τ = {score(view.tau)}."
+        return f"{text}, the best of the reservoir."
+    return f"{text}, which reached τ = {score(view.tau)}."
 
 
 def _strongest(
@@ -330,15 +330,15 @@ def _state_words(
         first, second = states(repel[0])
         return f"{first} seldom meets {second}."
     first, second = states(attract[0])
-    told = f"{first} goes with {second}"
+    text = f"{first} goes with {second}"
     other = next((entry for entry in attract if _differs(entry, attract[0])), None)
     if other is not None and other[2] > 0.6 * attract[0][2]:
         first, second = states(other)
-        told += f", and {first} with {second}"
+        text += f", and {first} with {second}"
     if not repel:
-        return f"{told}."
+        return f"{text}."
     first, second = states(repel[0])
-    return f"{told}; {first} seldom meets {second}."
+    return f"{text}; {first} seldom meets {second}."
 
 
 def _differs(entry: tuple[str, str, float], from_entry: tuple[str, str, float]) -> bool:

@@ -64,19 +64,19 @@ def tree_step(step: Step, names: Sequence[str]) -> str:
 def path_step(step: Step, names: Sequence[str]) -> str:
     """Tell a step of the nodewise path."""
     assert step.test is not None  # every step of a path has its λ
-    told = f"With λ down to {score(step.test.lam)} all regressions were fitted again"
+    text = f"With λ down to {score(step.test.lam)} all regressions were fitted again"
     if step.activated:
         named = [
             f"{pair(names, edge.source, edge.target)} ({score(edge.score)})"
             for edge in step.activated[:LONGEST_LIST]
         ]
         count = len(step.activated)
-        told += f": {listed(named, count)} {was(count)} let in"
+        text += f": {listed(named, count)} {was(count)} let in"
     if len(step.removed):
         gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
         count = len(step.removed)
-        told += f"; {listed(gone, count)} {was(count)} no longer needed and left"
-    return f"{told}."
+        text += f"; {listed(gone, count)} {was(count)} no longer needed and left"
+    return f"{text}."
 
 
 def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
@@ -103,17 +103,17 @@ def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
         return Absence(own, 0.0, 0, words, "least")
     path = nx.shortest_path(forest, i, j)
     weakest = min(forest.edges[a, b]["information"] for a, b in itertools.pairwise(path))
-    told = [short(names[node]) for node in path]
-    if len(told) > _LONGEST_PATH:
-        told = [*told[: _LONGEST_PATH - 2], "…", told[-1]]
+    steps = [short(names[node]) for node in path]
+    if len(steps) > _LONGEST_PATH:
+        steps = [*steps[: _LONGEST_PATH - 2], "…", steps[-1]]
     compared = "has at least" if own <= weakest else "was taken first, and has at least"
     reached = int(own >= run.steps[t - 1].activated[0].score)
     return Absence(
         own,
         weakest,
         reached,
-        f"{informed}. It would close a cycle: every edge on the path {' – '.join(told)} {compared} "
-        f"{score(weakest)}.",
+        f"{informed}. It would close a cycle: every edge on the path {' – '.join(steps)} "
+        f"{compared} {score(weakest)}.",
         "weakest of the path",
     )
 

@@ -106,7 +106,7 @@ def race_words(standings: Sequence[tuple[str, float, float]], note: str) -> str:
     standings : sequence of (title, held-out PredError, seconds)
         Finished methods, without sparsity enforcing.
     note : str
-        Sentence about sparsity enforcing, from :func:`given_words`.
+        Sentence about sparsity enforcing, from :func:`wiring_source`.
     """
     if len(standings) < len(_OPENINGS) - 1:
         return ""
@@ -121,7 +121,7 @@ def race_words(standings: Sequence[tuple[str, float, float]], note: str) -> str:
     return f"{sentence}; {fastest[0].lower()} is the fastest ({fastest[2]:.3f} s). {note}".strip()
 
 
-def given_words(wiring: str, source: str) -> str:
+def wiring_source(wiring: str, source: str) -> str:
     """Describe the given parents of sparsity enforcing, and the time they exclude.
 
     Parameters

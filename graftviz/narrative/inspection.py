@@ -1,4 +1,4 @@
-"""What is known of a model, a node or an edge of it, and of evidence, in sentences."""
+"""Sentences about a model, its nodes and edges, and evidence."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def edge_words(model: PairwiseMRF, e: int, information: float | None) -> str:
     norms = model.edge_norms()
     rank = 1 + int((norms > norms[e]).sum())
     strength = "has zero potentials" if np.isinf(norms[e]) else f"‖w‖ = {norms[e]:.3g}"
-    told = "" if information is None else f"; mutual information {information:.3g} nats"
-    return f"{strength}, place {rank:,} of {plural(model.n_edges, 'edge')}{told}"
+    suffix = "" if information is None else f"; mutual information {information:.3g} nats"
+    return f"{strength}, place {rank:,} of {plural(model.n_edges, 'edge')}{suffix}"
 
 
 def marginal_words(model: PairwiseMRF, i: int, marginal: np.ndarray) -> str:
@@ -84,22 +84,22 @@ def evidence_words(model: PairwiseMRF, evidence: Mapping[int, int]) -> str:
 
 def contradiction_words(model: PairwiseMRF, i: int, state: int, others: int) -> str:
     """Say that an observation is impossible, given the others."""
-    told = f"{short(model.names[i])} = {short(model.labels[i][state])}"
-    given = " together with the other evidence" if others else ""
-    kept = " and the rest is kept" if others else ""
-    return f"{told} has probability zero{given}; it was left out{kept}."
+    text = f"{short(model.names[i])} = {short(model.labels[i][state])}"
+    context = " together with the other evidence" if others else ""
+    rest = " and the rest is kept" if others else ""
+    return f"{text} has probability zero{context}; it was left out{rest}."
 
 
 def method_words(beliefs: Beliefs, width: int | None) -> str:
     """Return by which method marginals were computed, and how far they can be trusted."""
     name = METHOD_NAMES.get(beliefs.method, beliefs.method)
-    told = f"{name[0].upper()}{name[1:]}"
+    text = f"{name[0].upper()}{name[1:]}"
     if beliefs.method == "exact":
-        return f"{told}, width {width}" if width is not None else told
+        return f"{text}, width {width}" if width is not None else text
     sweeps = plural(beliefs.sweeps, "sweep")
     if not beliefs.converged:
-        return f"{told}: not converged after {sweeps} (residual {beliefs.residual:.1g})"
-    return f"{told}, converged after {sweeps}"
+        return f"{text}: not converged after {sweeps} (residual {beliefs.residual:.1g})"
+    return f"{text}, converged after {sweeps}"
 
 
 def difference_words(difference: ModelDifference) -> str:

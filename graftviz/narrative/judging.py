@@ -70,9 +70,11 @@ def score_of(run: Run, history: History, i: int, j: int, t: int, test: Activatio
     weight: Any = getattr(learner_at(run, t), "group_weight", "count")
     dimension = edge_dimension(sizes[i], sizes[j], weight)
     if test.score == "pseudo-likelihood":
-        given_i, given_j = (conditional(model, table.codes, k) for k in (i, j))
-        value = pseudo_likelihood_score(given_i, given_j, table.codes[i], table.codes[j], dimension)
-        noise = pseudo_likelihood_noise(given_i, given_j)
+        conditional_i, conditional_j = (conditional(model, table.codes, k) for k in (i, j))
+        value = pseudo_likelihood_score(
+            conditional_i, conditional_j, table.codes[i], table.codes[j], dimension
+        )
+        noise = pseudo_likelihood_noise(conditional_i, conditional_j)
         return PairScore(value, _multiple(value * dimension, noise))
     offsets = history.start.node_offsets
     belief_i = state.node_beliefs[offsets[i] : offsets[i + 1]]
@@ -104,7 +106,7 @@ def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
     if value is None or multiple is None:
         words = f"At step {t} it has no score: {own.why_none}."
         return Judged(None, significance or test.lam, test.symbol, False, words)
-    told, limit = score(value), f"λ = {test.lam:g}"
+    value_text, limit = score(value), f"λ = {test.lam:g}"
     is_large, is_significant = value > test.lam, multiple > significance
     if significance == 0.0:
         verdict = (
@@ -112,12 +114,12 @@ def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
             if is_large
             else f"not above {limit}, so it does not violate"
         )
-        words = f"At step {t} its score is {told}, {verdict}."
+        words = f"At step {t} its score is {value_text}, {verdict}."
         return Judged(value, test.lam, "λ", is_large, words)
     often = f"{score(multiple)} times its noise"
     if is_significant and not is_large:
         words = (
-            f"At step {t} its score is {told}, {often} but not above {limit}, so it does not "
+            f"At step {t} its score is {value_text}, {often} but not above {limit}, so it does not "
             "violate."
         )
         return Judged(value, test.lam, "λ", False, words)
@@ -126,5 +128,5 @@ def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
         if is_significant
         else f"not above κ = {significance:g}, so it does not violate"
     )
-    words = f"At step {t} its score is {told}, {often}: {verdict}."
+    words = f"At step {t} its score is {value_text}, {often}: {verdict}."
     return Judged(multiple, significance, "κ", is_significant, words)

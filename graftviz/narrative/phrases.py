@@ -26,8 +26,8 @@ def score_line(text: str, test: ActivationTest | None) -> str:
     """Add the formula of the score in use to a line of pseudo-code that tells of it."""
     if test is None or test.score not in FORMULAS:
         return text
-    told = f"{text}, {FORMULAS[test.score]}"
-    return f"{told}; if not above κ times its noise, at most λ" if test.significance > 0 else told
+    name = f"{text}, {FORMULAS[test.score]}"
+    return f"{name}; if not above κ times its noise, at most λ" if test.significance > 0 else name
 
 
 def plural(count: int, noun: str) -> str:

@@ -164,16 +164,16 @@ def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[st
     if step.bound > _VACUOUS:
         return "none", "Not certified: the bound is vacuous (the couplings here are too strong)."
     if step.bound >= _SAYS_LITTLE:
-        told = f"a bound of {rounded_up(step.bound)} says next to nothing"
-        return "none", f"Not certified: {told} (the couplings here are too strong)."
+        text = f"a bound of {rounded_up(step.bound)} says next to nothing"
+        return "none", f"Not certified: {text} (the couplings here are too strong)."
     if len(step.boundary) == 0:
         if step.size == 1:
             return "certified", "Certified exactly: it has no edges, so no other variable matters."
         return "certified", f"Certified exactly with {share}: no edge leads out of them."
     if step.bound <= tolerance:
         return "certified", f"Certified to ±{rounded_up(step.bound)} with {share}."
-    told = f"Certified only to ±{rounded_up(step.bound)} with {share}, not to ±{tolerance:g}."
-    return "bounded", told
+    text = f"Certified only to ±{rounded_up(step.bound)} with {share}, not to ±{tolerance:g}."
+    return "bounded", text
 
 
 def _beside(found: _Answered, bp: np.ndarray | None, exact: np.ndarray | None) -> str:
@@ -191,10 +191,10 @@ def _beside(found: _Answered, bp: np.ndarray | None, exact: np.ndarray | None) -
     if bp is None:
         return "BP on the whole graph does not converge here."
     apart, bound = gap(bp, found.marginal), found.step.bound
-    told = f"BP on the whole graph differs by {_off_by(apart)}"
+    text = f"BP on the whole graph differs by {_off_by(apart)}"
     if apart - bound > _SMALLEST_GAP:
-        return f"{told}: it is provably off by at least {apart - bound:.1g}."
-    return f"{told}."
+        return f"{text}: it is provably off by at least {apart - bound:.1g}."
+    return f"{text}."
 
 
 def _off_by(gap: float) -> str:

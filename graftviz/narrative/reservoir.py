@@ -1,4 +1,4 @@
-"""What the figures about the reservoir show, in sentences."""
+"""Sentences about the figures of the reservoir."""
 
 from __future__ import annotations
 

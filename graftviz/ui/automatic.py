@@ -1,4 +1,4 @@
-"""What options come to that a learner was left to decide, for controls that show it."""
+"""Values of automatic options, for the controls that show them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def settings_of(learner: Learner, material: Material) -> Settings | None:
 
 
 def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
-    """Return option → value for those that rules and presets decide, as far as these are known.
+    """Return option → value for the options that rules and presets decide.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
     settings = settings_of(learner, material)
     if settings is None:
         return {}
-    known: dict[str, Any] = {
+    values: dict[str, Any] = {
         "score": settings.score,
         "objective": settings.objective,
         "significance": settings.significance,
@@ -48,14 +48,14 @@ def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
     n = material.train.n_variables
     budget = learner.edge_budget(n) if isinstance(learner, GraftingOptions) else 0
     if budget < n * (n - 1) // 2:
-        known["max_edges"] = budget
+        values["max_edges"] = budget
     if isinstance(learner, BestChoice):
         plan = learner.plan(n)
-        known |= {
+        values |= {
             "reservoir": plan.capacity,
             "t_max": plan.limit,
             "first_tests": plan.first_limit,
             "screening": plan.screening,
             "hubs": plan.hubs,
         }
-    return known
+    return values

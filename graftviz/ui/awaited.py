@@ -12,7 +12,7 @@ _LONGEST_WAIT = 60.0  # seconds for the first word: without it there is nothing 
 
 
 class Mailbox:
-    """What the browser sent since the run was last shown, and what it was shown then."""
+    """Messages between the browser and a view since the run was last shown."""
 
     def __init__(self) -> None:
         self.picture = ""  # the graph it has

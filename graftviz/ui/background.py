@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """Draws values from a generator until it ends; the latest is kept for whoever looks.
+    """Generator advanced by the engine threads; its latest value is stored.
 
     Parameters
     ----------
@@ -54,18 +54,18 @@ class Background(Generic[T]):
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody waits, and there is nothing yet."""
+        """Whether a caller waits for the first value."""
         return self._waiting > 0 and self.latest is None
 
     def start(self) -> None:
-        """Begin, or go on after :meth:`revoke`; harmless while it goes on."""
+        """Start, or resume after :meth:`revoke`; no effect while it runs."""
         with self._lock:
             self._wanted = not self.ended
             if self._wanted:
                 self._scheduler.submit(self)
 
     def revoke(self) -> None:
-        """Stop for now; what has been drawn stays."""
+        """Pause; the values drawn so far remain."""
         with self._lock:
             self._wanted = False
             self._scheduler.withdraw(self)
@@ -94,7 +94,7 @@ class Background(Generic[T]):
                 is_first = self.latest is None
                 self.latest = next(self._values)
                 if is_first:
-                    self._tell()
+                    self._notify()
                 if time.perf_counter() >= until:
                     break
         except StopIteration:
@@ -114,8 +114,8 @@ class Background(Generic[T]):
     def _end(self, failure: str = "") -> None:
         self.failure = failure
         self.ended = True
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._news:
             self._news.notify_all()

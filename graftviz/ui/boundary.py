@@ -1,10 +1,10 @@
-"""Where unexpected errors end: a calm sentence with a reference on the page, the rest in the log.
+"""Handling of unexpected errors: a sentence with a reference on the page, the traceback in the log.
 
-Four kinds of our code are called by Streamlit, and each has its own edge here: a page
-(:func:`page_boundary`), a fragment or dialog (:func:`bounded`), what a control calls
-(:func:`guarded`), and what builds a file (:func:`file_builder`). Whatever goes wrong in one leaves
-the others, and the session's runs, as they were. ``st.rerun`` and ``st.stop`` pass through: they
-are no ``Exception``.
+Streamlit calls four kinds of code of this package, and each has a wrapper here: a page
+(:func:`page_boundary`), a fragment or dialog (:func:`bounded`), the callback of a control
+(:func:`guarded`), and the builder of a file (:func:`file_builder`). An error in one of them leaves
+the others, and the runs of the session, unchanged. ``st.rerun`` and ``st.stop`` pass through, as
+they are no ``Exception``.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NOTICES = "boundary.notices"
 _SHOWN = "boundary.shown"
-_KNOWN = "boundary.known"
-_MOST_KNOWN = 50
+_LOGGED = "boundary.logged"
+_MAX_LOGGED = 50
 _READING = 10.0  # seconds a fragment says something for, however often it is drawn meanwhile
 _drawn_part: ContextVar[str] = ContextVar("drawn_part", default="")  # empty: the page itself
 
 
 @contextmanager
 def page_boundary() -> Iterator[None]:
-    """Run a page; if it raises, what it has shown stays, and the sentence stands below."""
+    """Run a page; if it raises, its elements remain and the error is shown below them."""
     parts = _shown()
     just_shown = [sentence for part in parts for sentence in _still_shown(part)]
     parts.clear()
@@ -48,15 +48,16 @@ def page_boundary() -> Iterator[None]:
         with foreground.page():
             yield
     except Exception as error:  # noqa: BLE001 (where they end)
-        st.error(plain(_told(error, "The rest of this page", "Reload it to go on where it was.")))
+        st.error(
+            plain(_logged_once(error, "The rest of this page", "Reload it to go on where it was."))
+        )
 
 
 def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
-    """Decorate what ``st.fragment`` or ``st.dialog`` runs: it raises nothing, and the page goes on.
+    """Decorate a function for ``st.fragment`` or ``st.dialog``: errors become notices.
 
-    Stands right below the decorator of Streamlit. What is still to be said stands below what was
-    drawn: in this part of the page alone, long enough to be read, as some parts are drawn again
-    every second.
+    Use directly below the decorator of Streamlit. Notices are shown below the elements of this
+    part of the page, for long enough to be read, because some parts are drawn again every second.
     """
     part = f"{draw.__module__}.{draw.__qualname__}"
 
@@ -68,7 +69,9 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
                 drawn = draw(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
             drawn = None
-            st.error(plain(_told(error, "This part of the page", "Reload the page to try again.")))
+            st.error(
+                plain(_logged_once(error, "This part of the page", "Reload the page to try again."))
+            )
         finally:
             _drawn_part.reset(around)
         until = monotonic() + _READING
@@ -81,12 +84,12 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
 
 
 def guarded(callback: Callable[..., object]) -> Callable[..., None]:
-    """Wrap what a control calls: the page is drawn in any case, and says what went wrong.
+    """Wrap the callback of a control: an error becomes a notice, and the page is drawn.
 
-    Whoever changes a control of the page has all of the page run. When one part of it runs, the
-    browser sends along what it takes for the values of all controls, and it may not have heard yet
-    of those that the page has just set anew. Then Streamlit believes that somebody set them back:
-    what was chosen in a picture would be undone. Such a call is left out.
+    A change of a control of the page reruns the whole page. When only a fragment runs, the browser
+    sends its values of all controls, which may be older than those that the page has just set.
+    Streamlit then takes them for changes by the user, and a choice made in a view would be undone.
+    Such calls are ignored.
     """
     is_of_page = not _drawn_part.get()
 
@@ -97,16 +100,18 @@ def guarded(callback: Callable[..., object]) -> Callable[..., None]:
         try:
             callback(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
-            _notices().append(_told(error, "What was just asked for", "The page is as before."))
+            _notices().append(
+                _logged_once(error, "What was just asked for", "The page is as before.")
+            )
 
     return call
 
 
 def file_builder(build: Callable[[], T]) -> Callable[[], T]:
-    """Wrap what builds a file for a download button.
+    """Wrap the builder of a file for a download button.
 
-    It is called on a thread without a session, and Streamlit says beside the button that there is
-    no file; the next thing the page does brings the sentence with the reference.
+    The builder is called on a thread without a session, and Streamlit shows beside the button that
+    there is no file; the next run of the page shows the sentence with the reference.
     """
     notices = _notices()
 
@@ -121,48 +126,48 @@ def file_builder(build: Callable[[], T]) -> Callable[[], T]:
 
 
 def _runs_in_part() -> bool:
-    """Whether this is a run of parts of the page, and not of all of it."""
+    """Return whether only fragments of the page run."""
     context = get_script_run_ctx()
     return context is not None and bool(context.fragment_ids_this_run)
 
 
 def _notices() -> list[str]:
-    """Return what is still to be said at the top of this session's page."""
+    """Return the pending notices of this session's page."""
     notices: list[str] = st.session_state.setdefault(_NOTICES, [])
     return notices
 
 
 def _taken_notices() -> list[str]:
-    """Return what is still to be said, for the one who says it."""
+    """Return the pending notices and remove them."""
     notices = _notices()
     return [notices.pop(0) for _ in range(len(notices))]
 
 
 def _shown() -> dict[str, dict[str, float]]:
-    """Return which sentences the parts of the page say, and until when (``time.monotonic``)."""
+    """Return part → notice → end of its display (``time.monotonic``)."""
     shown: dict[str, dict[str, float]] = st.session_state.setdefault(_SHOWN, {})
     return shown
 
 
 def _still_shown(part: str) -> list[str]:
-    """Return what a part of the page goes on to say."""
+    """Return the notices that a part of the page still shows."""
     now = monotonic()
-    said = {text: until for text, until in _shown().get(part, {}).items() if until > now}
-    _shown()[part] = said
-    return list(said)
+    current = {text: until for text, until in _shown().get(part, {}).items() if until > now}
+    _shown()[part] = current
+    return list(current)
 
 
-def _told(error: Exception, what: str, advice: str) -> str:
-    """Return the sentence about an error; one that comes again and again is logged once."""
+def _logged_once(error: Exception, what: str, advice: str) -> str:
+    """Return the sentence about an error; repetitions at the same place are logged once."""
     if isinstance(error, InputError):
         return str(error)
-    known: dict[tuple[object, ...], str] = st.session_state.setdefault(_KNOWN, {})
+    sentences: dict[tuple[object, ...], str] = st.session_state.setdefault(_LOGGED, {})
     place = (type(error), *_innermost(error))
-    if place not in known:
-        if len(known) >= _MOST_KNOWN:
-            known.clear()
-        known[place] = _sentence(error, what, advice)
-    return known[place]
+    if place not in sentences:
+        if len(sentences) >= _MAX_LOGGED:
+            sentences.clear()
+        sentences[place] = _sentence(error, what, advice)
+    return sentences[place]
 
 
 def _sentence(error: Exception, what: str, advice: str) -> str:

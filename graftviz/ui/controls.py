@@ -57,12 +57,12 @@ def round_steps(
     top = spec.maximum if spec.maximum is not None else centre * 1e3
     decades = range(math.floor(math.log10(bottom)) - 1, math.ceil(math.log10(top)) + 1)
     marks = {float(f"{digit}e{power}") for power in decades for digit in (1, 2, 5)}
-    kept = {mark for mark in marks if bottom <= mark <= top}
+    inner = {mark for mark in marks if bottom <= mark <= top}
     if spec.above is not None:
-        kept.discard(spec.above)
+        inner.discard(spec.above)
     if spec.minimum == 0:
-        kept.add(0.0)
-    return sorted(kept if value is None else kept | {float(value)})
+        inner.add(0.0)
+    return sorted(inner if value is None else inner | {float(value)})
 
 
 def slider_step(minimum: float, maximum: float) -> float:
@@ -186,10 +186,10 @@ def _chosen(state: Any) -> Any:
 
 def help_text(spec: OptionSpec) -> str:
     """Return an option's help as sentences: a capital at the start, what automatic means last."""
-    told = spec.help.rstrip(".")
+    text = spec.help.rstrip(".")
     # A symbol keeps its case: a capital α would read as an A.
-    first = told[:1].upper() if told[:1].isascii() else told[:1]
-    sentence = f"{first}{told[1:]}."
+    first = text[:1].upper() if text[:1].isascii() else text[:1]
+    sentence = f"{first}{text[1:]}."
     if not spec.optional:
         return sentence
     position = "At auto" if widget_for(spec) == "steps" else "Left automatic"
@@ -205,12 +205,12 @@ def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
 def _show_steps(
     spec: OptionSpec, common: dict[str, Any], value: float | str, automatic: Any
 ) -> None:
-    known = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
+    label = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
     first = [AUTO] if spec.optional else []
     marks = round_steps(spec, None if value == AUTO else float(value), automatic)
     st.select_slider(
         options=[*first, *marks],
-        format_func=lambda mark: known if mark == AUTO else format_value(mark),
+        format_func=lambda mark: label if mark == AUTO else format_value(mark),
         **common,
     )
 

@@ -1,4 +1,4 @@
-"""What a view of several runs asks for, step by step, and the feeds that answer it."""
+"""Requests for steps by a view of several runs, and the feeds that answer them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_COUNT = 100_000
 
 
 class Mailbox:
-    """What the browser sent since a view was last shown, and what it was shown then."""
+    """Messages between the browser and a view since the view was last shown."""
 
     def __init__(self) -> None:
         self.sent = ""  # token of what it was shown last
@@ -23,24 +23,24 @@ class Mailbox:
 
 
 def everything_so_far(runs: Iterable[SessionRun]) -> str:
-    """Return, as JSON, heads and feeds of all steps there are, after a moment of patience."""
+    """Return, as JSON, headers and feeds of all computed steps, after a short wait."""
     chosen = list(runs)
     _wait([(run, EVERYTHING) for run in chosen if run.has_credit], _AT_ONCE)
     return _json([(run, 1, EVERYTHING) for run in chosen])
 
 
-def what_was_asked(runs: Iterable[SessionRun], wants: object) -> str:
-    """Grant what a browser asks for as ``[[run, from, count], …]``; return what is ready of it."""
-    known = {run.token: run for run in runs}
-    asked = [
-        (known[want[0]], _whole(want[1]), _whole(want[2]))
+def requested_feeds(runs: Iterable[SessionRun], wants: object) -> str:
+    """Request the steps ``[[run, from, count], …]`` of a browser; return those that are ready."""
+    by_token = {run.token: run for run in runs}
+    requests = [
+        (by_token[want[0]], _whole(want[1]), _whole(want[2]))
         for want in (wants if isinstance(wants, list) else [])
-        if isinstance(want, list) and len(want) == 3 and want[0] in known
+        if isinstance(want, list) and len(want) == 3 and want[0] in by_token
     ]
-    for run, first, count in asked:
+    for run, first, count in requests:
         run.grant(first - 1 + count)
-    _wait([(run, first - 1 + count) for run, first, count in asked], _MORE_STEPS)
-    return _json(asked)
+    _wait([(run, first - 1 + count) for run, first, count in requests], _MORE_STEPS)
+    return _json(requests)
 
 
 def whole_number(value: object, default: int) -> int:
@@ -54,16 +54,16 @@ def _whole(value: object) -> int:
     return whole_number(value, 1)
 
 
-def _json(asked: Iterable[tuple[SessionRun, int, int]]) -> str:
-    told = [
+def _json(requests: Iterable[tuple[SessionRun, int, int]]) -> str:
+    parts = [
         f'{{"head":{run.header_json or "null"},"feed":{run.feed_json(first, count)}}}'
-        for run, first, count in asked
+        for run, first, count in requests
     ]
-    return f"[{','.join(told)}]"
+    return f"[{','.join(parts)}]"
 
 
-def _wait(wanted: list[tuple[SessionRun, int]], seconds: float) -> None:
+def _wait(targets: list[tuple[SessionRun, int]], seconds: float) -> None:
     """Wait for the steps that are wanted, but not longer than `seconds` for all of them."""
     until = time.monotonic() + seconds
-    for run, steps in wanted:
+    for run, steps in targets:
         run.wait(steps, max(0.0, until - time.monotonic()))

@@ -1,6 +1,6 @@
-"""Whether pages are being drawn: that comes before steps that nobody waits for yet.
+"""Count of pages being drawn: they take precedence over steps computed ahead.
 
-Pages and engine threads share one interpreter. Where many have their runs go on ahead of them,
+Pages and engine threads share one interpreter. If many runs are computed ahead of their viewers,
 pages would take several times as long to draw.
 """
 
@@ -12,12 +12,12 @@ from contextlib import contextmanager
 
 
 class Foreground:
-    """Counts the threads that draw pages; one that waits for the engine does not.
+    """Counter of the threads that draw pages; a thread that waits for the engine is not counted.
 
     Attributes
     ----------
     at_work : int
-        How many there are now.
+        Number of such threads now.
     """
 
     def __init__(self) -> None:

@@ -102,8 +102,8 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        given = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope, given.get(b"host", ""), given.get(b"origin"))
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers.get(b"host", ""), headers.get(b"origin"))
         if scope["type"] == "websocket":
             if refusal:
                 await send({"type": "websocket.close", "code": POLICY_VIOLATION})
@@ -130,7 +130,7 @@ class Guard:
     def _refusal(self, scope: Message, host: str, origin: str | None) -> tuple[int, str] | None:
         """Return status and sentence for a request that is refused."""
         client = client_of(scope)
-        if not self._is_known(host):
+        if not self._is_allowed(host):
             warn(log, client, "Refused the host '%s'; --server.allowedHosts lists names.", host)
             return 400, "This server does not go by that name; see --server.allowedHosts."
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
@@ -141,7 +141,7 @@ class Guard:
             return 404, "Not Found"
         return None
 
-    def _is_known(self, host: str) -> bool:
+    def _is_allowed(self, host: str) -> bool:
         try:
             name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
         except ValueError:

@@ -1,4 +1,4 @@
-"""What keys do, for the pages' explanations; the views' own table of keys opens with "?"."""
+"""Table of keys for the pages' explanations; "?" opens the table of a view."""
 
 KEYS = """
 **By keyboard**: space plays and pauses, ← → step, Home and End jump. Tab leads to every picture and

@@ -1,4 +1,4 @@
-"""What the server grants each visitor and all of them together: one place, one optional file.
+"""Limits of the server, per visitor and in total, with one optional file.
 
 ``.streamlit/limits.toml``, beside Streamlit's own settings, or the file that the environment
 variable ``GRAFTVIZ_LIMITS`` names. Every entry is optional; one that is wrong is refused in a
@@ -24,7 +24,7 @@ _DATA = "graftviz.limit"
 
 
 class LimitSpec(NamedTuple):
-    """What there is to know about one limit.
+    """Name, unit, default and bounds of one limit.
 
     Attributes
     ----------
@@ -139,15 +139,15 @@ def read_limits(path: Path) -> Limits:
         When it cannot be read, or says something that is no limit.
     """
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The limits in {path} cannot be read: {error}.") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"The limits in {path} are no TOML: {error}.") from error
-    return limits_of(given, str(path))
+    return limits_of(entries, str(path))
 
 
-def limits_of(given: Mapping[str, Any], where: str) -> Limits:
+def limits_of(entries: Mapping[str, Any], where: str) -> Limits:
     """Check limits that were given by name.
 
     Raises
@@ -156,11 +156,11 @@ def limits_of(given: Mapping[str, Any], where: str) -> Limits:
         For a name that is none, or a value out of bounds; `where` says where it stands.
     """
     specs = {spec.name: spec for spec in limit_specs()}
-    for name, value in given.items():
+    for name, value in entries.items():
         if name not in specs:
             raise InputError(f"{where}: there is no limit {name!r}; there are {', '.join(specs)}.")
         _check(specs[name], value, where)
-    return Limits(**given)
+    return Limits(**entries)
 
 
 def _check(spec: LimitSpec, value: object, where: str) -> None:

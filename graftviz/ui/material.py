@@ -1,4 +1,4 @@
-"""What a run is made from: rows to learn and rows held out, known truth and places, words."""
+"""Data of a run: training rows, held-out rows, true graph, positions, and titles."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Material:
     fingerprint: str
 
     @property
-    def is_brought(self) -> bool:
-        """Whether it is somebody's own."""
+    def is_uploaded(self) -> bool:
+        """Whether the data were uploaded."""
         return bool(uploaded_table(self.identity))
 
     @cached_property
@@ -70,7 +70,7 @@ class Material:
 
     @cached_property
     def places(self) -> np.ndarray:
-        """Where the variables are drawn when no run has a say in it; 0 … 10000, shape (n, 2)."""
+        """Positions of the variables without a run; 0 … 10000, shape (n, 2)."""
         return common_places(self.train, self.positions, self.truth)
 
     @cached_property
@@ -92,12 +92,12 @@ def prepare(data: DataSet, seed: int) -> Material:
         train, test = table.split(test_fraction=data.test_fraction, seed=seed)
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     truth = data.truth
-    known = b"|".join(
+    extras = b"|".join(
         b"" if array is None else np.ascontiguousarray(array).tobytes()
         for array in (truth, data.positions)
     )
     return Material(
-        identity=f"{data.key}:{fingerprint}:{hashlib.sha256(known).hexdigest()}:{seed}",
+        identity=f"{data.key}:{fingerprint}:{hashlib.sha256(extras).hexdigest()}:{seed}",
         title=data.title,
         description=data.description,
         train=train,
@@ -113,7 +113,7 @@ def prepare(data: DataSet, seed: int) -> Material:
 def default_options(
     cls: type, suggested: Mapping[str, Any], preset: str | None = None
 ) -> dict[str, Any]:
-    """Return the value of every option of a learner that nobody has chosen otherwise.
+    """Return the default value of every option of a learner on a page.
 
     Parameters
     ----------
@@ -137,6 +137,6 @@ def default_options(
 def with_choice(
     chosen: Mapping[str, Any], name: str, value: Any, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `chosen` with one more choice; choosing the default is no choice."""
-    options = {key: kept for key, kept in chosen.items() if key != name}
+    """Return `chosen` with one more entry; a value equal to the default is removed."""
+    options = {key: old for key, old in chosen.items() if key != name}
     return options if value == defaults[name] else {**options, name: value}

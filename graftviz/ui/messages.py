@@ -1,4 +1,4 @@
-"""What a page says above its picture: what could not be used, what went wrong, what it asks."""
+"""Notices above the main view of a page: warnings, problems and questions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from graftviz.ui.plain import plain
 
 
 def show_warnings(sentences: Sequence[str]) -> None:
-    """Say what could not be used, a paragraph a sentence; nothing where there is none."""
+    """Show warnings, one paragraph per sentence."""
     if sentences:
         st.warning("\n\n".join(plain(sentence) for sentence in sentences))
 
 
-def show_problem(problem: str, kept: str = "") -> None:
-    """Say why the picture does not follow the choices, and what it shows instead."""
+def show_problem(problem: str, suffix: str = "") -> None:
+    """Show why the view does not follow the settings, and what it shows instead."""
     if problem:
-        st.error(plain(problem + kept))
+        st.error(plain(problem + suffix))
 
 
 def show_awaiting_file(what: str, *, place: str) -> None:
@@ -36,22 +36,22 @@ def show_awaiting_file(what: str, *, place: str) -> None:
     st.html(f"<style>.st-key-{place} {{ opacity: 0.35; }}</style>")
 
 
-def show_question(question: str, kept: str, agree: Callable[[], None], place: str = "") -> None:
-    """Ask before something is begun that takes long; the button says yes.
+def show_question(question: str, suffix: str, agree: Callable[[], None], place: str = "") -> None:
+    """Show a question before a long computation, with a button that confirms.
 
     Parameters
     ----------
     question : str
-        Empty: nothing is asked.
-    kept : str
-        What is shown meanwhile.
+        Empty: no question is shown.
+    suffix : str
+        Sentence about the view shown meanwhile.
     agree : callable
     place : str
-        Begins the keys of box and button.
+        Prefix of the keys of box and button.
     """
     if question:
         with st.container(border=True, key=f"{place}question"):
-            st.warning(plain(question + kept))
+            st.warning(plain(question + suffix))
             st.button(
                 "Run anyway", key=f"{place}run_anyway", type="primary", on_click=guarded(agree)
             )

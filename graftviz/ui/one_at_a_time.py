@@ -28,19 +28,19 @@ class OneAtATime:
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody waits for what one of its tasks brings next."""
+        """Whether a caller waits for the next result of any queued task."""
         with self._lock:
             return any(task.urgent for task in self._queue)
 
     def submit(self, task: Task) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one."""
+        """Queue `task`; no effect if it is queued."""
         with self._lock:
             if task not in self._queue:
                 self._queue.append(task)
         self._scheduler.submit(self)
 
     def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue; a slice that has begun ends by itself."""
+        """Remove `task` from the queue; a running slice is not interrupted."""
         with self._lock:
             if task in self._queue:
                 self._queue.remove(task)

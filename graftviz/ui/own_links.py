@@ -1,4 +1,4 @@
-"""Which addresses a page wrote itself: following one of them again would undo newer choices."""
+"""Record of the addresses written by a page: following one again would undo newer choices."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ REMEMBERED_LINKS = 50
 
 
 class OwnLinks:
-    """The latest addresses of one session's page.
+    """Latest addresses written by a page in one session.
 
     Parameters
     ----------
     places : collection of str
-        Parameters that the browser writes by itself as somebody moves on: an address that differs
-        only in these is the same.
+        Parameters that the browser writes by itself, such as the step: addresses that differ
+        only in these are equal.
     """
 
     def __init__(self, places: Collection[str] = ()) -> None:
@@ -25,7 +25,7 @@ class OwnLinks:
         return self._without_places(query) in self._links
 
     def add(self, query: Mapping[str, str]) -> None:
-        """Remember an address; the oldest is forgotten."""
+        """Add an address; the oldest is removed."""
         link = self._without_places(query)
         if link in self._links:
             self._links.remove(link)

@@ -16,22 +16,22 @@ T = TypeVar("T")
 
 
 class PageOptions(Generic[T]):
-    """What one visitor has chosen on a page.
+    """Options of a page in one session, with their link.
 
     Parameters
     ----------
     cls : type
         A dataclass whose fields are options; see :mod:`graftviz.options`.
     places : collection of str
-        Options that the browser writes into the address by itself, as somebody moves on: an
-        address that differs only in these is one of ours.
+        Options that the browser writes into the address by itself, such as the step: an
+        address that differs only in these was written by the page.
     others : collection of str
-        What else an address may carry; the page makes sense of it.
+        Further parameters of an address, interpreted by the page.
 
     Attributes
     ----------
     others : dict
-        Name → text, of what else the address carries.
+        Name → text of the further parameters.
     values : dict
         Option → value, of all options.
     complaints : tuple of str
@@ -72,9 +72,9 @@ class PageOptions(Generic[T]):
         if is_ours and not is_history:
             return False
         own = {name: text for name, text in link.items() if name not in self._other_names}
-        given, self.complaints = parse_options_of(self._cls, own)
+        values, self.complaints = parse_options_of(self._cls, own)
         self.others = {name: text for name, text in link.items() if name in self._other_names}
-        self.values = {**self._defaults(), **given}
+        self.values = {**self._defaults(), **values}
         self._links.add(link)
         return True
 

@@ -68,7 +68,7 @@ def latest_model(key: str, files: Sequence[Any]) -> list[Any]:
     """
     batches: list[list[str]] = st.session_state.setdefault(f"{key}.batches", [])
     by_id = {file.file_id: file for file in files}
-    batches[:] = [kept for batch in batches if (kept := [i for i in batch if i in by_id])]
+    batches[:] = [rest for batch in batches if (rest := [i for i in batch if i in by_id])]
     seen = {i for batch in batches for i in batch}
     added = [i for i in by_id if i not in seen]
 

@@ -22,7 +22,7 @@ from graftviz.ui.session_run import SessionRun
 
 @dataclass(frozen=True)
 class Plan:
-    """What decides a run; equal plans give equal runs.
+    """Data, learner and seed of a run; equal plans give equal runs.
 
     `beside` is the run it is compared with: it lends its places, so that both have one layout.
     """
@@ -62,8 +62,8 @@ class RunRecorder:
         # Not the recorder itself: its run may have to go before this one.
         self._beside = None if beside is None else (beside.token, beside.run.learner)
         self._lent = None if beside is None or run.branch is not None else beside.places
-        known = material.positions is not None or self._lent is not None
-        self._layout = None if known else GrowingLayout(run.table.n_variables)
+        has_positions = material.positions is not None or self._lent is not None
+        self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
         self.places: list[int] | None = None  # of the latest key frame
         self._regions = RegionAnswers(run)
 
@@ -145,9 +145,9 @@ def start_run(
 ) -> SessionRun:
     """Return a run of `plan`, without credit; raises like :func:`new_recorder`."""
     token = secrets.token_hex(4)
-    known = beside.recorder if beside is not None else None
+    previous = beside.recorder if beside is not None else None
     recorder = new_recorder(
-        plan, material, token, known if isinstance(known, RunRecorder) else None
+        plan, material, token, previous if isinstance(previous, RunRecorder) else None
     )
     return SessionRun(recorder, token, scheduler)
 

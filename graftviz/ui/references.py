@@ -1,4 +1,4 @@
-"""Short references: what a page shows of an unexpected error, and what finds it in the log."""
+"""Short references of unexpected errors: shown on the page and searchable in the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def log_exception(log: logging.Logger, what: str) -> str:
 
 @contextmanager
 def logged(log: logging.Logger, what: str) -> Iterator[None]:
-    """Log an unexpected error of what is done here, and go on: nobody is there to be told."""
+    """Log unexpected errors of the enclosed block and suppress them."""
     try:
         yield
     except Exception:  # noqa: BLE001 (logged with a reference)

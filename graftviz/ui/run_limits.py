@@ -1,4 +1,4 @@
-"""What a run may take before somebody is asked, what is refused, and what is offered instead."""
+"""Limits of a run: when to ask for confirmation, when to refuse, and what to offer instead."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ _BUDGETS = (3.0, 2.0, 1.0, 0.5, 0.2, 0.05)  # edges a variable that are offered,
 
 
 class Verdict(NamedTuple):
-    """What is to be said before a run.
+    """Question or refusal before a run.
 
     Attributes
     ----------
     question : str
-        The numbers of a run that is beyond what begins unasked; empty if it is not.
+        Estimate of a run that needs confirmation; empty otherwise.
     refusal : str
-        The numbers of a run that is beyond the limits, or for which there is no memory; empty if
-        there is.
+        Estimate of a run beyond the limits or the available memory; empty otherwise.
     """
 
     question: str = ""
@@ -41,9 +40,9 @@ def judge(table: DiscreteTable, learner: Learner) -> Verdict:
     InputError
         When table and learner do not go together.
     """
-    known = forecast(table, learner)
-    told = " ".join([known.sentence, *known.assumptions])
-    return _verdict(told, known.seconds, known.added_bytes, known.peak_bytes)
+    estimate = forecast(table, learner)
+    text = " ".join([estimate.sentence, *estimate.assumptions])
+    return _verdict(text, estimate.seconds, estimate.added_bytes, estimate.peak_bytes)
 
 
 def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
@@ -54,13 +53,16 @@ def judge_all(table: DiscreteTable, learners: Iterable[Learner]) -> Verdict:
     InputError
         When table and learners do not go together.
     """
-    known = [forecast(table, learner) for learner in learners]
-    seconds, added = sum(each.seconds for each in known), sum(each.added_bytes for each in known)
-    told = (
-        f"Estimated for {len(known)} runs: {duration_text(seconds)} and {size_text(added)} of "
+    estimates = [forecast(table, learner) for learner in learners]
+    seconds, added = (
+        sum(each.seconds for each in estimates),
+        sum(each.added_bytes for each in estimates),
+    )
+    text = (
+        f"Estimated for {len(estimates)} runs: {duration_text(seconds)} and {size_text(added)} of "
         "memory."
     )
-    return _verdict(told, seconds, added, added + (resident_bytes() or 0))
+    return _verdict(text, seconds, added, added + (resident_bytes() or 0))
 
 
 def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
@@ -73,22 +75,25 @@ def fewer_edges(table: DiscreteTable, learner: Learner) -> int | None:
         budget = max(1, min(round(share * n), n * (n - 1) // 2))
         if now is None or budget < now:
             smaller = dataclasses.replace(learner, max_edges=budget)  # type: ignore[call-arg]
-            known = forecast(table, smaller)
-            if _verdict("", known.seconds, known.added_bytes, known.peak_bytes) == Verdict():
+            estimate = forecast(table, smaller)
+            if (
+                _verdict("", estimate.seconds, estimate.added_bytes, estimate.peak_bytes)
+                == Verdict()
+            ):
                 return budget
     return None
 
 
-def _verdict(told: str, seconds: float, added_bytes: int, peak_bytes: int) -> Verdict:
+def _verdict(text: str, seconds: float, added_bytes: int, peak_bytes: int) -> Verdict:
     granted = limits()
     if seconds > granted.run_seconds or added_bytes > granted.run_memory * _MEGABYTE:
         return Verdict(
-            refusal=f"{told} Limits of this server: {duration_text(granted.run_seconds)} and "
+            refusal=f"{text} Limits of this server: {duration_text(granted.run_seconds)} and "
             f"{size_text(granted.run_memory * _MEGABYTE)} per run. Not started."
         )
-    if (refusal := _no_room(told, peak_bytes)) and visits().forget(all_of_them=True):
+    if (refusal := _no_room(text, peak_bytes)) and visits().forget(all_of_them=True):
         # The runs of those who have gone make room for those who are here.
-        refusal = _no_room(told, added_bytes + (resident_bytes() or 0))
+        refusal = _no_room(text, added_bytes + (resident_bytes() or 0))
     if refusal:
         return Verdict(refusal=refusal)
     beyond = []
@@ -98,21 +103,21 @@ def _verdict(told: str, seconds: float, added_bytes: int, peak_bytes: int) -> Ve
         beyond.append(f"{size_text(granted.ask_memory * _MEGABYTE)}")
     if not beyond:
         return Verdict()
-    return Verdict(question=f"{told} Limit: {' and '.join(beyond)}. Not started.")
+    return Verdict(question=f"{text} Limit: {' and '.join(beyond)}. Not started.")
 
 
-def _no_room(told: str, peak_bytes: int) -> str:
+def _no_room(text: str, peak_bytes: int) -> str:
     """Explain that memory is insufficient for a run; empty if it suffices."""
     free, held = free_bytes(), resident_bytes() or 0
     total = limits().total_memory * _MEGABYTE
     if total and peak_bytes > total:
         return (
-            f"{told} The server uses {size_text(held)}; its limit is {size_text(total)}. Not "
+            f"{text} The server uses {size_text(held)}; its limit is {size_text(total)}. Not "
             "started. Try again later, or reduce the run."
         )
     if free is not None and peak_bytes > held + free:
         return (
-            f"{told} Only {size_text(held + free)} are available. Not started. Set an edge budget, "
+            f"{text} Only {size_text(held + free)} are available. Not started. Set an edge budget, "
             "use fewer variables, or a learner that counts only the pairs it tests, such as "
             "best-choice."
         )

@@ -1,8 +1,8 @@
 """One pool of engine threads that advances the work of all clients in small, fair slices.
 
-A thread per session makes thirty sessions wait for seconds; one pool makes them share. Shares are
-equal by client, not by run: who lets six runs race against each other has as much of the engine as
-who watches one. Nothing here knows Streamlit, and no thread runs while no task has work.
+With one thread per session, thirty sessions would wait for seconds; a single pool is shared. Shares
+are equal by client, not by run: a client with six racing runs has as much of the engine as a client
+with one run. Streamlit is not imported here, and no thread runs while no task has work.
 """
 
 from __future__ import annotations
@@ -27,41 +27,40 @@ log = logging.getLogger(__name__)
 
 
 class Task(Protocol):
-    """What the scheduler advances."""
+    """Unit of work that the scheduler advances in slices."""
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody waits for what comes next."""
+        """Whether a caller waits for the next result."""
 
     def work(self, until: float) -> bool:
         """Work until about `until` (of ``time.perf_counter``); True if there is more to do now."""
 
     def fail(self, reference: str) -> None:
-        """Take note that `work` raised; `reference` finds the traceback in the server's log."""
+        """Record that `work` raised; `reference` identifies the traceback in the log."""
 
 
 class Turns(Protocol):
-    """Who gives tasks their turns: the scheduler, a client's share of it, or a queue within one."""
+    """Queue of tasks: the scheduler, the share of a client, or a queue within a share."""
 
     def submit(self, task: Task) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one."""
+        """Queue `task`; no effect if it is queued."""
 
     def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue."""
+        """Remove `task` from the queue."""
 
 
 class Share:
-    """What one client has of the engine: its tasks take turns, and all of them are one client.
+    """Share of one client in the engine; the tasks of the client take turns.
 
     Made by :meth:`Scheduler.share`.
 
     Attributes
     ----------
     served : float
-        Seconds the engine has worked for this client, counted so that clients who had nothing to
-        do have saved nothing up.
+        Engine seconds spent for this client, counted so that idle clients accumulate no credit.
     closed : bool
-        Whether its tasks get no turns until it is opened again.
+        Whether its tasks are held until it is opened again.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -74,11 +73,11 @@ class Share:
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody waits for what one of its queued tasks brings next."""
+        """Whether a caller waits for the next result of any queued task."""
         return any(map(_is_urgent, self.queue))
 
     def take(self, *, urgent: bool) -> Task:
-        """Take the next task out of the queue; of an `urgent` share the first one that is."""
+        """Remove and return the next task; the first urgent task if `urgent`."""
         task = next(filter(_is_urgent, self.queue), None) if urgent else None
         if task is None:
             return self.queue.popleft()
@@ -86,44 +85,44 @@ class Share:
         return task
 
     def submit(self, task: Task) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one."""
+        """Queue `task`; no effect if it is queued."""
         self._scheduler.submit(task, self)
 
     def withdraw(self, task: Task) -> None:
-        """Take `task` out of the queue; a slice that has begun ends by itself."""
+        """Remove `task` from the queue; a running slice is not interrupted."""
         self._scheduler.withdraw(task, self)
 
     def close(self) -> None:
-        """Give no more turns: what waits for one, or is submitted from now on, is held."""
+        """Hold all queued tasks and all tasks submitted from now on."""
         self._scheduler.close_share(self)
 
     def open(self) -> None:
-        """Give turns again, also to what is held; harmless when it is open."""
+        """Resume, including held tasks; no effect if it is open."""
         self._scheduler.open_share(self)
 
 
 class Scheduler:
-    """Slices of work for whoever has been served least, on a daemon thread for each core.
+    """Fair scheduler of work slices on one daemon thread per core.
 
     Of the clients with work to do, the one that has had the least time is next; within a client,
-    tasks take turns. So clients with work are never more than about a slice a thread apart, however
-    long single steps take. Clients who wait for something come before those whose runs go on ahead
-    of them, and so do pages that are drawn, for a twentieth of a second; but every fourth slice
-    goes by time alone, so that these go on too. A task is never worked on by two threads at once.
+    tasks take turns. So clients with work differ by at most about one slice per thread, for steps
+    of any length. Clients that wait for a result take precedence over runs computed ahead, and
+    so do pages being drawn, for a twentieth of a second; every fourth slice is assigned by time
+    alone, so that runs ahead progress too. A task is never advanced by two threads at once.
     Threads start with the first task, sleep while there is nothing to do, and end with
     :meth:`close`.
 
     Parameters
     ----------
     threads : int or None
-        None: what the limits say, which is one per core this process may use unless they are set.
+        None: the number in the limits, by default one per core this process may use.
     slice_seconds : float or None
-        How long a task may work before the next one's turn. None: what the limits say.
+        Length of a slice. None: the value in the limits.
     tidy : callable, optional
-        Called by an engine thread from time to time while there is work: it may take longer than
-        a slice, and everybody waits for the memory it looks through.
+        Called by an engine thread at intervals while there is work. It may take longer than a
+        slice, and all threads wait while it runs.
     pages : Foreground
-        Steps that nobody waits for give way to pages that are at work, for a while.
+        Steps computed ahead wait, for a limited time, while pages are being drawn.
     """
 
     def __init__(
@@ -152,7 +151,7 @@ class Scheduler:
         return Share(self)
 
     def submit(self, task: Task, share: Share | None = None) -> None:
-        """Give `task` a turn soon; harmless when it already waits for one.
+        """Queue `task`; no effect if it is queued.
 
         Without a share, the task counts as a client of its own.
         """
@@ -160,7 +159,7 @@ class Scheduler:
             self._submit(task, Share(self) if share is None else share)
 
     def withdraw(self, task: Task, share: Share | None = None) -> None:
-        """Take `task` out of the queue; a slice that has begun ends by itself.
+        """Remove `task` from the queue; a running slice is not interrupted.
 
         `share` is the one it was submitted with, if any.
         """
@@ -261,7 +260,7 @@ class Scheduler:
             return task
 
     def _next_share(self) -> Share | None:
-        """Return whose turn it is, once there is somebody; None after the end."""
+        """Wait for a client with work and return its share; None after the end."""
         looks = 0
         while not self._closed:
             if not self._waiting:
@@ -277,7 +276,7 @@ class Scheduler:
 
     @property
     def _is_by_need(self) -> bool:
-        """Whether in the turn that comes those are first for whom somebody waits."""
+        """Whether urgent clients take precedence in the next turn."""
         return self._turn % FAIR_TURN != FAIR_TURN - 1
 
     def _rank(self, share: Share) -> tuple[bool, float]:
@@ -300,20 +299,19 @@ class Scheduler:
         try:
             return task.work(until)
         except Exception:  # noqa: BLE001 (logged with a reference)
-            # The boundary between all sessions and one broken run: the run ends, the others and
-            # this thread go on.
+            # A broken run ends; this thread and the runs of other sessions continue.
             reference = log_exception(log, "A run stopped with an unexpected error")
-            with logged(log, "A run could not be told that it has stopped"):
+            with logged(log, "A failed run could not be marked as stopped"):
                 task.fail(reference)
             return False
 
 
 def _is_urgent(task: Task) -> bool:
-    """Return whether somebody waits for a task; one that cannot say has its turn all the same."""
+    """Return whether a task is urgent; False if that raises."""
     try:
         return task.urgent
     except Exception:  # noqa: BLE001 (logged with a reference)
-        log_exception(log, "A run did not say whether it is urgent")
+        log_exception(log, "The urgency of a run could not be determined")
         return False
 
 

@@ -1,4 +1,4 @@
-"""What all sessions share, made once per process: engine threads, warm-up, data, vocabulary."""
+"""Resources shared by all sessions: engine threads, warm-up, data, and vocabulary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.scheduler import Scheduler, Share
-from graftviz.ui.shared import made_again
+from graftviz.ui.shared import clearable_cache
 from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.visits import Visit, visits
 from graftviz.ui.warm_up import Job, WarmUp, first_jobs, later_jobs, rehearse_learner
@@ -86,7 +86,7 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(keys, learners, DEFAULT_DATA, DEFAULT_LEARNER)
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner="Loading the data…", max_entries=32)
 def material(key: str, seed: int) -> Material:
     """Return a built-in data set, made ready."""
@@ -103,11 +103,11 @@ def _connection() -> Visit:
     if _VISIT_KEY not in st.session_state:
         st.session_state[_VISIT_KEY] = Visit(scheduler().share())
     visit: Visit = st.session_state[_VISIT_KEY]
-    visits().came(visit)
+    visits().register(visit)
     return visit
 
 
-def come_in() -> None:
+def register_visit() -> None:
     """Count this session among the visits; when there are too many, say so and show no page."""
     _visit()
 
@@ -133,7 +133,7 @@ def _visit() -> Visit:
 
 
 def _page_is_closed() -> bool:
-    """Whether this script goes on, until it shows something, though nobody is connected."""
+    """Return whether the session of this script is disconnected."""
     context = get_script_run_ctx()
     return (
         context is not None

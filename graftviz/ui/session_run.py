@@ -48,24 +48,24 @@ class Recorder(Protocol):
 
 
 class _Forgotten:
-    """What remains of the recorder of a run that was forgotten: a sentence."""
+    """Placeholder of the recorder of a removed run; raises on access."""
 
     def __getattr__(self, name: str) -> Any:
         raise InputError(FORGOTTEN)
 
 
 class SessionRun:
-    """A run with an append-only log of records, advanced by the scheduler while it has credit.
+    """Run with an append-only log of records, advanced by the scheduler while it has credit.
 
     Engine threads write under the run's lock; readers of the log need no lock, because entries are
-    only appended and never changed. A run is forgotten by who holds the lock: a page that puts one
-    away does not wait for a step that takes long.
+    only appended and never changed. The memory of a removed run is released by the thread that
+    holds the lock, so that a page which removes a run does not wait for a long step.
 
     Parameters
     ----------
     recorder : Recorder
     token : str
-        What header and feeds call this run.
+        Identifier of the run in header and feeds.
     scheduler : Turns
 
     Attributes
@@ -73,11 +73,11 @@ class SessionRun:
     header_json : str or None
         None before the first step.
     failure : str
-        Why the run stopped before its end; empty if it did not.
+        Reason if the run stopped before its end; else empty.
     delivered : int
         The last step that any feed contained.
     stability : Background or None
-        How often its edges are found in parts of the rows, once somebody has asked.
+        Frequencies of its edges in subsamples of the rows, once requested.
     """
 
     def __init__(self, recorder: Recorder, token: str, scheduler: Turns) -> None:
@@ -102,7 +102,7 @@ class SessionRun:
         return len(self._records)
 
     @property
-    def kept_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Size of the records."""
         return sum(map(len, self._records))
 
@@ -113,72 +113,72 @@ class SessionRun:
 
     @property
     def outcome(self) -> Mapping[str, Any] | None:
-        """How the run ended, as the player is told; None while it has not."""
+        """Outcome of the run in the format of the player; None before its end."""
         return None if self._outcome is None else json.loads(self._outcome)
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody waits for the next step; a run goes on ahead of who watches it."""
+        """Whether the viewer waits for the next step; steps ahead of the viewer are not urgent."""
         return self.computed < self._awaited and not self.ended
 
     @property
     def has_credit(self) -> bool:
-        """Whether more steps are on their way."""
+        """Whether further steps will be computed."""
         return self._has_work()
 
     def grant(self, target: int = EVERYTHING) -> None:
-        """Allow the run to compute its steps up to `target`, if it may not anyway."""
+        """Allow the run to compute its steps up to `target`."""
         self._target = max(self._target, target)
         if self._has_work():
             self._scheduler.submit(self)
 
     def ration(self, ahead: int) -> None:
-        """Let the run go on for `ahead` steps at most, unless somebody asks for more."""
+        """Allow the run to compute up to `ahead` steps beyond the last requested one."""
         self._target = min(self._target, self.computed + ahead)
 
     def revoke(self) -> None:
-        """Take all credit back; what has been computed stays."""
+        """Withdraw all credit; computed steps remain."""
         self._target = 0
         self._scheduler.withdraw(self)
         if self.stability is not None:
             self.stability.revoke()
 
     def forget(self) -> None:
-        """Let go of everything: whoever still holds this run holds nothing but its name.
+        """Release all memory of the run; only its name remains.
 
-        A step that has begun goes on, and what it needs is let go when it ends.
+        A running step is finished first, and its memory is released when it ends.
         """
         self.revoke()
         self._is_forgotten, self.failure = True, FORGOTTEN
-        self._let_go()
-        self._tell()
+        self._release()
+        self._notify()
 
-    def _let_go(self) -> None:
-        """Let go of everything, unless somebody is at it who will do so afterwards."""
+    def _release(self) -> None:
+        """Release all memory, unless another thread holds the run and will do so."""
         if not self._lock.acquire(blocking=False):
             return
         try:
             self.recorder = _Forgotten()
             self.stability = None
-            # Readers may be at the list they have; they keep it until they are done.
+            # A reader may still use the old list: it is replaced, not cleared.
             self._records, self._outcome, self.header_json = [], None, None
         finally:
             self._lock.release()
 
     @contextmanager
     def _at_recorder(self) -> Iterator[None]:
-        """Hold the recorder; of a run that was forgotten meanwhile, let go afterwards."""
+        """Lock the recorder; release the memory afterwards if the run was removed meanwhile."""
         try:
             with self._lock:
                 yield
         finally:
             if self._is_forgotten:
-                self._let_go()
+                self._release()
 
     def wait(self, steps: int, timeout: float) -> bool:
-        """Wait until `steps` steps are computed or the run has ended; False after `timeout` s.
+        """Return whether `steps` steps were computed, or the run ended, within `timeout` seconds.
 
-        Who waits for all there is, a moment, is nobody to hurry for.
+        Waiting for all steps (`EVERYTHING`) does not make the run urgent.
         """
         if steps < EVERYTHING:
             self._awaited = max(self._awaited, steps)
@@ -186,10 +186,10 @@ class SessionRun:
             return self._news.wait_for(lambda: self.ended or self.computed >= steps, timeout)
 
     def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
-        """Return what is ready of the records `start` … `start` + `count` − 1, and the outcome.
+        """Return the computed records of `start` … `start` + `count` − 1, and the outcome.
 
-        The outcome comes once the last record is part of this feed, or lies before it. A feed is
-        cut to a size that suits a message, unless it is wanted `whole`.
+        The outcome is included if the last record is part of this feed or precedes it. A feed is
+        cut to the size limit of a message unless `whole` is true.
         """
         first = max(1, start)
         chosen: list[bytes] = []
@@ -208,7 +208,7 @@ class SessionRun:
         )
 
     def answer_json(self, question: Mapping[str, Any]) -> str:
-        """Return the answer to a player's question, or a sentence why there is none."""
+        """Return the answer to a question of the player, or a sentence with the error."""
         try:
             with self._at_recorder():
                 answer = self.recorder.answer(question)
@@ -223,12 +223,12 @@ class SessionRun:
         return to_json({"question": dict(question), "answer": answer})
 
     def result(self) -> Result:
-        """Return what has been learned so far."""
+        """Return the result of the computed steps."""
         with self._at_recorder():
             return self.recorder.result()
 
     def work(self, until: float) -> bool:
-        """Compute steps until about `until`; True while there is credit for more."""
+        """Compute steps until about `until`; return whether there is credit for more."""
         try:
             with self._at_recorder():
                 was_urgent = self.urgent
@@ -238,16 +238,16 @@ class SessionRun:
                         break  # others may wait for theirs
         except InputError as error:
             self.failure = self.failure or str(error)
-        self._tell()
+        self._notify()
         return self._has_work()
 
     def fail(self, reference: str) -> None:
-        """End the run after an unexpected error; what was computed stays."""
+        """End the run after an unexpected error; computed steps remain."""
         self.failure = self.failure or (
             "This run stopped with an unexpected error; the steps so far are kept. "
             f"The server's log has the details under reference {reference}."
         )
-        self._tell()
+        self._notify()
 
     def _advance_once(self) -> None:
         goes_on = self.recorder.advance()
@@ -262,11 +262,11 @@ class SessionRun:
     def _has_work(self) -> bool:
         return not self.ended and self.computed < self._target
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._news:
             self._news.notify_all()
 
 
 def to_json(value: object) -> str:
-    """Write compact JSON that any browser reads: NaN and infinity are refused, not written."""
+    """Return compact, strictly valid JSON; NaN and infinity raise ValueError."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""What is kept for all sessions only because making it takes time: let go when nobody is here.
+"""Caches of costly values shared by all sessions, cleared while no session is open.
 
-Above ``st.cache_resource`` stands :func:`made_again` where a cache holds nothing else: data,
+Above ``st.cache_resource`` stands :func:`clearable_cache` where a cache holds nothing else: data,
 models, finished work. Engine threads, the warm-up and the like are not of that kind.
 """
 
@@ -24,17 +24,17 @@ class _Cached(Protocol):
 C = TypeVar("C", bound=_Cached)
 
 
-def made_again(cached: C) -> C:
-    """Let the values of a cached function go when nobody is here; who holds one keeps it.
+def clearable_cache(cached: C) -> C:
+    """Mark a cached function as clearable while no session is open.
 
-    They are made again when somebody asks for them.
+    Its values are computed again on the next access.
     """
     _clears.append(cached.clear)
     return cached
 
 
-def let_go() -> None:
-    """Drop all that can be made again."""
+def clear_caches() -> None:
+    """Clear all clearable caches."""
     for clear in _clears:
         with logged(log, "A cache could not be cleared"):
             clear()

@@ -35,10 +35,10 @@ def follow_teaching() -> None:
     must not end the mode.
     """
     query = st.query_params.to_dict()
-    said = query.get(PRESENT)
-    if said != st.session_state.get(_SEEN) and said is not None:
-        present(said == ON)
-    st.session_state[_SEEN] = said
+    value = query.get(PRESENT)
+    if value != st.session_state.get(_SEEN) and value is not None:
+        present(value == ON)
+    st.session_state[_SEEN] = value
     if query.get(TOUR) == ON:
         st.session_state[_TAKES_TOUR] = True
 

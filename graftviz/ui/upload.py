@@ -14,11 +14,11 @@ from graftviz.options import option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
 from graftviz.ui.controls import show_options
-from graftviz.ui.kept import Kept
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.plain import plain
 from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.source_cache import SourceCache
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 from graftviz.wording import reworded
 
@@ -34,7 +34,9 @@ class Upload:
 
     data: DataSet
     fingerprint: str
-    _latest: Kept = dataclasses.field(default_factory=lambda: Kept(1), init=False, repr=False)
+    _latest: SourceCache = dataclasses.field(
+        default_factory=lambda: SourceCache(1), init=False, repr=False
+    )
 
     def __call__(self, seed: int) -> Material:
         """Return the material, its held-out rows chosen by `seed`: the same for the same seed."""
@@ -104,7 +106,7 @@ def _check_lengths(table: DiscreteTable) -> None:
 
 
 class _Reading(Protocol):
-    """What a page's settings say about uploaded data."""
+    """Settings of a page about uploaded data."""
 
     @property
     def fingerprint(self) -> str:
@@ -116,13 +118,13 @@ class _Reading(Protocol):
 
 
 class TakesUploads(Protocol):
-    """What the state of a page with uploads offers."""
+    """Interface of the session state of a page with uploads."""
 
     uploaded: Callable[[int], Material] | None
 
     @property
     def settings(self) -> _Reading:
-        """What the controls show."""
+        """Settings that the controls show."""
 
     def choose_reading(self, name: str, value: Any) -> None:
         """Read the upload in another way."""
@@ -174,16 +176,16 @@ def show_upload(state: TakesUploads) -> None:
     if file is None:
         return
     try:
-        wanted = "" if anyway else expected
+        fingerprint = "" if anyway else expected
         upload = read_once(
             "upload.read",
             (file, truth, places),
-            (*reading.items(), wanted),
-            lambda: read_upload(file, truth, places, reading, wanted),
+            (*reading.items(), fingerprint),
+            lambda: read_upload(file, truth, places, reading, fingerprint),
         )
     except InputError as error:
-        kept = " The table from before stays." if state.uploaded is not None else ""
-        st.error(plain(reworded(str(error), _control) + kept))
+        note = " The table from before stays." if state.uploaded is not None else ""
+        st.error(plain(reworded(str(error), _control) + note))
         return
     state.accept(upload, upload.fingerprint)
 

@@ -32,7 +32,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """How a file somebody brings is read; see :func:`graftviz.table.read_table`."""
+    """Options for reading an uploaded file; see :func:`graftviz.table.read_table`."""
 
     missing: str = option(
         "reject",
@@ -115,7 +115,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What a link may name.
+    """Data sets and learners that a link may name, with their defaults.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What was understood of a link, and one sentence for each thing that was not."""
+    """Settings of a link, with one sentence per part that could not be used."""
 
     settings: Settings
     complaints: tuple[str, ...]
@@ -184,10 +184,10 @@ def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> P
         branch=_branch(left, cls, complaints),
         options=_options(cls, left, complaints),
     )
-    known_elsewhere = _option_names(vocabulary.learners.values())
+    elsewhere = _option_names(vocabulary.learners.values())
     complaints += [
         f"{quoted(name)} does not apply to {learner} on {data}; it was left out."
-        if name in known_elsewhere
+        if name in elsewhere
         else f"This page knows no setting {quoted(name)}; it was left out."
         for name in left
     ]
@@ -239,14 +239,14 @@ def _single_texts(
 
 
 def _one_of(
-    name: str, left: dict[str, str], known: tuple[str, ...], default: str, complaints: list[str]
+    name: str, left: dict[str, str], names: tuple[str, ...], default: str, complaints: list[str]
 ) -> str:
     text = left.pop(name, default).strip()
-    if text in known:
+    if text in names:
         return text
     what = "data set" if name == "data" else name
     complaints.append(
-        f"There is no {what} {quoted(text)}; there are {', '.join(known)}. "
+        f"There is no {what} {quoted(text)}; there are {', '.join(names)}. "
         f"{default} is shown instead."
     )
     return default

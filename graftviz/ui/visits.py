@@ -1,4 +1,4 @@
-"""Who is here and who has gone: each open page has a share of the engine, and runs to be put away.
+"""Registry of open pages, each with a share of the engine and runs to release at its end.
 
 A connection that breaks looks like a tab that was closed. So computing stops at once, what was
 computed is kept for a while, and then forgotten: the same settings give the same run again.
@@ -19,13 +19,13 @@ from graftviz.memory import release_freed_memory
 from graftviz.ui.limits import limits
 from graftviz.ui.references import logged
 from graftviz.ui.scheduler import Share
-from graftviz.ui.shared import let_go
+from graftviz.ui.shared import clear_caches
 
 log = logging.getLogger(__name__)
 
 
 class Work(Protocol):
-    """What a page computes for one visitor."""
+    """Interface of the computations of a page in one session."""
 
     def revoke(self) -> None:
         """Stop computing; what was computed stays."""
@@ -84,7 +84,7 @@ class Visits:
         How long the runs of a visit are kept after it has ended.
     clock : callable
         Returns the time in seconds.
-    nobody_here : callable, optional
+    on_empty : callable, optional
         Called when the last of them has been put away.
     """
 
@@ -92,11 +92,11 @@ class Visits:
         self,
         kept_seconds: float,
         clock: Callable[[], float] = time.monotonic,
-        nobody_here: Callable[[], object] | None = None,
+        on_empty: Callable[[], object] | None = None,
     ) -> None:
         self._kept_seconds = kept_seconds
         self._clock = clock
-        self._nobody_here = nobody_here
+        self._on_empty = on_empty
         self._lock = threading.Lock()
         self._here: WeakSet[Visit] = WeakSet()
         self._gone: WeakKeyDictionary[Visit, float] = WeakKeyDictionary()
@@ -108,7 +108,7 @@ class Visits:
         with self._lock:
             return len(self._here)
 
-    def came(self, visit: Visit) -> None:
+    def register(self, visit: Visit) -> None:
         """Take note that a page was opened, or that its connection is back."""
         with self._lock:
             self._gone.pop(visit, None)
@@ -142,8 +142,8 @@ class Visits:
             forgotten += 1
         with self._lock:
             is_empty = not self._here and not self._gone
-        if is_empty and self._nobody_here is not None:
-            self._nobody_here()
+        if is_empty and self._on_empty is not None:
+            self._on_empty()
         if forgotten or is_empty:
             gc.collect()
             release_freed_memory()
@@ -168,4 +168,4 @@ class Visits:
 @lru_cache(maxsize=1)
 def visits() -> Visits:
     """Return the visits of this process."""
-    return Visits(limits().gone_seconds, nobody_here=let_go)
+    return Visits(limits().gone_seconds, on_empty=clear_caches)

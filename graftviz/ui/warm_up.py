@@ -1,4 +1,4 @@
-"""Compiling the engine before anybody waits for it: once per installation, in the background."""
+"""Compilation of the kernels in the background, once per installation."""
 
 from __future__ import annotations
 
@@ -152,11 +152,11 @@ def _others() -> Iterator[Learner]:
             for spec in specs:
                 others = spec.choices if spec.kind == "choice" else (True, False)
                 if spec.kind in ("choice", "bool") and spec.name != "preset":
-                    kept = getattr(plain, spec.name)
+                    default = getattr(plain, spec.name)
                     for value in others:
                         # Options that do not go together leave nothing to compile.
                         with suppress(InputError):
-                            if value != kept:
+                            if value != default:
                                 yield cls(**start, **{spec.name: value})
 
 

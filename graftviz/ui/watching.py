@@ -13,26 +13,26 @@ _watchers: WeakKeyDictionary[Background[Any], WeakSet[Watching]] = WeakKeyDictio
 
 
 class Watching:
-    """The work that one visitor has asked for; it holds none of it."""
+    """Jobs watched by one session; holds weak references only."""
 
     def __init__(self) -> None:
         self._works: WeakSet[Background[Any]] = WeakSet()
 
     def begin(self, work: Background[Any]) -> None:
-        """Watch `work`, which begins or goes on."""
+        """Watch `work` and start or resume it."""
         with _lock:
             _watchers.setdefault(work, WeakSet()).add(self)
             self._works.add(work)
             work.start()
 
     def turn_to(self, work: Background[Any]) -> None:
-        """Watch `work`, and nothing else any more."""
+        """Watch `work` only."""
         if work not in self._works:
             self.leave()
         self.begin(work)
 
     def leave(self) -> None:
-        """Watch nothing any more; what nobody else watches stops, and keeps what it has."""
+        """Watch no job; jobs without another watcher are paused."""
         with _lock:
             for work in list(self._works):
                 others = _watchers[work]

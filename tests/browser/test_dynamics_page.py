@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from waiting import eventually
 
-from graftviz.ui.dynamics.jobs import plan_of, telling
+from graftviz.ui.dynamics.jobs import plan_of, run_progress
 from graftviz.ui.dynamics.material import generated
 from graftviz.ui.dynamics.options import DynamicsOptions
 
@@ -56,7 +56,7 @@ def inferred_row() -> dict[str, Any]:
     """Return a row of the run of :data:`SMALL` that was inferred from seeds."""
     options = DynamicsOptions(size=12, rows=150, parents=3, seeds=4)
     material = generated(options)
-    *_, told = telling(material, plan_of(options, material))
+    *_, told = run_progress(material, plan_of(options, material))
     return next(row for row in told.steps if row["kind"] == "inferred")
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from graftviz.errors import InputError
 from graftviz.table.csv_text import csv_text
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Told
+from graftviz.ui.budget.jobs import RunProgress
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import source
 from graftviz.ui.frame.header import PageFile
@@ -33,7 +33,7 @@ def budget_files(state: BudgetState) -> list[PageFile]:
     return [PageFile("budget.csv", "Steps, one row per edge (CSV)", "text/csv", build)]
 
 
-def build_steps(work: Background[Told], names: tuple[str, ...]) -> str:
+def build_steps(work: Background[RunProgress], names: tuple[str, ...]) -> str:
     """Return budget.csv: the model without edges, then one row per activated edge.
 
     Raises

@@ -28,7 +28,7 @@ _QUICK_ENTRIES = 300_000
 
 
 @dataclass(frozen=True)
-class Told:
+class RunProgress:
     """A run under a bound so far.
 
     Attributes
@@ -63,40 +63,42 @@ class Path:
     unmeasured: str = ""
 
 
-def telling(source: BudgetMaterial, learner: BoundedInference) -> Iterator[Told]:
+def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[RunProgress]:
     """Learn step by step, and measure what came out."""
     train, judged, places = source.material.train, source.judged, source.places
     names = train.names
     assert learner.bound is not None  # the page always decides it
     budget = Budget(learner.complexity, learner.bound)
     run = Run(train, learner, seed=0)
-    told: Told | None = None
+    progress: RunProgress | None = None
     while run.advance():
         step = run.steps[-1]
-        if told is None:
+        if progress is None:
             start = step.history.start
-            told = Told((start_step(names, places, budget, _quick_nll(start, judged)),))
-        before = told.steps[-1]
+            progress = RunProgress((start_step(names, places, budget, _quick_nll(start, judged)),))
+        before = progress.steps[-1]
         quality = _quick_nll(step.model(), judged)
-        told = Told((*told.steps, bounded_step(step, names, places, before, quality)))
-        yield told
+        progress = RunProgress(
+            (*progress.steps, bounded_step(step, names, places, before, quality))
+        )
+        yield progress
     assert run.outcome is not None  # it has ended
-    if told is None:
+    if progress is None:
         start = run.outcome.history.start
-        told = Told((start_step(names, places, budget, _quick_nll(start, judged)),))
+        progress = RunProgress((start_step(names, places, budget, _quick_nll(start, judged)),))
         stop = nothing_fits_words(learner.complexity, learner.bound)
     else:
         stop = run.outcome.stop_reason
     model = run.result().model if run.steps else run.outcome.history.start
     edges = tuple((int(i), int(j)) for i, j in model.edges)
-    told = replace(told, stop=stop, infeasible=run.outcome.infeasible, edges=edges)
-    yield told
+    progress = replace(progress, stop=stop, infeasible=run.outcome.infeasible, edges=edges)
+    yield progress
     try:
         method = BOUNDS[learner.complexity].method
         for point in measuring(model, judged, "bounded", learner.bound, method):
-            yield replace(told, point=point)
+            yield replace(progress, point=point)
     except InputError as error:
-        yield replace(told, unmeasured=str(error))
+        yield replace(progress, unmeasured=str(error))
 
 
 def pathing(source: BudgetMaterial, lam2: float, method: str) -> Iterator[Path]:
@@ -131,7 +133,7 @@ def rehearse_budget_page() -> None:
     """Do once, on a small network, whatever the page asks for: to have it compiled."""
     small = dense_material(0, variables=5, rows=60)
     for complexity, bounds in BOUNDS.items():
-        deque(telling(small, BoundedInference(complexity, bounds.usual)), maxlen=0)
-        deque(telling(small, BoundedInference(complexity, bounds.usual, lam2=0.01)), maxlen=0)
+        deque(run_progress(small, BoundedInference(complexity, bounds.usual)), maxlen=0)
+        deque(run_progress(small, BoundedInference(complexity, bounds.usual, lam2=0.01)), maxlen=0)
     for method in sorted({bounds.method for bounds in BOUNDS.values()}):
         deque(pathing(small, 0.0, method), maxlen=0)

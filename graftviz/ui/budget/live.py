@@ -14,11 +14,11 @@ from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.component import BUDGET
-from graftviz.ui.budget.jobs import Told
+from graftviz.ui.budget.jobs import RunProgress
 from graftviz.ui.budget.material import BudgetMaterial
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions
 from graftviz.ui.budget.state import BudgetState
-from graftviz.ui.budget.work import asked_by, source
+from graftviz.ui.budget.work import run_key, source
 from graftviz.ui.feeding import whole_number
 from graftviz.ui.session_run import to_json
 
@@ -52,16 +52,16 @@ def live_budget(state: BudgetState) -> None:
 def budget_message(
     state: BudgetState,
     shown: BudgetOptions,
-    work: Background[Told],
-    found: Told,
+    work: Background[RunProgress],
+    found: RunProgress,
     mail: Mailbox,
 ) -> str:
     """Return, as JSON, what the browser should know now; see the Budget page in docs/player.md."""
-    known = source(shown.data, shown.seed)
-    picture = known.material.identity
-    token = ":".join(map(str, asked_by(shown)))
-    is_asked = mail.need.get("token") == token
-    since = whole_number(mail.need.get("from"), 0) if is_asked else 0
+    data = source(shown.data, shown.seed)
+    picture = data.material.identity
+    token = ":".join(map(str, run_key(shown)))
+    is_requested = mail.need.get("token") == token
+    since = whole_number(mail.need.get("from"), 0) if is_requested else 0
     message: dict[str, Any] = {
         "visit": state.visit,
         "graphId": picture,
@@ -71,7 +71,7 @@ def budget_message(
             "tauText": amount(shown.tau, shown.complexity),
             "measure": MEASURES[shown.complexity],
             "whole": BOUNDS[shown.complexity].whole,
-            "title": _headline(shown, known),
+            "title": _headline(shown, data),
             "from": since,
             "steps": found.steps[since:],
             "done": bool(found.stop) or bool(work.failure),
@@ -83,15 +83,15 @@ def budget_message(
     }
     if mail.picture != picture or mail.need.get("graph"):
         message["graph"] = budget_graph(
-            known.material.train.names, known.places, picture, has_natural_positions=known.given
+            data.material.train.names, data.places, picture, has_natural_positions=data.given
         )
         mail.picture = picture
     return to_json(message)
 
 
-def _headline(shown: BudgetOptions, known: BudgetMaterial) -> str:
+def _headline(shown: BudgetOptions, data: BudgetMaterial) -> str:
     measure, bound = MEASURES[shown.complexity], amount(shown.tau, shown.complexity)
-    return f"{known.material.title}: {measure} ≤ {bound}"
+    return f"{data.material.title}: {measure} ≤ {bound}"
 
 
 def _ghost_record(state: BudgetState) -> dict[str, Any] | None:

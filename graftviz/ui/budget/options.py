@@ -100,13 +100,13 @@ SPECS: Mapping[str, OptionSpec] = {spec.name: spec for spec in option_specs(Budg
 
 def slider_of(complexity: str) -> OptionSpec:
     """Return the spec of the slider of τ for a measure."""
-    known = BOUNDS[complexity]
+    bound = BOUNDS[complexity]
     return SPECS["bound"]._replace(
-        kind="int" if known.whole else "float",
-        minimum=known.least,
-        maximum=known.most,
+        kind="int" if bound.whole else "float",
+        minimum=bound.least,
+        maximum=bound.most,
         above=None,
-        default=known.usual,
-        scale="linear" if known.whole else "log",
+        default=bound.usual,
+        scale="linear" if bound.whole else "log",
         none_means="",
     )

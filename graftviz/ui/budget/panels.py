@@ -8,11 +8,11 @@ from graftviz.figures import partition_figure, quality_figure
 from graftviz.narrative.budget import comparison_words, error_words
 from graftviz.tradeoff import TradeOff, at_equal_cost
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.budget.jobs import Told
+from graftviz.ui.budget.jobs import RunProgress
 from graftviz.ui.budget.material import data_title
 from graftviz.ui.budget.options import SPECS, slider_of
 from graftviz.ui.budget.state import BudgetState
-from graftviz.ui.budget.work import asked_by, path_of, told
+from graftviz.ui.budget.work import bounded_run, path_of, run_key
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.messages import show_problem, show_warnings
@@ -35,7 +35,7 @@ def budget_state() -> BudgetState:
     """Return the state of this session's page."""
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = BudgetState(
-            lambda options, bound: told(asked_by(options, bound)), path_of
+            lambda options, bound: bounded_run(run_key(options, bound)), path_of
         )
     state: BudgetState = st.session_state[_STATE_KEY]
     stops_with_session(state)
@@ -92,7 +92,7 @@ def _growing_charts(state: BudgetState) -> None:
 
 
 def _show_points(
-    state: BudgetState, runs: list[Told], path: tuple[TradeOff, ...], *, is_complete: bool
+    state: BudgetState, runs: list[RunProgress], path: tuple[TradeOff, ...], *, is_complete: bool
 ) -> None:
     shown = state.shown
     if shown is None:
@@ -121,7 +121,7 @@ def _show_points(
         st.markdown(plain(words))
 
 
-def _show_unmeasured(runs: list[Told], path_reason: str) -> None:
+def _show_unmeasured(runs: list[RunProgress], path_reason: str) -> None:
     reasons = [run.unmeasured for run in runs]
     if missing := list(filter(None, [*reasons, path_reason])):
         st.caption(plain(" ".join(missing)))

@@ -10,14 +10,14 @@ from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Path, Told
+from graftviz.ui.budget.jobs import Path, RunProgress
 from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.watching import Watching
 
 AT_ONCE = 2  # models of the charts that are learned side by side
 _ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")
-RunOf = Callable[[BudgetOptions, float | None], Background[Told]]
+RunOf = Callable[[BudgetOptions, float | None], Background[RunProgress]]
 PathOf = Callable[[BudgetOptions], Background[Path]]
 
 
@@ -102,21 +102,21 @@ class BudgetState:
 
     # --------------------------------------------------------------------------------- the runs
 
-    def refresh(self) -> Background[Told] | None:
+    def refresh(self) -> Background[RunProgress] | None:
         """Make the run on show follow the choices; one that cannot be had leaves the last."""
-        wanted = self.options
-        if self._is_another(wanted) and not self._has_refused(wanted):
+        options = self.options
+        if self._is_another(options) and not self._has_refused(options):
             self.problem = ""
             try:
-                work = self._run_of(wanted, None)
+                work = self._run_of(options, None)
             except InputError as error:
-                self._refuse(wanted, str(error))
+                self._refuse(options, str(error))
             else:
-                self._take(wanted, work)
+                self._take(options, work)
         return self.run
 
     @property
-    def run(self) -> Background[Told] | None:
+    def run(self) -> Background[RunProgress] | None:
         """The run on show, at work unless it has ended; None before there is any."""
         if self.shown is None:
             return None
@@ -129,26 +129,26 @@ class BudgetState:
         return work
 
     @property
-    def ghost(self) -> Told | None:
+    def ghost(self) -> RunProgress | None:
         """How the run before ended, as far as it went."""
         return None if self.before is None else self._run_of(self.before, None).latest
 
-    def _take(self, wanted: BudgetOptions, work: Background[Told]) -> None:
+    def _take(self, options: BudgetOptions, work: Background[RunProgress]) -> None:
         if self.shown is not None:
-            same = (self.shown.data, self.shown.seed) == (wanted.data, wanted.seed)
+            same = (self.shown.data, self.shown.seed) == (options.data, options.seed)
             has_steps = self._run_of(self.shown, None).latest is not None
             self.before = self.shown if same and has_steps else None
             self._watching.leave()
-        self.shown, self._refused = wanted, None
+        self.shown, self._refused = options, None
 
-    def _is_another(self, wanted: BudgetOptions) -> bool:
-        return self.shown is None or _key(wanted) != _key(self.shown)
+    def _is_another(self, options: BudgetOptions) -> bool:
+        return self.shown is None or _key(options) != _key(self.shown)
 
-    def _has_refused(self, wanted: BudgetOptions) -> bool:
-        return self._refused is not None and _key(wanted) == _key(self._refused)
+    def _has_refused(self, options: BudgetOptions) -> bool:
+        return self._refused is not None and _key(options) == _key(self._refused)
 
-    def _refuse(self, wanted: BudgetOptions, why: str) -> None:
-        self._refused, self.problem = wanted, why
+    def _refuse(self, options: BudgetOptions, why: str) -> None:
+        self._refused, self.problem = options, why
 
     # ------------------------------------------------------------------------------- the charts
 
@@ -158,7 +158,7 @@ class BudgetState:
             return ()
         return tuple(sorted({*BOUNDS[self.shown.complexity].ladder, self.shown.tau}))
 
-    def compared(self) -> tuple[list[Told], Path | None, bool]:
+    def compared(self) -> tuple[list[RunProgress], Path | None, bool]:
         """Return the finished runs of the ladder, the λ path, and whether all of it is there.
 
         What is missing is begun, two at a time: the run on show first, then the other bounds from
@@ -174,8 +174,8 @@ class BudgetState:
         missing = [work for work in everything if not work.ended]
         for work in missing[:AT_ONCE]:
             self._watching.begin(work)
-        known = [work.latest for work in runs if work.ended and work.latest is not None]
-        return known, path.latest, not missing
+        results = [work.latest for work in runs if work.ended and work.latest is not None]
+        return results, path.latest, not missing
 
     def revoke(self) -> None:
         """Let nothing more be computed for this session; what was computed stays."""

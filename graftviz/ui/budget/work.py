@@ -8,14 +8,14 @@ import streamlit as st
 
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Path, Told, pathing, telling
+from graftviz.ui.budget.jobs import Path, RunProgress, pathing, run_progress
 from graftviz.ui.budget.material import BudgetMaterial, dense_material, with_places
 from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
 from graftviz.ui.services import material, scheduler
-from graftviz.ui.shared import made_again
+from graftviz.ui.shared import clearable_cache
 
 
-class Asked(NamedTuple):
+class RunKey(NamedTuple):
     """Key of a run."""
 
     data: str
@@ -25,28 +25,28 @@ class Asked(NamedTuple):
     lam2: float
 
 
-def asked_by(options: BudgetOptions, bound: float | None = None) -> Asked:
+def run_key(options: BudgetOptions, bound: float | None = None) -> RunKey:
     """Return the run that settings lead to, or the same one under another bound."""
     tau = options.tau if bound is None else bound
-    return Asked(options.data, options.seed, options.complexity, float(tau), options.lam2)
+    return RunKey(options.data, options.seed, options.complexity, float(tau), options.lam2)
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner="Loading the data…", max_entries=24)
 def source(data: str, seed: int) -> BudgetMaterial:
     """Return what is learned from, and where its variables are drawn."""
     return dense_material(seed) if data == DENSE else with_places(material(data, seed))
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner=False, max_entries=200)
-def told(asked: Asked) -> Background[Told]:
+def bounded_run(key: RunKey) -> Background[RunProgress]:
     """Return a run under a bound; it begins when it is started."""
-    learner = BoundedInference(complexity=asked.complexity, bound=asked.bound, lam2=asked.lam2)
-    return Background(telling(source(asked.data, asked.seed), learner), scheduler())
+    learner = BoundedInference(complexity=key.complexity, bound=key.bound, lam2=key.lam2)
+    return Background(run_progress(source(key.data, key.seed), learner), scheduler())
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner=False, max_entries=60)
 def l1_path(data: str, seed: int, lam2: float, method: str) -> Background[Path]:
     """Return the λ path of nodewise ℓ₁ on the same data; it begins when it is started."""

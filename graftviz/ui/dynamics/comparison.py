@@ -10,7 +10,7 @@ import streamlit as st
 from graftviz.dynamics import LEARNERS
 from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
-from graftviz.narrative.dynamics import given_words, race_words
+from graftviz.narrative.dynamics import race_words, wiring_source
 from graftviz.ui.boundary import bounded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.dynamics.jobs import Measured
@@ -32,9 +32,9 @@ def show_comparison(state: DynamicsState) -> None:
     """Show the curves and the comparison of methods measured so far."""
     if state.shown is None:
         return
-    known = state.compared()
-    if known.is_complete:
-        _show(state, known)
+    compared = state.compared()
+    if compared.is_complete:
+        _show(state, compared)
     else:
         _growing(state)
 
@@ -42,51 +42,51 @@ def show_comparison(state: DynamicsState) -> None:
 @st.fragment(run_every=_POLL)
 @bounded
 def _growing(state: DynamicsState) -> None:
-    known = state.compared()
-    if known.is_complete:
+    compared = state.compared()
+    if compared.is_complete:
         st.rerun()
-    _show(state, known)
-    points = len(known.curves.by_parents) + len(known.curves.by_seeds)
+    _show(state, compared)
+    points = len(compared.curves.by_parents) + len(compared.curves.by_seeds)
     st.caption(
-        f"Computing… {len(known.race)} of {len(RACE)} methods, {points} points of the curves."
+        f"Computing… {len(compared.race)} of {len(RACE)} methods, {points} points of the curves."
     )
 
 
-def _show(state: DynamicsState, known: Compared) -> None:
+def _show(state: DynamicsState, compared: Compared) -> None:
     if state.shown is None:
         return
     options, material, _ = state.shown
     k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
     st.subheader("Method comparison", anchor=False)
-    _show_race(state, known.race)
-    if known.missing:
-        st.caption(plain(known.missing))
-        if not known.curves.by_parents:
+    _show_race(state, compared.race)
+    if compared.missing:
+        st.caption(plain(compared.missing))
+        if not compared.curves.by_parents:
             return
     st.subheader("Number of parents and seeds", anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
         figure = prediction_figure(
-            [_point(one, one.parents) for one in known.curves.by_parents],
+            [_point(one, one.parents) for one in compared.curves.by_parents],
             f"Held-out PredError against k, with |S| = {seeds}",
             "k (parents)",
             chosen=k,
         )
-        words = _best_words(known.curves.by_parents, "parents", "k")
+        words = _best_words(compared.curves.by_parents, "parents", "k")
         show_figure(figure, key="dynamics_parents", alt=words or "No results yet.")
         st.caption(plain(words))
     with right:
         levels = [
-            (one.learner, one.pred_error_test) for one in known.race if one.learner == "inducing"
+            (one.learner, one.pred_error_test) for one in compared.race if one.learner == "inducing"
         ]
         figure = prediction_figure(
-            [_point(one, one.seeds) for one in known.curves.by_seeds],
+            [_point(one, one.seeds) for one in compared.curves.by_seeds],
             f"Held-out PredError against |S|, with k = {k}",
             f"|S| (seeds, of {material.n:,} series)",
             chosen=seeds,
             levels=levels,
         )
-        words = _best_words(known.curves.by_seeds, "seeds", "|S|")
+        words = _best_words(compared.curves.by_seeds, "seeds", "|S|")
         show_figure(figure, key="dynamics_seeds", alt=words or "No results yet.")
         st.caption(plain(words))
 
@@ -113,11 +113,11 @@ def _best_words(measured: Sequence[Measured], field: str, symbol: str) -> str:
 def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
     assert state.shown is not None
     chosen = state.shown.options.learner
-    known = {one.learner: one for one in race}
+    by_learner = {one.learner: one for one in race}
     rows = {}
     for name in RACE:
-        if name in known:
-            rows[title_of(known[name])] = _cells(known[name])
+        if name in by_learner:
+            rows[title_of(by_learner[name])] = _cells(by_learner[name])
         else:
             rows[LEARNERS[name].title] = dict.fromkeys(_columns(state), "…")
     best = min(race, key=lambda one: one.pred_error_test, default=None)
@@ -127,8 +127,8 @@ def _show_race(state: DynamicsState, race: Sequence[Measured]) -> None:
     table.index = [f"**{row}**" if _is_chosen(row, chosen) else row for row in table.index]
     st.table(table, border="horizontal")
     finders = [_standing(one) for one in race if not one.wiring]
-    given = [_given(one) for one in race if one.wiring]
-    st.caption(plain(race_words(finders, " ".join(given))))
+    wirings = [_given(one) for one in race if one.wiring]
+    st.caption(plain(race_words(finders, " ".join(wirings))))
 
 
 def title_of(one: Measured) -> str:
@@ -164,7 +164,7 @@ def _cells(one: Measured) -> dict[str, str]:
 
 
 def _given(one: Measured) -> str:
-    return given_words(one.wiring, LEARNERS[one.wiring].title if one.wiring in LEARNERS else "")
+    return wiring_source(one.wiring, LEARNERS[one.wiring].title if one.wiring in LEARNERS else "")
 
 
 def _standing(one: Measured) -> tuple[str, float, float]:

@@ -32,7 +32,7 @@ from graftviz.dynamics.solving import SolverOptions
 from graftviz.narrative.dynamics import end_words, start_words
 from graftviz.player.dynamics_records import row_record
 from graftviz.ui.dynamics.material import DynamicsMaterial, generated
-from graftviz.ui.dynamics.options import DynamicsOptions, is_given_parents, learner_of
+from graftviz.ui.dynamics.options import DynamicsOptions, learner_of, needs_parents
 
 _REPEATS = 3
 _QUICK = 0.5  # seconds
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class RunProgress:
     """A run so far.
 
     Attributes
@@ -110,7 +110,7 @@ def plan_of(options: DynamicsOptions, material: DynamicsMaterial, name: str | No
         When options do not go together, or there are too few rows for them.
     """
     learner = learner_of(options, material.n, name)
-    if not is_given_parents(learner):
+    if not needs_parents(learner):
         learner.check(material.train)
         return Plan(learner, options.seed)
     wiring = options.wiring
@@ -139,15 +139,15 @@ def scalable_of(options: DynamicsOptions, material: DynamicsMaterial) -> Scalabl
     return learner
 
 
-def telling(material: DynamicsMaterial, plan: Plan) -> Iterator[Told]:
+def run_progress(material: DynamicsMaterial, plan: Plan) -> Iterator[RunProgress]:
     """Learn row by row; steps are told as they come."""
     names = material.series.names
     learner, k, seeds = plan.learner, 0, 0
     if isinstance(learner, SolverOptions):
         k = learner.parent_count(material.n)
         seeds = int(getattr(learner, "seeds", 0))
-    told = Told(start_words(learner, k, seeds, wiring_words(plan)))
-    yield told
+    progress = RunProgress(start_words(learner, k, seeds, wiring_words(plan)))
+    yield progress
     speakers: dict[int, int] = {}
     unspoken = str(getattr(learner, "unspoken", ""))
     result = None
@@ -156,18 +156,18 @@ def telling(material: DynamicsMaterial, plan: Plan) -> Iterator[Told]:
             result = step
             continue
         if step is None:
-            yield told
+            yield progress
             continue
         if step.kind == "seed":
             for j in step.parents.tolist():
                 speakers[j] = speakers.get(j, 0) + 1
         record = row_record(step, names, speakers.get(step.node, 0), unspoken)
-        told = replace(told, steps=(*told.steps, record))
-        yield told
+        progress = replace(progress, steps=(*progress.steps, record))
+        yield progress
     assert result is not None  # it has ended
     left_out = [names[i] for i in result.unspoken]
     closing = end_words(result.pred_error_test, result.seconds, left_out)
-    yield replace(told, closing=closing, notes=result.notes, result=result)
+    yield replace(progress, closing=closing, notes=result.notes, result=result)
 
 
 def measuring(material: DynamicsMaterial, plan: Plan) -> Iterator[Measured | None]:
@@ -204,7 +204,7 @@ class Curves:
     by_seeds: tuple[Measured, ...] = ()
 
 
-class Asked(NamedTuple):
+class CurveRequest(NamedTuple):
     """Settings of the curves: the learner with its k and |S|, and the k and |S| to compare."""
 
     learner: ScalableStructure
@@ -212,22 +212,24 @@ class Asked(NamedTuple):
     seeds: tuple[int, ...]
 
 
-def curving(material: DynamicsMaterial, survey: AllRegressions, asked: Asked) -> Iterator[Curves]:
+def curving(
+    material: DynamicsMaterial, survey: AllRegressions, request: CurveRequest
+) -> Iterator[Curves]:
     """Measure the systems that follow from one survey, seeds and parents in turn."""
     curves = Curves()
-    for k, seeds in zip_longest(asked.parents, asked.seeds):
+    for k, seeds in zip_longest(request.parents, request.seeds):
         if k is not None:
             system = survey.inducing(k)
             one = _judged(material, system, "inducing", k, None)
             curves = replace(curves, by_parents=(*curves.by_parents, one))
             yield curves
-            system = survey.scalable(replace(asked.learner, parents=k))
-            one = _judged(material, system, "scalable", k, int(asked.learner.seeds))
+            system = survey.scalable(replace(request.learner, parents=k))
+            one = _judged(material, system, "scalable", k, int(request.learner.seeds))
             curves = replace(curves, by_parents=(*curves.by_parents, one))
             yield curves
         if seeds is not None:
-            system = survey.scalable(replace(asked.learner, seeds=float(seeds)))
-            one = _judged(material, system, "scalable", asked.learner.parents, seeds)
+            system = survey.scalable(replace(request.learner, seeds=float(seeds)))
+            one = _judged(material, system, "scalable", request.learner.parents, seeds)
             curves = replace(curves, by_seeds=(*curves.by_seeds, one))
             yield curves
 
@@ -236,14 +238,14 @@ def measured(material: DynamicsMaterial, plan: Plan, result: DynamicsResult) -> 
     """Return what `result` is worth."""
     learner = plan.learner
     seeds = getattr(learner, "seeds", None)
-    known = _judged(
+    measured = _judged(
         material,
         result.system,
         learner.name,
         learner.parent_count(material.n) if isinstance(learner, SolverOptions) else None,
         None if seeds is None else int(seeds),
     )
-    return replace(known, wiring=plan.wiring, seconds=result.seconds)
+    return replace(measured, wiring=plan.wiring, seconds=result.seconds)
 
 
 def _judged(
@@ -255,7 +257,7 @@ def _judged(
 ) -> Measured:
     """Return what a system is worth, without the time it took."""
     truth = material.truth
-    known = Measured(
+    measured = Measured(
         learner,
         parents,
         seeds,
@@ -264,9 +266,9 @@ def _judged(
         int(system.coefficients.nnz),
     )
     if truth is None:
-        return known
+        return measured
     return replace(
-        known,
+        measured,
         recall=structure_recall(system, truth),
         precision=structure_precision(system, truth),
         coefficient_error=coefficient_error(system, truth),
@@ -327,8 +329,8 @@ def rehearse_dynamics_page() -> None:
         options = DynamicsOptions(size=6, density=0.3, rows=60, solver=solver)
         small = generated(options)
         for name in LEARNERS:
-            deque(telling(small, plan_of(options, small, name)), maxlen=0)
+            deque(run_progress(small, plan_of(options, small, name)), maxlen=0)
         learner = scalable_of(options, small)
         for survey in regress_all(small.train, learner):
             if survey is not None:
-                deque(curving(small, survey, Asked(learner, (1, 2), (1, 2))), maxlen=0)
+                deque(curving(small, survey, CurveRequest(learner, (1, 2), (1, 2))), maxlen=0)

@@ -14,7 +14,7 @@ from graftviz.ui.awaited import Mailbox, await_first
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded
 from graftviz.ui.dynamics.component import DYNAMICS
-from graftviz.ui.dynamics.jobs import Told
+from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.material import DynamicsMaterial
 from graftviz.ui.dynamics.state import DynamicsState, Shown
 from graftviz.ui.feeding import whole_number
@@ -44,7 +44,11 @@ def live_dynamics(state: DynamicsState) -> None:
 
 
 def dynamics_message(
-    state: DynamicsState, shown: Shown, work: Background[Told], found: Told, mail: Mailbox
+    state: DynamicsState,
+    shown: Shown,
+    work: Background[RunProgress],
+    found: RunProgress,
+    mail: Mailbox,
 ) -> str:
     """Return, as JSON, what the browser should know now; see docs/player.md."""
     material = shown.material
@@ -84,7 +88,9 @@ def dynamics_message(
     return to_json(message)
 
 
-def _series(state: DynamicsState, material: DynamicsMaterial, found: Told) -> dict[str, Any] | None:
+def _series(
+    state: DynamicsState, material: DynamicsMaterial, found: RunProgress
+) -> dict[str, Any] | None:
     """Return the record of the predicted series; None until the system is learned."""
     if found.result is None:
         return None
@@ -109,5 +115,5 @@ def _moved(state: DynamicsState, mail: Mailbox, place: Mapping[str, Any]) -> Non
     mail.need = {"token": place.get("token"), "from": place.get("from")}
     for name in ("step", "node"):
         if name in place:
-            given = place[name]
-            state.page.values[name] = None if given is None else whole_number(given, 0)
+            value = place[name]
+            state.page.values[name] = None if value is None else whole_number(value, 0)

@@ -15,8 +15,8 @@ from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.layout import static_layout
 from graftviz.ui.dynamics.options import RANDOM, DynamicsOptions
-from graftviz.ui.kept import Kept
 from graftviz.ui.material import FINGERPRINT_DIGITS
+from graftviz.ui.source_cache import SourceCache
 
 MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
 _MATERIALS, _WORKS = 4, 60  # kept of files, and of each material they made
@@ -41,7 +41,7 @@ class DynamicsMaterial:
     truth : LinearSystem or None
     parents : tuple of n tuples of int, or None
         From a file.
-    own : Kept or None
+    own : SourceCache or None
         Cache of results for uploaded series; results for all others are shared.
     """
 
@@ -54,7 +54,7 @@ class DynamicsMaterial:
     given: bool
     truth: LinearSystem | None = None
     parents: tuple[tuple[int, ...], ...] | None = None
-    own: Kept | None = None
+    own: SourceCache | None = None
 
     @property
     def n(self) -> int:
@@ -63,7 +63,7 @@ class DynamicsMaterial:
 
 
 @dataclass(frozen=True, eq=False)
-class BroughtSeries:
+class UploadedSeries:
     """Uploaded files, read and accepted.
 
     Attributes
@@ -73,7 +73,7 @@ class BroughtSeries:
     parents : tuple of n tuples of int, or None
     fingerprint : str
         Of all three.
-    materials : Kept
+    materials : SourceCache
         Made of them, by the share of the rows that is held out.
     """
 
@@ -81,7 +81,9 @@ class BroughtSeries:
     positions: np.ndarray | None
     parents: tuple[tuple[int, ...], ...] | None
     fingerprint: str
-    materials: Kept = field(default_factory=lambda: Kept(_MATERIALS), init=False, repr=False)
+    materials: SourceCache = field(
+        default_factory=lambda: SourceCache(_MATERIALS), init=False, repr=False
+    )
 
 
 def generated(options: DynamicsOptions) -> DynamicsMaterial:
@@ -110,7 +112,7 @@ def sampled(key: str, held_out: float) -> DynamicsMaterial:
     return _placed(whole, sample.positions)
 
 
-def brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
+def uploaded_material(files: UploadedSeries, held_out: float) -> DynamicsMaterial:
     """Return the material of uploaded files.
 
     Raises
@@ -126,7 +128,7 @@ def brought(files: BroughtSeries, held_out: float) -> DynamicsMaterial:
         )
     title = f"{series.title} · {series.n_series:,} series, {series.n_rows:,} rows"
     whole = _divided(f"upload:{files.fingerprint}", title, series, held_out)
-    return replace(_placed(whole, files.positions), parents=files.parents, own=Kept(_WORKS))
+    return replace(_placed(whole, files.positions), parents=files.parents, own=SourceCache(_WORKS))
 
 
 def fingerprint(
@@ -135,10 +137,10 @@ def fingerprint(
     parents: tuple[tuple[int, ...], ...] | None,
 ) -> str:
     """Return a hash of the files, shortened for links."""
-    known = hashlib.sha256(repr((series.names, series.values.shape, parents)).encode())
-    known.update(series.values.tobytes())
-    known.update(b"" if positions is None else positions.tobytes())
-    return known.hexdigest()[:FINGERPRINT_DIGITS]
+    digest = hashlib.sha256(repr((series.names, series.values.shape, parents)).encode())
+    digest.update(series.values.tobytes())
+    digest.update(b"" if positions is None else positions.tobytes())
+    return digest.hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def _divided(identity: str, title: str, series: TimeSeries, held_out: float) -> DynamicsMaterial:

@@ -191,6 +191,6 @@ def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> Dyn
     return cls(**values)
 
 
-def is_given_parents(learner: DynamicsLearner) -> bool:
+def needs_parents(learner: DynamicsLearner) -> bool:
     """Whether a learner needs given parents."""
     return isinstance(learner, SparsityEnforcing)

@@ -11,7 +11,7 @@ from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import help_text, show_option, show_options
 from graftviz.ui.dynamics.component import DYNAMICS
-from graftviz.ui.dynamics.jobs import Told
+from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
     OF_LEARNING,
@@ -23,7 +23,7 @@ from graftviz.ui.dynamics.options import (
 )
 from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
-from graftviz.ui.dynamics.work import curves, measure, source, survey, told
+from graftviz.ui.dynamics.work import curves, measure, run, source, survey
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.messages import (
     show_awaiting_file,
@@ -55,7 +55,7 @@ _WIRINGS = {
 def dynamics_state() -> DynamicsState:
     """Return the state of this session's page."""
     if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = DynamicsState(Work(source, told, measure, survey, curves))
+        st.session_state[_STATE_KEY] = DynamicsState(Work(source, run, measure, survey, curves))
     state: DynamicsState = st.session_state[_STATE_KEY]
     stops_with_session(state)
     return state
@@ -132,7 +132,7 @@ def build_matrix(state: DynamicsState) -> str:
     return "" if found is None or found.result is None else matrix_csv(found.result.system)
 
 
-def _finished(state: DynamicsState) -> Told | None:
+def _finished(state: DynamicsState) -> RunProgress | None:
     work = state.run
     if work is None:
         return None

@@ -14,9 +14,17 @@ from graftviz.dynamics import ScalableStructure
 from graftviz.dynamics.all_regressions import AllRegressions
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
-from graftviz.ui.dynamics.jobs import Asked, Curves, Measured, Plan, Told, plan_of, scalable_of
+from graftviz.ui.dynamics.jobs import (
+    CurveRequest,
+    Curves,
+    Measured,
+    Plan,
+    RunProgress,
+    plan_of,
+    scalable_of,
+)
 from graftviz.ui.dynamics.limits import judge_system
-from graftviz.ui.dynamics.material import BroughtSeries, DynamicsMaterial
+from graftviz.ui.dynamics.material import DynamicsMaterial, UploadedSeries
 from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, seeds_of
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.run_limits import Verdict
@@ -31,11 +39,11 @@ _PRINT = "fingerprint"
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _ANOTHER_PICTURE = ("data", "size", "density", "rows", "noise", "seed")
 
-SourceOf = Callable[[DynamicsOptions, BroughtSeries | None], DynamicsMaterial | None]
-RunOf = Callable[[DynamicsMaterial, Plan], Background[Told]]
+SourceOf = Callable[[DynamicsOptions, UploadedSeries | None], DynamicsMaterial | None]
+RunOf = Callable[[DynamicsMaterial, Plan], Background[RunProgress]]
 MeasureOf = Callable[[DynamicsMaterial, Plan], Background[Measured | None]]
 SurveyOf = Callable[[DynamicsMaterial, ScalableStructure, int], Background[AllRegressions | None]]
-CurvesOf = Callable[[DynamicsMaterial, Asked, int], Background[Curves]]
+CurvesOf = Callable[[DynamicsMaterial, CurveRequest, int], Background[Curves]]
 
 
 class Work(NamedTuple):
@@ -95,7 +103,7 @@ class DynamicsState:
     Attributes
     ----------
     page : PageOptions
-    uploaded : BroughtSeries or None
+    uploaded : UploadedSeries or None
     shown : Shown or None
     problem, question : str
         Why what is shown does not follow the choices; what is to be agreed to before it does.
@@ -105,7 +113,7 @@ class DynamicsState:
 
     def __init__(self, work: Work) -> None:
         self.page: PageOptions[DynamicsOptions] = PageOptions(DynamicsOptions, PLACES, (_PRINT,))
-        self.uploaded: BroughtSeries | None = None
+        self.uploaded: UploadedSeries | None = None
         self.shown: Shown | None = None
         self.problem = self.question = ""
         self.visit = 0
@@ -113,7 +121,7 @@ class DynamicsState:
         self._watching = Watching()
         self._agreed: list[tuple[str, Plan]] = []
         self._asked: tuple[str, Plan] | None = None
-        self._uploaded_on_show: BroughtSeries | None = None  # or last on show
+        self._uploaded_on_show: UploadedSeries | None = None  # or last on show
 
     @property
     def options(self) -> DynamicsOptions:
@@ -137,12 +145,12 @@ class DynamicsState:
         if not self.page.follow(query, is_history=is_history):
             return
         self.visit += 1
-        given = self.page.others
+        others = self.page.others
         is_good = self.page.values["data"] == UPLOAD and _FINGERPRINT.fullmatch(
-            given.get(_PRINT, "")
+            others.get(_PRINT, "")
         )
-        if _PRINT in given and not is_good:
-            del given[_PRINT]
+        if _PRINT in others and not is_good:
+            del others[_PRINT]
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the choices, and remember them as ours."""
@@ -165,7 +173,7 @@ class DynamicsState:
         """Whether uploaded data are chosen, but no file has been uploaded."""
         return self.options.data == UPLOAD and self.uploaded is None
 
-    def accept(self, files: BroughtSeries) -> None:
+    def accept(self, files: UploadedSeries) -> None:
         """Take files that were brought as the series of the page."""
         if self.uploaded is None or self.uploaded.fingerprint != files.fingerprint:
             if self.uploaded is not None:
@@ -204,7 +212,7 @@ class DynamicsState:
             self._agreed.append(self._asked)
 
     @property
-    def run(self) -> Background[Told] | None:
+    def run(self) -> Background[RunProgress] | None:
         """The run on show, at work unless it has ended; None before there is any."""
         if self.shown is None:
             return None
@@ -216,25 +224,27 @@ class DynamicsState:
     def node(self) -> int | None:
         """The series that was clicked, if the data on show have it."""
         node = self.page.values["node"]
-        known = self.shown is not None and node is not None and node < self.shown.material.n
-        return int(node) if known else None
+        exists = self.shown is not None and node is not None and node < self.shown.material.n
+        return int(node) if exists else None
 
     def notes(self) -> tuple[str, ...]:
         """Return what should be known about the choices: what was filled in, what was clipped."""
         if self.shown is None:
             return ()
         options, material, plan = self.shown
-        told = [*material.series.notes]
-        for label, asked, used in (
+        notes = [*material.series.notes]
+        for label, requested, used in (
             ("k", options.parents, parent_count(options, material.n)),
             ("|S|", options.seeds, seeds_of(options, material.n)),
         ):
-            if asked is not None and asked > used:
-                told.append(f"{label} = {asked:,} exceeds the number of series; using {used}.")
+            if requested is not None and requested > used:
+                notes.append(f"{label} = {requested:,} exceeds the number of series; using {used}.")
         if plan.wiring and plan.wiring != options.wiring:
             lacks = "true system" if options.wiring == "truth" else "file of parents"
-            told.append(f"No {lacks} available: using the parents from sparsity inducing learning.")
-        return tuple(told)
+            notes.append(
+                f"No {lacks} available: using the parents from sparsity inducing learning."
+            )
+        return tuple(notes)
 
     def _is_on_show(self, material: DynamicsMaterial, plan: Plan) -> bool:
         shown = self.shown
@@ -274,39 +284,39 @@ class DynamicsState:
         missing = [one for one in race if not one.ended]
         if run.ended and missing:
             self._watching.begin(missing[0])
-        known = [one.latest for one in race if one.finished and one.latest is not None]
-        told = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
+        results = [one.latest for one in race if one.finished and one.latest is not None]
+        failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
         if missing:
-            return Compared(Curves(), known, False, told)
+            return Compared(Curves(), results, False, failures)
         curves, has_ended, why = self._curves()
-        return Compared(curves, known, has_ended, " ".join(filter(None, [told, why])))
+        return Compared(curves, results, has_ended, " ".join(filter(None, [failures, why])))
 
     def _curves(self) -> tuple[Curves, bool, str]:
         """Return the curves so far, whether that is all, and why some may be missing."""
         assert self.shown is not None
         options, material, _ = self.shown
         try:
-            asked = self._asked_curves()
+            request = self._curve_request()
         except InputError as error:
             return Curves(), True, f"No curves: {error}"
-        everyone = dataclasses.replace(asked.learner, seeds=float(material.n))
+        everyone = dataclasses.replace(request.learner, seeds=float(material.n))
         if judge_system(material.n, material.train.n_rows, everyone) != Verdict():
             return Curves(), True, TOO_LONG
-        survey = self._work.survey(material, asked.learner, options.seed)
+        survey = self._work.survey(material, request.learner, options.seed)
         self._watching.begin(survey)
         if not survey.finished:
             return Curves(), survey.ended, survey.failure
-        work = self._work.curves(material, asked, options.seed)
+        work = self._work.curves(material, request, options.seed)
         self._watching.begin(work)
         return work.latest or Curves(), work.ended, work.failure
 
-    def _asked_curves(self) -> Asked:
+    def _curve_request(self) -> CurveRequest:
         assert self.shown is not None
         options, material, _ = self.shown
         learner = scalable_of(options, material)
         n, k = material.n, learner.parent_count(material.n)
         most = min(n, material.train.n_rows - 4, max(3 * k, 20))
-        return Asked(
+        return CurveRequest(
             learner,
             tuple(sorted({one for one in LADDER if one <= most} | {k})),
             tuple(sorted({max(1, round(share * n)) for share in SHARES} | {int(learner.seeds)})),

@@ -9,7 +9,7 @@ import streamlit as st
 from graftviz.errors import InputError
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.controls import show_options
-from graftviz.ui.dynamics.material import BroughtSeries, fingerprint
+from graftviz.ui.dynamics.material import UploadedSeries, fingerprint
 from graftviz.ui.dynamics.options import OF_READING, SPECS
 from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.limits import limits
@@ -86,7 +86,7 @@ def show_upload(state: DynamicsState) -> None:
 
 def read_series_files(
     file: Any, places: Any | None, parents: Any | None, options: dict[str, Any]
-) -> BroughtSeries:
+) -> UploadedSeries:
     """Read series, with optional positions and parents.
 
     Raises
@@ -99,7 +99,7 @@ def read_series_files(
         (("series", file), ("places", places), ("parents", parents)),
         {**options, "max_bytes": MOST_BYTES},
     )
-    return BroughtSeries(*upload, fingerprint(*upload))
+    return UploadedSeries(*upload, fingerprint(*upload))
 
 
 def _control(name: str, value: str) -> str:

@@ -66,7 +66,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
     other = side_of(preset_title(first.run.learner), ghost.result(), truth)
     best = side_of("best", run.result(), truth)
     settings = settings_of(second.run.learner, second.material)
-    told = reasons(other, best, settings)
+    sentences = reasons(other, best, settings)
     table = rows((other, best))
     name = getattr(first.run.learner, "preset", first.run.learner.title)
     lines = [
@@ -76,7 +76,7 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
         _line("**best** (solid)", [f"**{ours}**" for _, _, ours in table]),
     ]
     words, numbers = st.columns([1, 1], gap="medium", vertical_alignment="center")
-    words.markdown(" ".join(f"**{title}.** {text}" for title, text in told))
+    words.markdown(" ".join(f"**{title}.** {text}" for title, text in sentences))
     numbers.markdown("\n".join(lines))
 
 

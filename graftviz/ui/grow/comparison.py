@@ -1,4 +1,4 @@
-"""What one run does differently from another, in numbers and sentences."""
+"""Comparison of two runs in numbers and sentences."""
 
 from __future__ import annotations
 
@@ -68,19 +68,19 @@ def rows(sides: tuple[Side, Side]) -> list[tuple[str, str, str]]:
         ("Recall", [side.recall for side in sides], ".2f"),
         ("Held-out NLPL", [side.nlpl for side in sides], ".3f"),
     ]
-    told = []
+    rows = []
     for what, numbers, form in lines:
         first, second = ("–" if number is None else format(number, form) for number in numbers)
         if any(number is not None for number in numbers):
-            told.append((what, first, second))
-    return told
+            rows.append((what, first, second))
+    return rows
 
 
 def reasons(other: Side, best: Side, settings: Settings | None) -> list[tuple[str, str]]:
     """Say in a title and a sentence or two each why the runs differ."""
-    told = [("Explains away", _explaining(other, best))]
+    lines = [("Explains away", _explaining(other, best))]
     if settings is not None and settings.significance > 0:
-        told.append(
+        lines.append(
             (
                 "Measures in noise",
                 f"A score must exceed {settings.significance:g} times its own sampling noise (κ), "
@@ -88,15 +88,15 @@ def reasons(other: Side, best: Side, settings: Settings | None) -> list[tuple[st
             )
         )
     if best.removed:
-        told.append(
+        lines.append(
             (
                 "Prunes",
                 f"It took out {plural(best.removed, 'edge')} that later ones made superfluous.",
             )
         )
     elif settings is not None and settings.refit:
-        told.append(("Prunes", "At the end it asks of every edge whether it is needed; all are."))
-    return told
+        lines.append(("Prunes", "At the end it asks of every edge whether it is needed; all are."))
+    return lines
 
 
 def _explaining(other: Side, best: Side) -> str:

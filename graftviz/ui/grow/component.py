@@ -49,5 +49,5 @@ def player_message(
         "stability": stability,
         "late": late,
     }
-    given = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
-    return "{" + ",".join(given) + "}"
+    pairs = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
+    return "{" + ",".join(pairs) + "}"

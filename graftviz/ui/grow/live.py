@@ -29,7 +29,7 @@ AHEAD = 2  # times what is asked for is computed, so that the next question find
 
 
 class Mailbox:
-    """What the browser sent since the player was last shown, and what it was shown then."""
+    """Messages between the browser and the player since the player was last shown."""
 
     def __init__(self) -> None:
         self.sent = ""  # token of the run it was shown last
@@ -38,7 +38,7 @@ class Mailbox:
         self.beside: Mapping[str, Any] | None = None
         self.answer: str | None = None  # that the last message brought
         self.wants_page = False
-        self.told: tuple[str | None, ...] = (None, None)  # by the last two, about stability
+        self.stability: tuple[str | None, ...] = (None, None)  # of the last two messages
 
 
 @st.fragment
@@ -127,7 +127,7 @@ def _news(run: SessionRun, mail: Mailbox) -> str | None:
     Of two messages in a row a browser may show the last one only.
     """
     known = stability_json(run)
-    before, mail.told = mail.told, (mail.told[1], known)
+    before, mail.stability = mail.stability, (mail.stability[1], known)
     return None if before == (known, known) else known
 
 

@@ -93,9 +93,9 @@ def show_messages(state: GrowState) -> None:
     show_warnings(state.complaints)
     if state.awaits_file and state.run is not None:
         show_awaiting_file("run", place=PLAYER.key)
-    kept = " The run below is the one from before." if state.run is not None else ""
-    show_problem(state.problem, kept)
-    show_question(state.question, kept, state.agree)
+    note = " The run below is the one from before." if state.run is not None else ""
+    show_problem(state.problem, note)
+    show_question(state.question, note, state.agree)
     if state.is_beyond:
         _offer(state)
 

@@ -25,7 +25,7 @@ _OPEN = "grow.path.open"
 
 @dataclasses.dataclass(frozen=True)
 class PathPlan:
-    """What decides a path.
+    """Data and options that determine a path.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def path_plan(state: GrowState) -> PathPlan | None:
     InputError
         When the options do not go together.
     """
-    material = state.wanted_material()
+    material = state.current_material()
     learner = state.learner()
     if material is None or not any(spec.name == "lam" for spec in option_specs(learner)):
         return None
@@ -101,7 +101,7 @@ def show_path(state: GrowState) -> None:
 def path_of(state: GrowState, plan: PathPlan) -> Background[LamPath]:
     """Return the work on a path, begun now or before."""
     if plan not in state.paths:
-        material = state.wanted_material()
+        material = state.current_material()
         assert material is not None  # there was a plan
         steps = lam_path_steps(
             material.train,
@@ -220,9 +220,9 @@ def _clicked(path: LamPath, event: Any) -> PathPoint | None:
     for point in points:
         data = point.get("customdata") or [None]
         lam = data[0] if not isinstance(data, dict) else data.get("0")
-        for known in path.points:
-            if lam is not None and abs(known.lam - float(lam)) <= 1e-12 * known.lam:
-                return known
+        for entry in path.points:
+            if lam is not None and abs(entry.lam - float(lam)) <= 1e-12 * entry.lam:
+                return entry
     return None
 
 

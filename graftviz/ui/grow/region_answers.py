@@ -1,4 +1,4 @@
-"""Certified regions of chosen nodes, as the player asks for them while somebody scrubs."""
+"""Certified regions of selected nodes, requested by the player while it is scrubbed."""
 
 from __future__ import annotations
 

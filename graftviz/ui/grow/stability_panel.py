@@ -18,7 +18,7 @@ from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 
 _LOOK_AGAIN = 0.6  # seconds
-_TELL_EVERY = 10  # subsamples, while they come in, after which the graph is drawn anew
+_REDRAW_EVERY = 10  # subsamples, while they come in, after which the graph is drawn anew
 _PROBLEM = "grow.stability.problem"
 
 
@@ -33,10 +33,10 @@ def stability_of(run: SessionRun, scheduler: Turns) -> Background[EdgeStability]
     recorder = run.recorder
     if not isinstance(recorder, RunRecorder):
         return None
-    known = recorder.run
-    learner = known.learner if known.branch is None else known.branch.learner
+    current = recorder.run
+    learner = current.learner if current.branch is None else current.branch.learner
     values = stability_steps(
-        known.table, learner, subsamples=SUBSAMPLES, seed=known.seed, every_step=True
+        current.table, learner, subsamples=SUBSAMPLES, seed=current.seed, every_step=True
     )
     return Background(values, scheduler)
 
@@ -88,11 +88,11 @@ def show_stability(state: GrowState) -> None:
 @bounded
 def _show_progress(run: SessionRun, work: Background[EdgeStability]) -> None:
     done = work.latest.done if work.latest is not None else 0
-    told = st.session_state.setdefault("grow.stability.told", {})
-    stage = SUBSAMPLES if work.ended else done // _TELL_EVERY
-    if told.get(run.token, 0) != stage:
-        told.clear()
-        told[run.token] = stage
+    announced = st.session_state.setdefault("grow.stability.announced", {})
+    stage = SUBSAMPLES if work.ended else done // _REDRAW_EVERY
+    if announced.get(run.token, 0) != stage:
+        announced.clear()
+        announced[run.token] = stage
         st.rerun()
     left = f" · about {work.seconds / done * (SUBSAMPLES - done):.0f} s left" if done else ""
     with st.container(horizontal=True, vertical_alignment="center", key="stability_progress"):

@@ -1,4 +1,4 @@
-"""What one visitor of the Grow page has in hand: settings, the run on show, and what to say.
+"""Session state of the Grow page: settings, the displayed run, and notices.
 
 Controls change the settings; :meth:`GrowState.refresh` makes the run follow. What cannot be used
 becomes a sentence, and the run on show stays as it is. Nothing here knows Streamlit.
@@ -17,11 +17,11 @@ from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.background import Background
 from graftviz.ui.command_line import learn_command
-from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import PAGE_PRESET, Material, default_options, with_choice
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
+from graftviz.ui.run_eviction import evict_runs
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import EVERYTHING, SessionRun
@@ -37,7 +37,7 @@ from graftviz.ui.url_state import (
     write,
 )
 
-KEPT_IN_COMPARISON = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
+COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with
 FIRST_CREDIT = 400  # steps computed before anybody presses play
 
@@ -138,10 +138,10 @@ class GrowState:
 
     def choose_learner(self, name: str) -> None:
         """Show another learner; it keeps the chosen options it knows."""
-        known = default_options(self.vocabulary.learners[name], {})
-        kept = {key: value for key, value in self.settings.options.items() if key in known}
+        defaults = default_options(self.vocabulary.learners[name], {})
+        options = {key: value for key, value in self.settings.options.items() if key in defaults}
         compare = self.settings.compare and has_presets(self.vocabulary.learners[name])
-        self._set(learner=name, options=kept, branch=None, compare=compare)
+        self._set(learner=name, options=options, branch=None, compare=compare)
 
     def choose_seed(self, seed: int | None) -> None:
         """Show another run of the same settings."""
@@ -203,12 +203,12 @@ class GrowState:
 
     def description(self) -> str | None:
         """Return what is worth knowing about the data; None when there is nothing to say."""
-        material = self.wanted_material()
+        material = self.current_material()
         return (material.description or None) if material else None
 
     def defaults(self) -> dict[str, Any]:
-        """Return every option's value where nobody has chosen one."""
-        material = self.wanted_material()
+        """Return the default value of every option."""
+        material = self.current_material()
         return default_options(
             self.learner_class,
             material.suggested if material else {},
@@ -227,7 +227,7 @@ class GrowState:
     def automatic(self) -> dict[str, Any]:
         """Return what the options come to that were left open; empty while that is not known."""
         try:
-            material = self.wanted_material()
+            material = self.current_material()
             return automatic_values(self.learner(), material) if material else {}
         except InputError:
             return {}  # what does not go together is said where the run should be
@@ -242,7 +242,7 @@ class GrowState:
         self.problem = self.question = ""
         self.is_beyond = False
         try:
-            material = self.wanted_material()
+            material = self.current_material()
             if material is None:
                 return False
             plan = self._plan_for(material)
@@ -277,7 +277,7 @@ class GrowState:
 
     def smaller(self) -> int | None:
         """Return an edge budget with which what was not begun would be within the budget."""
-        material = self.wanted_material()
+        material = self.current_material()
         return None if material is None else fewer_edges(material.train, self.learner())
 
     def command(self) -> str:
@@ -314,7 +314,7 @@ class GrowState:
         if (path := self.paths.pop(plan, None)) is not None:
             path.revoke()
 
-    def wanted_material(self) -> Material | None:
+    def current_material(self) -> Material | None:
         """Return the data of the settings; None while none has been brought."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
@@ -344,11 +344,11 @@ class GrowState:
     def _method(self, preset: str) -> dict[str, Any]:
         """Return the chosen options that do not belong to a method, and the preset."""
         chosen = self.settings.options
-        kept = {name: chosen[name] for name in KEPT_IN_COMPARISON if name in chosen}
-        return kept if preset == PAGE_PRESET else {**kept, "preset": preset}
+        options = {name: chosen[name] for name in COMPARED_OPTIONS if name in chosen}
+        return options if preset == PAGE_PRESET else {**options, "preset": preset}
 
     def _learner_with(self, chosen: Mapping[str, Any]) -> Learner:
-        material = self.wanted_material()
+        material = self.current_material()
         suggested = material.suggested if material else {}
         defaults = default_options(self.learner_class, suggested, chosen.get("preset"))
         return self.learner_class(**{**defaults, **chosen})
@@ -365,7 +365,7 @@ class GrowState:
                 other.revoke()
         self.run, self.ghost, self._plan = run, base or self.run, plan
         self.shown, self.material = self.settings, material
-        let_go(self._runs, (self.run, self.ghost), limits().kept_runs)
+        evict_runs(self._runs, (self.run, self.ghost), limits().kept_runs)
         # The first picture needs a few steps; a change of options is to be felt as a whole.
         run.grant(max(FIRST_CREDIT, self.settings.step) if is_first else EVERYTHING)
         if base is not None:

@@ -22,7 +22,7 @@ _SQUARE = 1.5  # a layout may be stretched this far to fill its place; known pla
 
 
 class GraphLook(NamedTuple):
-    """What is to be told on top of a picture.
+    """Attributes drawn on top of a graph: colors, edge styles, tooltips and rings.
 
     Attributes
     ----------

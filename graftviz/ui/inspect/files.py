@@ -20,7 +20,7 @@ from graftviz.ui.inspect.source import Loaded
 
 
 class Shown(NamedTuple):
-    """What there is to save.
+    """Model, picture and beliefs that can be saved.
 
     Attributes
     ----------

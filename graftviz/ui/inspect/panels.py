@@ -49,8 +49,8 @@ def show_messages(state: InspectState) -> None:
         sources.append(("The model to compare with: ", state.second))
     for prefix, source in sources:
         if source.problem:
-            kept = " The model shown is the one from before." if source.loaded else ""
-            st.error(plain(prefix + source.problem + kept))
+            note = " The model shown is the one from before." if source.loaded else ""
+            st.error(plain(prefix + source.problem + note))
             if source.learned.question:
                 key = f"inspect.anyway.{prefix}"
                 st.button("Learn it anyway", key=key, on_click=guarded(source.learned.agree))
@@ -66,10 +66,10 @@ def show_messages(state: InspectState) -> None:
 def _wait_for_run(state: InspectState) -> None:
     sources = [state.first, *([state.second] if state.compares else [])]
     state.refresh()
-    told = [source.learning for source in sources if source.learning]
-    if not told:
+    sentences = [source.learning for source in sources if source.learning]
+    if not sentences:
         st.rerun()
-    st.caption(" ".join(told))
+    st.caption(" ".join(sentences))
 
 
 @st.fragment
@@ -195,13 +195,13 @@ def _method_sentence(state: InspectState) -> str:
     parts = [method_words(answer.beliefs, answer.width)]
     if answer.reason and state.method == AUTOMATIC:
         parts.append(answer.reason)
-    told = [f"Marginals: {'; '.join(parts)}."]
+    sentences = [f"Marginals: {'; '.join(parts)}."]
     if state.evidence and state.before is not None and state.before.beliefs is not None:
         chance = answer.beliefs.log_partition - state.before.beliefs.log_partition
         share = np.exp(min(0.0, chance))
         about = "" if answer.beliefs.method == "exact" else "about "
-        told.append(f"The evidence has probability {about}{share:.3g}.")
-    return " ".join((*told, *answer.beliefs.notes))
+        sentences.append(f"The evidence has probability {about}{share:.3g}.")
+    return " ".join((*sentences, *answer.beliefs.notes))
 
 
 @st.fragment(run_every=_LOOK_AGAIN)

@@ -23,7 +23,7 @@ _PARTNERS = 8
 _MOST_PILLS = 10  # states that are offered as buttons; more in a list
 _LONGEST_STATE = 18
 _LOOK_AGAIN = 0.5  # seconds
-_NOBODY = "not observed"
+_NOT_OBSERVED = "not observed"
 
 
 def show_selection(state: InspectState, before: Beliefs | None, after: Beliefs | None) -> None:
@@ -74,7 +74,7 @@ def _show_node(
 
 
 def _show_region(state: InspectState) -> None:
-    """Show what a small region proves about the node, once somebody asks for it."""
+    """Show the bounds that a small region proves about the node, on request."""
     work = state.region
     if work is None:
         st.button(
@@ -133,7 +133,7 @@ def show_observation(state: InspectState, i: int, key: str) -> None:
         range(-1, len(labels)),
         index=chosen + 1,
         key=key,
-        format_func=lambda k: _NOBODY if k < 0 else names[k],
+        format_func=lambda k: _NOT_OBSERVED if k < 0 else names[k],
         on_change=guarded(changed),
     )
 

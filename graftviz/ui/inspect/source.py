@@ -109,16 +109,16 @@ class ModelSource:
 
     @property
     def settings(self) -> SourceSettings:
-        """What the controls show."""
+        """Settings that the controls show."""
         fingerprint = self._file.fingerprint if self._file is not None else self.expected
         return SourceSettings(self.kind, self.learned.settings, fingerprint)
 
-    def take(self, wanted: SourceSettings) -> None:
+    def take(self, settings: SourceSettings) -> None:
         """Show what a link wants."""
-        self.kind, self.learned.settings = wanted.kind, wanted.learned
-        if wanted.kind == FILE:
-            self.expected = wanted.fingerprint
-            if self._file is not None and self._file.fingerprint != wanted.fingerprint:
+        self.kind, self.learned.settings = settings.kind, settings.learned
+        if settings.kind == FILE:
+            self.expected = settings.fingerprint
+            if self._file is not None and self._file.fingerprint != settings.fingerprint:
                 self._file = None
 
     def choose_kind(self, kind: str) -> None:
@@ -129,7 +129,7 @@ class ModelSource:
 
     @property
     def has_table(self) -> bool:
-        """Whether somebody's own table can be learned from."""
+        """Whether an uploaded table is available."""
         near = self._neighbour()
         return near is not None and near.uploaded is not None
 
@@ -152,22 +152,22 @@ class ModelSource:
         """Return the data sets whose true model is known."""
         return tuple(key for key in self.learned.vocabulary.data if model_path(key) is not None)
 
-    def accept(self, name: str, brought: ModelFile, *, any_file: bool = False) -> None:
-        """Take a model that was brought as a file.
+    def accept(self, name: str, uploaded: ModelFile, *, any_file: bool = False) -> None:
+        """Take an uploaded model.
 
         Raises
         ------
         InputError
             When a link wants another one, unless `any_file` will do.
         """
-        fingerprint = fingerprint_of(brought.model)
+        fingerprint = fingerprint_of(uploaded.model)
         if self.expected and fingerprint != self.expected and not any_file:
             raise InputError(
                 f"{name} does not hold the model this link was made with (fingerprint "
                 f"{fingerprint} instead of {self.expected}); bring that one."
             )
         if self._file is None or self._file.fingerprint != fingerprint:
-            self._file = Loaded(brought.model, fingerprint, name, brought.notes)
+            self._file = Loaded(uploaded.model, fingerprint, name, uploaded.notes)
         self.expected = ""
         self.refresh()
 
@@ -183,7 +183,7 @@ class ModelSource:
 
     @property
     def has_file(self) -> bool:
-        """Whether a file has been brought."""
+        """Whether a file has been uploaded."""
         return self._file is not None
 
     # ---------------------------------------------------------------------------------- the model
@@ -222,14 +222,14 @@ class ModelSource:
         if path is None:
             raise InputError(f"Nobody knows the true model of {key}; choose another data set.")
         if self._made is None or self._made[0] != (TRUE, key):
-            material = self.learned.wanted_material()
+            material = self.learned.current_material()
             assert material is not None  # it has a model, so it is no upload
             model = read_model(path)
             title = f"True model of {_short_title(material.title)}"
-            known = material.positions
-            places = None if known is None else np.asarray(known, dtype=np.float64)
-            made = Loaded(model, fingerprint_of(model), title, (), places, known is not None)
-            self._made = ((TRUE, key), made)
+            positions = material.positions
+            places = None if positions is None else np.asarray(positions, dtype=np.float64)
+            loaded = Loaded(model, fingerprint_of(model), title, (), places, positions is not None)
+            self._made = ((TRUE, key), loaded)
         return self._made[1]
 
     def _learned(self) -> Loaded | None:
@@ -255,15 +255,15 @@ class ModelSource:
     def _borrow_table(self) -> None:
         """Learn from the table that was brought to the Grow page."""
         near = self._neighbour()
-        wanted = self.learned.settings.fingerprint
+        expected = self.learned.settings.fingerprint
         if near is None or near.uploaded is None:
             raise InputError(
                 "This model was learned from somebody's own table, which a link cannot carry. "
                 "Bring the table to the Grow page first, as “Your own data…”."
             )
-        if wanted and not near.settings.fingerprint.startswith(wanted):
+        if expected and not near.settings.fingerprint.startswith(expected):
             raise InputError(
-                f"This model was learned from another table (fingerprint {wanted}) than the one "
+                f"This model was learned from another table (fingerprint {expected}) than the one "
                 f"on the Grow page ({near.settings.fingerprint}); bring that one there."
             )
         self.learned.uploaded = near.uploaded
@@ -290,7 +290,7 @@ class ModelSource:
         activated = tuple(history.activated_in(e) for e in history.ids_at(recorded).tolist())
         places, keeps_shape = _places(recorder, run)
         called = _called(learning.learner)
-        made = Loaded(
+        loaded = Loaded(
             model=model,
             fingerprint=fingerprint_of(model),
             title=" · ".join((_short_title(recorder.material.title), called, where)),
@@ -299,13 +299,13 @@ class ModelSource:
             keeps_shape=keeps_shape,
             steps=activated,
         )
-        self._made = (key, made)
-        return made
+        self._made = (key, loaded)
+        return loaded
 
 
-def _same(shown: Settings, wanted: Settings) -> bool:
+def _same(shown: Settings, settings: Settings) -> bool:
     """Whether two settings make the same run."""
-    return dataclasses.replace(shown, step=0) == dataclasses.replace(wanted, step=0)
+    return dataclasses.replace(shown, step=0) == dataclasses.replace(settings, step=0)
 
 
 def _short_title(title: str) -> str:
@@ -322,8 +322,8 @@ def _places(recorder: RunRecorder, run: SessionRun) -> tuple[np.ndarray | None, 
     """Return where the variables stand in the picture of a run, and whether that is known."""
     if recorder.material.positions is not None:
         return np.asarray(recorder.material.positions, dtype=np.float64), True
-    known = json.loads(run.header_json)["positions"] if run.header_json else None
-    latest = known if known is not None else recorder.places
+    positions = json.loads(run.header_json)["positions"] if run.header_json else None
+    latest = positions if positions is not None else recorder.places
     if latest is None:
         return None, False
     return np.array(latest, dtype=np.float64).reshape(-1, 2), False

@@ -42,7 +42,7 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
         )
     _show_source(state.first, "inspect.first", has_uploader=has_uploader)
     if state.first.kind == LEARNED:
-        _show_way_back(state.first)
+        _show_return_link(state.first)
     st.toggle(
         "Compare with another model",
         key=_synced("inspect.compares", state.compares),
@@ -141,7 +141,7 @@ def _show_options(source: ModelSource) -> None:
         st.caption(plain(f"With {', '.join(chosen)}."))
 
 
-def _show_way_back(source: ModelSource) -> None:
+def _show_return_link(source: ModelSource) -> None:
     """Show the way to where the run can be watched and its options changed."""
     st.page_link(
         "pages/grow.py",
@@ -179,11 +179,11 @@ def _show_file(source: ModelSource, prefix: str) -> None:
         "Another model than the link's will do", key=f"{prefix}.any_file"
     )
     try:
-        name, brought = read_once(f"{prefix}.read", files, (), lambda: _read(files))
-        source.accept(name, brought, any_file=any_file)
+        name, uploaded = read_once(f"{prefix}.read", files, (), lambda: _read(files))
+        source.accept(name, uploaded, any_file=any_file)
     except InputError as error:
-        kept = " The model from before stays." if source.loaded is not None else ""
-        st.error(plain(str(error) + kept))
+        note = " The model from before stays." if source.loaded is not None else ""
+        st.error(plain(str(error) + note))
 
 
 def _read(files: list[Any]) -> tuple[str, ModelFile]:

@@ -1,4 +1,4 @@
-"""What one visitor of the Inspect page has in hand: models, a selection, evidence, and answers.
+"""Session state of the Inspect page: models, selection, evidence, and results.
 
 Controls change the settings; :meth:`InspectState.refresh` makes models and answers follow. What
 cannot be used becomes a sentence, and the rest stays. Nothing here knows Streamlit.
@@ -125,26 +125,26 @@ class InspectState:
         if link in self._links and not is_history:
             return
         if not link:
-            wanted = self._by_default()
+            settings = self._by_default()
         else:
             parsed = parse_inspection(link, self.vocabulary)
-            wanted, self.complaints = parsed.settings, list(parsed.complaints)
-        self.first.take(wanted.first)
-        self.compares = wanted.second is not None
-        if wanted.second is not None:
-            self.second.take(wanted.second)
-        self.node, self.edge = wanted.node, None if wanted.node is not None else wanted.edge
-        self.evidence, self.method = dict(wanted.evidence), wanted.method
+            settings, self.complaints = parsed.settings, list(parsed.complaints)
+        self.first.take(settings.first)
+        self.compares = settings.second is not None
+        if settings.second is not None:
+            self.second.take(settings.second)
+        self.node, self.edge = settings.node, None if settings.node is not None else settings.edge
+        self.evidence, self.method = dict(settings.evidence), settings.method
         self._variables = None
         self._links.add(link)
 
     def _by_default(self) -> InspectSettings:
         """Return what a visitor without a link sees: what the Grow page shows in this session."""
         near = self._neighbour()
-        wanted = Settings(self.vocabulary.default_data, self.vocabulary.default_learner)
+        settings = Settings(self.vocabulary.default_data, self.vocabulary.default_learner)
         if near is not None and near.shown is not None:
-            wanted = dataclasses.replace(near.shown, step=near.settings.step)
-        return InspectSettings(SourceSettings(LEARNED, wanted))
+            settings = dataclasses.replace(near.shown, step=near.settings.step)
+        return InspectSettings(SourceSettings(LEARNED, settings))
 
     @property
     def can_take_grow(self) -> bool:
@@ -303,8 +303,8 @@ class InspectState:
         partner = self.second.loaded if self.compares else None
         others = [] if partner is None else [self._ask(partner, {})]
         while True:
-            asked = [{}, self.evidence] if self.evidence else [{}]
-            works = [self._ask(loaded, evidence) for evidence in asked]
+            queries = [{}, self.evidence] if self.evidence else [{}]
+            works = [self._ask(loaded, evidence) for evidence in queries]
             is_there = wait_for_all([*works, *others], patience)
             self.other = others[0].latest if others and others[0].finished else None
             self.before = works[0].latest if works[0].finished else None
@@ -334,8 +334,8 @@ class InspectState:
 
     @property
     def region(self) -> Background[LocalMarginal | None] | None:
-        """The work on a region around the selected node, if somebody has asked for one."""
-        return None if self.node is None else self._regions.known(self._region_question())
+        """Job on a region around the selected node, if one was requested."""
+        return None if self.node is None else self._regions.find(self._region_question())
 
     def _region_question(self) -> Hashable:
         fingerprint = None if self.loaded is None else self.loaded.fingerprint
@@ -362,12 +362,12 @@ class InspectState:
         if key not in self._pictures:
             n = loaded.model.n_variables
             places = self._places(loaded)
-            made = (
+            job = (
                 graph_picture(loaded.model, places, centre)
                 if difference is None
                 else difference_picture(n, difference, places, centre)
             )
-            self._pictures = {**dict(list(self._pictures.items())[-8:]), key: made}
+            self._pictures = {**dict(list(self._pictures.items())[-8:]), key: job}
         picture = self._pictures[key]
         return picture if strengths is None else picture.with_strengths(strengths)
 

@@ -98,9 +98,9 @@ def _most_likely(model: PairwiseMRF, beliefs: Beliefs) -> list[str]:
     ]
 
 
-def matching(names: Sequence[Sequence[str]], wanted: str) -> np.ndarray:
+def matching(names: Sequence[Sequence[str]], pattern: str) -> np.ndarray:
     """Return the rows in whose names `wanted` occurs, in whatever case."""
-    text = wanted.strip().casefold()
+    text = pattern.strip().casefold()
     rows = zip(*names, strict=True)
     found = [k for k, row in enumerate(rows) if any(text in name.casefold() for name in row)]
     return np.array(found, dtype=np.int64)
@@ -218,11 +218,11 @@ def _searched(
     frame: pd.DataFrame, columns: Sequence[str], key: str, placeholder: str
 ) -> np.ndarray:
     """Show a field to search in and return the rows that match."""
-    wanted = st.text_input(
+    text = st.text_input(
         placeholder, key=key, placeholder=placeholder, label_visibility="collapsed"
     )
-    rows = matching([frame[column].tolist() for column in columns], wanted)
-    if wanted:
+    rows = matching([frame[column].tolist() for column in columns], text)
+    if text:
         st.caption(f"{len(rows):,} of {len(frame):,}")
     return rows
 
@@ -241,9 +241,9 @@ def _selectable(
         rows = st.session_state[key]["selection"]["rows"]
         on_select(rows[0] if rows else None)
 
-    wanted = [] if chosen is None else [chosen]
-    selected: Any = {"selection": {"rows": wanted, "columns": [], "cells": []}}
-    if key in st.session_state and st.session_state[key]["selection"]["rows"] != wanted:
+    chosen_rows = [] if chosen is None else [chosen]
+    selected: Any = {"selection": {"rows": chosen_rows, "columns": [], "cells": []}}
+    if key in st.session_state and st.session_state[key]["selection"]["rows"] != chosen_rows:
         st.session_state[key] = selected
     st.dataframe(
         frame,

@@ -1,8 +1,8 @@
-"""The address of the Inspect page: which model, what of it, given what, compared with what.
+"""Address of the Inspect page: model, selection, evidence, and comparison.
 
-A model that was learned stands there as on the Grow page (data, learner, options, seed, step), so
-that a link from there opens the same model here. ``model=true`` is the model a sample was drawn
-from, ``model=<fingerprint>`` a file that somebody has. Further keys: ``node``, ``edge=3-7``,
+A learned model is written as on the Grow page (data, learner, options, seed, step), so that a link
+of that page opens the same model here. ``model=true`` is the model a sample was drawn from,
+``model=<fingerprint>`` an uploaded file. Further keys: ``node``, ``edge=3-7``,
 ``evidence=2:1,5:0`` (variable:state), ``method``, and ``with``, the model to compare with, written
 like the first with semicolons: ``with=learner=chow-liu;seed=3``.
 """
@@ -71,7 +71,7 @@ class InspectSettings:
 
 @dataclass(frozen=True)
 class ParsedInspection:
-    """What was understood of a link, and one sentence for each thing that was not."""
+    """Settings of a link, with one sentence per part that could not be used."""
 
     settings: InspectSettings
     complaints: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""What the Inspect page computes: marginals, given evidence or none, and certified local ones.
+"""Computations of the Inspect page: marginals, with and without evidence, and local bounds.
 
-All of it runs on the engine threads and is kept for as long as somebody may come back to it.
-Nothing here knows Streamlit.
+Everything runs on the engine threads; results are cached while their session may return.
+Streamlit is not imported here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Question(NamedTuple):
-    """What decides a set of marginals.
+    """Model, evidence and options that determine a set of marginals.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Marginals, or that there are none.
+    """Marginals, or the reason for their absence.
 
     Attributes
     ----------
     beliefs : Beliefs or None
         None when the evidence has probability zero.
     width : int or None
-        Of the elimination order; None where nobody looked for one.
+        Width of the elimination order; None if no order was computed.
     reason : str
         Why the method is not exact inference; empty if it is, or was chosen by hand.
     """
@@ -187,7 +187,7 @@ class Desk(Generic[T]):
             work.wait(patience)
         return work
 
-    def known(self, question: Hashable) -> Background[T] | None:
+    def find(self, question: Hashable) -> Background[T] | None:
         """Return the work on a question that was asked before."""
         return self._works.get(question)
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
-from graftviz.ui.feeding import Mailbox, everything_so_far, what_was_asked, whole_number
+from graftviz.ui.feeding import Mailbox, everything_so_far, requested_feeds, whole_number
 from graftviz.ui.prune.component import PRUNE
 from graftviz.ui.prune.recording import HEURISTICS
 from graftviz.ui.prune.state import PruneState
@@ -54,7 +54,7 @@ def prune_message(state: PruneState, mail: Mailbox) -> str:
     if mail.sent != state.token or (need is not None and need.get("header")):
         parts |= {"header": state.header_json, "feeds": everything_so_far(runs)}
     else:
-        parts["feeds"] = "[]" if need is None else what_was_asked(runs, need.get("wants"))
+        parts["feeds"] = "[]" if need is None else requested_feeds(runs, need.get("wants"))
     return "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
 
 

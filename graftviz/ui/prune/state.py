@@ -22,13 +22,13 @@ from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
-from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options, with_choice
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
+from graftviz.ui.run_eviction import evict_runs
 from graftviz.ui.run_limits import Verdict, judge_all
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
@@ -107,8 +107,8 @@ class PruneState:
         """Take settings from the address, unless it is one we wrote ourselves."""
         if query in self._links and not is_history:
             return
-        known = {name: text for name, text in query.items() if name not in _OF_OTHER_PAGES}
-        parsed = parse(known, self.vocabulary)
+        own = {name: text for name, text in query.items() if name not in _OF_OTHER_PAGES}
+        parsed = parse(own, self.vocabulary)
         self.settings = parsed.settings
         self.complaints = list(parsed.complaints) + [
             f"Unknown setting {name!r}; ignored." for name in _OF_OTHER_PAGES if name in query
@@ -131,8 +131,8 @@ class PruneState:
 
     def choose_data(self, key: str) -> None:
         """Prune on another data set: what was asked of the last one does not apply."""
-        kept = {k: v for k, v in self.settings.options.items() if k not in ("edges", "clusters")}
-        self._set(data=key, step=0, fingerprint="", reading={}, options=kept)
+        options = {k: v for k, v in self.settings.options.items() if k not in ("edges", "clusters")}
+        self._set(data=key, step=0, fingerprint="", reading={}, options=options)
 
     def choose(self, name: str, value: Any) -> None:
         """Change the seed or an option."""
@@ -175,7 +175,7 @@ class PruneState:
 
     def automatic(self) -> dict[str, Any]:
         """Return what the options come to that were left open; empty while that is not known."""
-        material = self.wanted_material()
+        material = self.current_material()
         if material is None:
             return {}
         try:
@@ -196,7 +196,7 @@ class PruneState:
         options["heuristic"] = heuristic or options["heuristic"]
         return ForcedPruning(**options)
 
-    def wanted_material(self) -> Material | None:
+    def current_material(self) -> Material | None:
         """Return the data of the settings; None while none has been brought."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
@@ -208,7 +208,7 @@ class PruneState:
         """Make the runs follow the settings; True if others are on show now."""
         self.problem = self.question = ""
         try:
-            material = self.wanted_material()
+            material = self.current_material()
             if material is None:
                 return False
             plans = self._plans_for(material)
@@ -265,10 +265,10 @@ class PruneState:
             if run is None or run.failure:
                 run = start_pruning(plan, material, self._turns)
             self._kept[plan] = runs[heuristic] = run
-        let_go(self._kept, runs.values(), limits().kept_racers)
-        for kept in self._kept.values():
-            if kept not in runs.values():
-                kept.revoke()
+        evict_runs(self._kept, runs.values(), limits().kept_racers)
+        for session_run in self._kept.values():
+            if session_run not in runs.values():
+                session_run.revoke()
         self.runs, self._plans = runs, plans
         self.shown, self.material = self.settings, material
         self.token = secrets.token_hex(4)

@@ -1,4 +1,4 @@
-"""Files of the race on show, built only when somebody asks for one."""
+"""Files of the displayed race, built on request."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from graftviz.racing import AXES
 from graftviz.ui.boundary import bounded
-from graftviz.ui.feeding import Mailbox, everything_so_far, what_was_asked
+from graftviz.ui.feeding import Mailbox, everything_so_far, requested_feeds
 from graftviz.ui.race.component import RACE, race_message
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import END
@@ -53,7 +53,7 @@ def _message(state: RaceState, mail: Mailbox, *, new_race: bool) -> str:
         return _introduction(state)
     return race_message(
         state.token,
-        feeds=what_was_asked(_runs(state).values(), need.get("wants")),
+        feeds=requested_feeds(_runs(state).values(), need.get("wants")),
         failures=_failures(state),
         replies=True,
     )

@@ -136,9 +136,9 @@ def show_race_messages(state: RaceState) -> None:
     show_warnings(state.complaints)
     if state.awaits_file and state.entries:
         show_awaiting_file("race", place=RACE.key)
-    kept = " The race below is the one from before." if state.entries else ""
-    show_problem(state.problem, kept)
-    show_question(state.question, kept, state.agree, "race.")
+    note = " The race below is the one from before." if state.entries else ""
+    show_problem(state.problem, note)
+    show_question(state.question, note, state.agree, "race.")
     show_warnings(
         [f"{entry.name} does not race: {entry.trouble}" for entry in state.entries if entry.trouble]
     )

@@ -21,7 +21,7 @@ from graftviz.ui.session_run import SessionRun
 
 
 class RaceRecorder:
-    """Tells a :class:`Run` as the records of a race, see docs/player.md.
+    """Recorder of a :class:`Run` in the format of races; see docs/player.md.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class RaceRecorder:
     material : Material
     token : str
     warm : callable
-        ``warm(learner)`` compiles whatever the run needs. It is called before the run's clock
-        starts, or whoever starts first would pay for what others find ready.
+        ``warm(learner)`` compiles the kernels of the run. It is called before the clock of the
+        run starts; otherwise the first racer would be charged for the compilation.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class RaceRecorder:
         if settings is None:
             return "one of its own", repr(self.run.learner)
         penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
-        told = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
-        return told, str(tuple(penalty))
+        text = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
+        return text, str(tuple(penalty))
 
 
 def start_racer(

@@ -1,4 +1,4 @@
-"""What one visitor of the Race page has in hand: who takes part, their runs, and what to say.
+"""Session state of the Race page: racers, their runs, and notices.
 
 Controls change the settings; :meth:`RaceState.refresh` makes the race follow. What cannot be used
 becomes a sentence, and the race on show stays as it is. Nothing here knows Streamlit.
@@ -18,7 +18,6 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.racing import Course, Race, distinct_names
 from graftviz.ui.automatic import automatic_values
-from graftviz.ui.kept_runs import let_go
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options, with_choice
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -34,6 +33,7 @@ from graftviz.ui.race.url import (
     write_race,
 )
 from graftviz.ui.recording import Plan
+from graftviz.ui.run_eviction import evict_runs
 from graftviz.ui.run_limits import Verdict, judge_all
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
@@ -211,9 +211,11 @@ class RaceState:
 
     def choose_learner(self, name: str) -> None:
         """Let the racer in hand be another learner; it keeps the chosen options it knows."""
-        known = default_options(self.vocabulary.learners[name], {})
-        kept = {key: v for key, v in self.racer.options.items() if key in known and key != "alpha"}
-        self._change(Racer(name, kept))
+        defaults = default_options(self.vocabulary.learners[name], {})
+        options = {
+            key: v for key, v in self.racer.options.items() if key in defaults and key != "alpha"
+        }
+        self._change(Racer(name, options))
 
     def choose_option(self, name: str, value: Any) -> None:
         """Change an option of the racer in hand."""
@@ -240,7 +242,7 @@ class RaceState:
 
     def options(self, racer: Racer) -> dict[str, Any]:
         """Return every option's value: what was chosen, or else what suits the data."""
-        material = self.wanted_material()
+        material = self.current_material()
         defaults = default_options(
             self.learner_class(racer),
             material.suggested if material else {},
@@ -251,7 +253,7 @@ class RaceState:
     def automatic(self, racer: Racer) -> dict[str, Any]:
         """Return what the options come to that were left open; empty while that is not known."""
         try:
-            material = self.wanted_material()
+            material = self.current_material()
             return automatic_values(self._learner(racer, material), material) if material else {}
         except InputError:
             return {}  # what does not go together is said where the racer should be
@@ -262,15 +264,15 @@ class RaceState:
 
     def description(self) -> str | None:
         """Return what is worth knowing about the data; None when there is nothing to say."""
-        material = self.wanted_material()
+        material = self.current_material()
         return (material.description or None) if material else None
 
     def budget(self) -> int | None:
         """Return how many edges each racer may take; None while there are no data."""
-        material = self.wanted_material()
+        material = self.current_material()
         return None if material is None else _edge_budget(self.settings.edges, material)
 
-    def wanted_material(self) -> Material | None:
+    def current_material(self) -> Material | None:
         """Return the data of the settings; None while none has been brought."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
@@ -279,13 +281,13 @@ class RaceState:
     # ---------------------------------------------------------------------------------- the race
 
     def refresh(self) -> bool:
-        """Make the race follow the settings; True if another race is on show now.
+        """Update the race to the settings; return True if another race is displayed.
 
-        Settings that nobody could race with leave the race on show alone, and :attr:`problem` says
-        why; a single racer that is refused has a sentence, and the others race.
+        If no racer can run, the displayed race remains and :attr:`problem` gives the reason; if a
+        single racer is refused, its entry holds the sentence and the others run.
         """
         self.problem = self.question = ""
-        material = self.wanted_material()
+        material = self.current_material()
         if material is None:
             return False
         plans = tuple(self._plan_for(racer, material) for racer in self.settings.racers)
@@ -303,22 +305,22 @@ class RaceState:
         return True
 
     def agree(self) -> None:
-        """Let the race begin that was asked about."""
+        """Confirm the race of the current question."""
         self._agreed.add(self._asked)
 
     def race_again(self) -> None:
-        """Run everything once more: the same edges, and engine seconds measured anew."""
+        """Run all racers again: the same edges, with newly measured engine seconds."""
         self.revoke()
         self._runs.clear()
         self._plans = ()
 
     def revoke(self) -> None:
-        """Stop all computing of this session; nothing that was computed is lost."""
+        """Pause all runs of this session; computed steps remain."""
         for run in list(self._runs.values()):
             run.revoke()
 
     def forget(self) -> None:
-        """Let go of all runs; they are computed again when the page is asked for."""
+        """Remove all runs; they are computed again when the page is opened."""
         self.revoke()
         for run in list(self._runs.values()):
             run.forget()
@@ -326,7 +328,7 @@ class RaceState:
         self.entries, self._plans, self.material = (), (), None
 
     def race(self) -> Race | None:
-        """Return the race as far as it has come; None before anybody's first step."""
+        """Return the computed part of the race; None before the first step."""
         courses = [course for entry in self.entries if (course := _course(entry)) is not None]
         return Race(tuple(courses)) if courses else None
 
@@ -378,7 +380,7 @@ class RaceState:
         self.token = secrets.token_hex(4)
         self.header_json = json.dumps(self._header(material), ensure_ascii=False, allow_nan=False)
         running = {entry.run for entry in entries}
-        let_go(self._runs, running, limits().kept_racers)
+        evict_runs(self._runs, running, limits().kept_racers)
         for run in self._runs.values():
             if run not in running:
                 run.revoke()

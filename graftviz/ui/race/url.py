@@ -77,7 +77,7 @@ class RaceSettings:
 
 @dataclass(frozen=True)
 class ParsedRace:
-    """What was understood of a link, and one sentence for each thing that was not."""
+    """Settings of a link, with one sentence per part that could not be used."""
 
     settings: RaceSettings
     complaints: tuple[str, ...]
@@ -214,15 +214,15 @@ def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) 
             f"{', '.join(vocabulary.learners)}, not {quoted(text)}; it was left out."
         )
         return None
-    known = {spec.name for spec in option_specs(vocabulary.learners[learner])}
-    wanted: dict[str, str] = {}
+    names = {spec.name for spec in option_specs(vocabulary.learners[learner])}
+    own: dict[str, str] = {}
     for change in filter(None, changes.split(",")):
         option, _, value = (part.strip() for part in change.partition("="))
-        if option in known:
-            wanted[option] = value
+        if option in names:
+            own[option] = value
         else:
             complaints.append(f"{name}: {learner} has no option {quoted(option)}; it was left out.")
     # The default learner is left out of its own links, so it is named here.
-    parsed = url_state.parse({"learner": learner, **wanted}, vocabulary)
+    parsed = url_state.parse({"learner": learner, **own}, vocabulary)
     complaints += [f"{name}: {sentence}" for sentence in parsed.complaints]
     return Racer(learner, parsed.settings.options)

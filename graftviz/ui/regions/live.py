@@ -64,7 +64,7 @@ def live_region(state: RegionState) -> None:
         message,
         {
             "need": lambda need: setattr(mail, "need", need),
-            "ask": lambda asked: _ask(state, mail, asked),
+            "ask": lambda request: _ask(state, mail, request),
             "rule": lambda rule: _choose_rule(state, mail, rule),
             "strengths": lambda point: _drag(state, mail, point),
             "moved": lambda place: _moved(state, place),
@@ -176,8 +176,8 @@ def _curves(
     curves = []
     grown = []
     for expansion, cut in rule_choices(options):
-        asked = question_of(options, query)._replace(expansion=expansion, cut=cut, tolerance=0.0)
-        grown.append(region_work.region(shown, asked))
+        question = question_of(options, query)._replace(expansion=expansion, cut=cut, tolerance=0.0)
+        grown.append(region_work.region(shown, question))
     for growth, (choice, rule) in zip(grown, named_rules(options).items(), strict=True):
         if not growth.wait(max(0.0, until - time.monotonic())) or growth.latest is None:
             return None
@@ -214,12 +214,12 @@ def _map_part(
         "t2": options.t2,
         "most": [LARGEST_FIELD, LARGEST_COUPLING],
     }
-    known = mail.map == part["mapId"] and not need.get("graph")
+    has_map = mail.map == part["mapId"] and not need.get("graph")
     drawing = region_work.heat_map(options.side, options.seed)
-    if not known and drawing.finished:
+    if not has_map and drawing.finished:
         part["map"] = {"t1": FIELDS.tolist(), "t2": COUPLINGS.tolist(), "c": drawing.latest}
         mail.map = part["mapId"]
-    elif not known:
+    elif not has_map:
         pending.append("map")
     return part
 
@@ -227,8 +227,8 @@ def _map_part(
 # --------------------------------------------------------------------- what was done in the picture
 
 
-def _ask(state: RegionState, mail: Mailbox, asked: Mapping[str, Any]) -> None:
-    query = _whole_number(asked.get("query"))
+def _ask(state: RegionState, mail: Mailbox, request: Mapping[str, Any]) -> None:
+    query = _whole_number(request.get("query"))
     if query is not None and state.shown and query < state.shown.model.n_variables:
         state.choose("query", query)
         mail.wants_page = True

@@ -17,8 +17,8 @@ from graftviz.regions import grow_region
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
-from graftviz.ui.kept import Kept
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material
+from graftviz.ui.source_cache import SourceCache
 
 MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
 _TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each
@@ -28,25 +28,25 @@ _STRONGEST = 1e6  # stands for the norm of edges with zero potentials
 
 @dataclass(frozen=True, eq=False)
 class ShownModel:
-    """Model with its positions, title and default query.
+    """Model together with its positions, title and default query.
 
     Attributes
     ----------
     identity : str
-        Two models of the same identity are the same.
+        Equal for equal models.
     picture : str
-        Two models of the same picture have the same graph, at the same places.
+        Equal for models with the same graph at the same positions.
     model : PairwiseMRF
     positions : array, shape (n, 2)
         0 … 10000, y downwards.
     given : bool
-        Whether the places are known ones, whose shape is to be kept.
+        Whether the positions come with the model, so that their aspect ratio is preserved.
     usual_query : int
         The query until one is chosen.
     title, note : str
-    own : Kept or None
-        What is computed of a model that somebody brought, or that was learned from their table; of
-        all others it is shared.
+    own : SourceCache or None
+        Cache of the results for an uploaded model, or a model learned from an uploaded table;
+        None for models whose results are shared.
     """
 
     identity: str
@@ -57,7 +57,7 @@ class ShownModel:
     usual_query: int
     title: str
     note: str = ""
-    own: Kept | None = None
+    own: SourceCache | None = None
 
 
 def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
@@ -90,8 +90,8 @@ def learned_model(
     check_size(model)
     places = material.positions
     if places is None:
-        known = material.truth is not None and len(material.truth) > 0
-        edges = material.truth if known else model.edges
+        has_truth = material.truth is not None and len(material.truth) > 0
+        edges = material.truth if has_truth else model.edges
         assert edges is not None
         places = static_layout(model.n_variables, edges)
     return ShownModel(
@@ -103,7 +103,7 @@ def learned_model(
         usual_query=promising_query(model),
         title=f"Learned from {material.title}",
         note=note,
-        own=Kept(_WORKS) if material.is_brought else None,
+        own=SourceCache(_WORKS) if material.is_uploaded else None,
     )
 
 
@@ -126,7 +126,7 @@ def uploaded_model(title: str, found: ModelFile) -> ShownModel:
         usual_query=promising_query(found.model),
         title=title,
         note=" ".join(found.notes),
-        own=Kept(_WORKS),
+        own=SourceCache(_WORKS),
     )
 
 

@@ -75,12 +75,12 @@ class RegionState:
             return
         self.visit += 1
         self._own_complaints = ()
-        data, given = self.page.values["data"], self.page.others
-        is_run = data == RUN and len(given.get(RUN, "")) <= _LONGEST_RUN
-        is_print = data == UPLOAD and _FINGERPRINT.fullmatch(given.get(_PRINT, ""))
+        data, others = self.page.values["data"], self.page.others
+        is_run = data == RUN and len(others.get(RUN, "")) <= _LONGEST_RUN
+        is_print = data == UPLOAD and _FINGERPRINT.fullmatch(others.get(_PRINT, ""))
         for name, is_good in ((RUN, is_run), (_PRINT, is_print)):
-            if name in given and not is_good:
-                del given[name]
+            if name in others and not is_good:
+                del others[name]
                 self._own_complaints += (f"Invalid {name} in the link; ignored.",)
 
     def link(self) -> dict[str, str]:
@@ -142,13 +142,13 @@ class RegionState:
         """Make the model follow the choices; what cannot be used leaves the last one on show."""
         self.problem = ""
         try:
-            wanted = self._load(self)
+            model = self._load(self)
         except InputError as error:
             self.problem = str(error)
             return self.shown
-        if wanted is not None:
-            self.shown = wanted
-            self._check_places(wanted)
+        if model is not None:
+            self.shown = model
+            self._check_places(model)
         return self.shown
 
     def begin_whole(self, work: Background[Any]) -> None:
@@ -162,17 +162,17 @@ class RegionState:
         """
         self._watching.leave()
 
-    def _check_places(self, wanted: ShownModel) -> None:
+    def _check_places(self, model: ShownModel) -> None:
         """Leave out a query or state that this model does not have, and say so."""
         query, state = self.page.values["query"], self.page.values["state"]
-        n = wanted.model.n_variables
+        n = model.model.n_variables
         if query is not None and query >= n:
             self._own_complaints += (
                 f"No variable {query}: this model has the variables 0 … {n - 1}. Using the default "
                 "query.",
             )
             self.page.values["query"] = None
-        states = int(wanted.model.cardinalities[self.query])
+        states = int(model.model.cardinalities[self.query])
         if state is not None and state >= states:
             self.page.values["state"] = None
 

@@ -16,7 +16,6 @@ from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
 from graftviz.ui.background import Background
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.kept import own_or_shared
 from graftviz.ui.material import prepare
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.recording import RunRecorder
@@ -35,7 +34,8 @@ from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.services import grow_state, material, scheduler, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
-from graftviz.ui.shared import made_again
+from graftviz.ui.shared import clearable_cache
+from graftviz.ui.source_cache import cached_for
 from graftviz.ui.url_state import UPLOAD
 
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
@@ -63,7 +63,7 @@ def load_model(state: RegionState) -> ShownModel | None:
     return _learned(options.data)
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def _learned(data: str) -> ShownModel:
     """Return what best-choice edge grafting learns from a data set."""
@@ -106,16 +106,16 @@ def _query_of(link: str) -> dict[str, str]:
 def _model_of_run(link: str) -> ShownModel:
     if not link:
         raise InputError("The Grow page has no run yet. Learn a model there, then choose it here.")
-    known: tuple[str, ShownModel] | None = st.session_state.get(_RUN_KEY)
-    if known is None or known[0] != link:
+    cached: tuple[str, ShownModel] | None = st.session_state.get(_RUN_KEY)
+    if cached is None or cached[0] != link:
         here = _grow_state()
         is_here = here is not None and here.run is not None and _query_text(here) == link
-        known = link, _of_state(here, link) if here and is_here else _run_again(link)
-        st.session_state[_RUN_KEY] = known
-    return known[1]
+        cached = link, _of_state(here, link) if here and is_here else _run_again(link)
+        st.session_state[_RUN_KEY] = cached
+    return cached[1]
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner="Repeating the run of the link…", max_entries=24)
 def _run_again(link: str) -> ShownModel:
     state = GrowState(vocabulary(), material, scheduler())
@@ -156,10 +156,10 @@ def _model_at(run: SessionRun, at: int) -> tuple[PairwiseMRF, str]:
 
 def region(shown: ShownModel, question: Question) -> Background[Grown]:
     """Return the growth of a region."""
-    return own_or_shared(_region, shown, question)
+    return cached_for(_region, shown, question)
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner=False, max_entries=400, hash_funcs=_BY_IDENTITY)
 def _region(shown: ShownModel, question: Question) -> Background[Grown]:
     return _begun(growing(shown.model, question))
@@ -167,10 +167,10 @@ def _region(shown: ShownModel, question: Question) -> Background[Grown]:
 
 def influence(shown: ShownModel) -> Background[Influence]:
     """Return how strongly the variables of a model feel each other."""
-    return own_or_shared(_influence, shown)
+    return cached_for(_influence, shown)
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
 def _influence(shown: ShownModel) -> Background[Influence]:
     return _begun(influencing(shown.model))
@@ -178,16 +178,16 @@ def _influence(shown: ShownModel) -> Background[Influence]:
 
 def whole(shown: ShownModel) -> Background[Whole]:
     """Return what the whole graph says; it begins when it is started."""
-    return own_or_shared(_whole, shown)
+    return cached_for(_whole, shown)
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
 def _whole(shown: ShownModel) -> Background[Whole]:
     return Background(answering(shown.model), _whole_graphs())
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner=False, max_entries=32)
 def heat_map(side: int, seed: int) -> Background[list[list[float]]]:
     """Return c of a grid for all strengths."""

@@ -1,4 +1,4 @@
-"""What the Reservoir page has compiled before it opens."""
+"""Jobs that compile the kernels of the Reservoir page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from graftviz.ui.warm_up import SAMPLED_DATA
 def rehearse_reservoir_page() -> None:
     """Do once, on few variables, whatever the page asks for: what is compiled now is not later."""
     deque(simulated_ranks(3, 2, 1), maxlen=0)
-    known = load_dataset(SAMPLED_DATA)
+    data = load_dataset(SAMPLED_DATA)
     for size, tests in ((20, 60), (1, 1)):
-        steps = ranked_steps(
-            known.table, reservoir=size, t_max=tests, lam=known.suggested.get("lam")
-        )
+        steps = ranked_steps(data.table, reservoir=size, t_max=tests, lam=data.suggested.get("lam"))
         deque(steps, maxlen=0)

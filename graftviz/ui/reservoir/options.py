@@ -1,4 +1,4 @@
-"""What can be chosen on the Reservoir page."""
+"""Options of the Reservoir page."""
 
 from __future__ import annotations
 

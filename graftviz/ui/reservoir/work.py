@@ -1,4 +1,4 @@
-"""What the Reservoir page computes: on the engine threads, once for all who ask the same."""
+"""Computations of the Reservoir page, shared between sessions of equal options."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from graftviz.errors import InputError
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
 from graftviz.ui.background import Background
 from graftviz.ui.services import scheduler
-from graftviz.ui.shared import made_again
+from graftviz.ui.shared import clearable_cache
 
 RUN_ALPHA = 0.75  # of the run itself: what α makes of a reservoir is asked of the same reservoirs
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
 T = TypeVar("T")
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner="Drawing at random…", max_entries=32)
 def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimulation:
     """Return the finished simulation."""
@@ -28,17 +28,17 @@ def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimu
     return found
 
 
-@made_again
+@clearable_cache
 @st.cache_resource(show_spinner="Learning, and ranking all pairs beside it…", max_entries=64)
 def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, ...]:
     """Return all steps of a run; with one place in R and one test a step it is first hit's."""
-    known = load_dataset(data)
+    loaded = load_dataset(data)
     steps = ranked_steps(
-        known.table,
+        loaded.table,
         reservoir=reservoir,
         t_max=tests,
         alpha=RUN_ALPHA,
-        lam=known.suggested.get("lam"),
+        lam=loaded.suggested.get("lam"),
         seed=seed,
     )
     return _last(steps) or ()

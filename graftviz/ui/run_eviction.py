@@ -10,7 +10,9 @@ from graftviz.ui.recording import Plan
 from graftviz.ui.session_run import SessionRun
 
 
-def let_go(runs: dict[Plan, SessionRun], shown: Collection[SessionRun | None], most: int) -> None:
+def evict_runs(
+    runs: dict[Plan, SessionRun], shown: Collection[SessionRun | None], most: int
+) -> None:
     """Evict runs beyond the limits, and runs of uploaded tables that were replaced by another.
 
     Runs on show are never evicted.
@@ -24,10 +26,10 @@ def let_go(runs: dict[Plan, SessionRun], shown: Collection[SessionRun | None], m
         How many are kept; fewer when their records are larger than ``kept_memory`` together.
     """
     tables = {uploaded_table(plan.material) for plan, run in runs.items() if run in shown} - {""}
-    kept, size = 0, 0.0
+    count, size = 0, 0.0
     for plan, run in list(runs.items())[::-1]:
-        kept, size = kept + 1, size + run.kept_bytes / 1e6
+        count, size = count + 1, size + run.memory_bytes / 1e6
         is_replaced = bool(tables) and uploaded_table(plan.material) not in tables | {""}
-        if run not in shown and (is_replaced or kept > most or size > limits().kept_memory):
+        if run not in shown and (is_replaced or count > most or size > limits().kept_memory):
             del runs[plan]
             run.forget()

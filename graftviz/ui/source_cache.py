@@ -1,4 +1,4 @@
-"""The latest things that were made of something: they last as long as what they were made of."""
+"""Least-recently-used cache whose entries live as long as their source."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Kept:
-    """Some values, made when they are first asked for; the one asked for longest ago goes first.
+class SourceCache:
+    """Least-recently-used cache of values that are computed on first access.
 
-    It belongs to what the values are made of. A cache of the whole process would keep both after
-    the visitor who brought them has gone, and could show them to somebody else.
+    It belongs to the source of the values. A cache of the process would hold both after the
+    session of an upload has ended, and could show them to other sessions.
 
     Parameters
     ----------
     most : int
-        How many are kept.
+        Number of entries.
     """
 
     def __init__(self, most: int) -> None:
@@ -28,7 +28,7 @@ class Kept:
         self._values: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of `key`, made now or before; what `make` raises goes through."""
+        """Return the value of `key`, computed by `make` if needed; errors of `make` propagate."""
         with self._lock:
             value: T = self._values.pop(key) if key in self._values else make()
             self._values[key] = value
@@ -37,30 +37,30 @@ class Kept:
             return value
 
     def clear(self) -> None:
-        """Let go of all values."""
+        """Remove all entries."""
         with self._lock:
             self._values.clear()
 
 
-class Asked(Protocol):
-    """What pages have something computed about."""
+class CacheOwner(Protocol):
+    """Source of a computation, such as a data set or a model."""
 
     @property
-    def own(self) -> Kept | None:
-        """Where that is kept, if it was made of what somebody brought."""
+    def own(self) -> SourceCache | None:
+        """Cache of the source, if it was made from an upload."""
 
 
-def own_or_shared(shared: Callable[..., T], about: Asked, *asked: object) -> T:
-    """Return what a cache of the whole process has for all, unless it is about somebody's own.
+def cached_for(shared: Callable[..., T], about: CacheOwner, *asked: object) -> T:
+    """Return a value from the cache of the process or, for an upload, of its session.
 
     Parameters
     ----------
     shared : callable
         Decorated by ``st.cache_resource``; ``shared(about, *asked)`` is returned, or what the
         function under the decorator returns.
-    about : Asked
+    about : CacheOwner
     *asked
-        Things of one ``repr`` are the same.
+        Arguments; equal ``repr`` means equal value.
     """
     if about.own is None:
         return shared(about, *asked)

@@ -19,10 +19,9 @@ from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
 from graftviz.ui.dynamics import work as dynamics_work
 from graftviz.ui.dynamics.jobs import plan_of, scalable_of
-from graftviz.ui.dynamics.material import BroughtSeries
+from graftviz.ui.dynamics.material import UploadedSeries
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.upload import read_series_files
-from graftviz.ui.kept import Kept
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
@@ -31,6 +30,7 @@ from graftviz.ui.regions.jobs import Question
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
+from graftviz.ui.source_cache import SourceCache
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
@@ -106,7 +106,7 @@ def test_a_table_is_prepared_once_and_nothing_holds_it_afterwards(
     assert [material() for material in made] == [None, None]
 
 
-def series() -> BroughtSeries:
+def series() -> UploadedSeries:
     rows = b"".join(b"%d,%d\n" % (k * k % 7, k % 5) for k in range(60))
     return read_series_files(io.BytesIO(b"a,b\n" + rows), None, None, {})
 
@@ -114,13 +114,13 @@ def series() -> BroughtSeries:
 def test_what_is_learned_of_own_series_stays_with_them() -> None:
     options = DynamicsOptions(data="upload")
 
-    def work_on(files: BroughtSeries) -> list[object]:
+    def work_on(files: UploadedSeries) -> list[object]:
         material = dynamics_work.source(options, files)
         assert material is not None
         plan = plan_of(options, material)
         return [
             material,
-            dynamics_work.told(material, plan),
+            dynamics_work.run(material, plan),
             dynamics_work.measure(material, plan),
             dynamics_work.survey(material, scalable_of(options, material), 0),
         ]
@@ -172,7 +172,7 @@ def test_a_model_learned_from_an_own_table_is_an_own_one() -> None:
 
 
 def test_the_latest_are_kept_and_the_one_asked_for_longest_ago_goes() -> None:
-    kept, made = Kept(2), []
+    kept, made = SourceCache(2), []
 
     def get(key: str) -> str:
         return kept.get(key, lambda: made.append(key) or key)  # type: ignore[func-returns-value]
