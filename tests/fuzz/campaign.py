@@ -174,13 +174,13 @@ class Worker:
             return self._death()
         if self._seen != (self.block, self.number):
             self._seen, self._used = (self.block, self.number), used
+        if held > self.limits.memory:
+            return self._killed("memory", f"{held / 1e6:,.0f} MB")
         seconds = time.monotonic() - self.began
         most = self.limits.seconds if self.has_begun else _START_SECONDS
         # On a busy machine a process may have had little of the processor.
         if seconds > most and (used - self._used > most / 2 or seconds > _PATIENCE * most):
             return self._killed("hang", f"no answer after {seconds:.1f} s")
-        if held > self.limits.memory:
-            return self._killed("memory", f"{held / 1e6:,.0f} MB")
         return None
 
     def _death(self) -> Trouble:
