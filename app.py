@@ -23,7 +23,7 @@ else:
         page_title="graftviz",
         page_icon=str(ASSETS / "icon.svg"),
         layout="wide",
-        initial_sidebar_state=300,
+        initial_sidebar_state=240,
     )
     st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     pages = [

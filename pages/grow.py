@@ -10,14 +10,17 @@ from graftviz.ui.grow.component import PLAYER
 from graftviz.ui.grow.help import HEADLINE, HELP
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
-    show_actions,
+    INSPECT,
+    open_in_inspect,
     show_branch_bar,
     show_choices,
     show_data_panel,
     show_messages,
+    tools,
 )
 from graftviz.ui.grow.path_panel import show_path
 from graftviz.ui.grow.stability_panel import show_stability
+from graftviz.ui.grow.tour import show_tour
 from graftviz.ui.run_files import RUN_NOTE, run_files
 from graftviz.ui.services import grow_state, warm_up
 
@@ -37,13 +40,16 @@ if engine_is_ready(engine):
     is_new_run = state.refresh()
     with above:
         show_messages(state)
-        show_actions(state)
         show_branch_bar(state)
         show_comparison(state)
         show_stability(state)
     show_path(state)
     live_player(state, new_run=is_new_run)
     PLAYER.load()
+    with header.tools:
+        show_tour()
+    if state.run is not None and header.show_tools(tools(state)) == INSPECT.key:
+        open_in_inspect()
     header.show_files(lambda: run_files(state.run) if state.run else [], RUN_NOTE)
     header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
     with st.sidebar:

@@ -9,7 +9,7 @@ from graftviz.ui.lessons.panels import show_glossary, show_lessons, show_overvie
 from graftviz.ui.teaching import teaching_query
 
 enter_through_app()
-# Where somebody comes from here, its own address counts.
+# Links from here have their own address.
 st.session_state["page"] = "lessons"
 header = Header("lessons", "Lessons", HEADLINE, HELP)
 header.show_files(list)

@@ -1,4 +1,4 @@
-"""Race: learners run against each other on the same data, in front of the class."""
+"""Race: learners run on the same data and are compared at equal cost."""
 
 import streamlit as st
 
@@ -16,6 +16,7 @@ from graftviz.ui.race.panels import (
     show_race_engine,
     show_race_messages,
 )
+from graftviz.ui.run_files import RUN_NOTE
 from graftviz.ui.services import race_state, warm_up
 
 enter_through_app()
@@ -37,10 +38,8 @@ if engine_is_ready(engine):
         show_race_messages(state)
     live_race(state, new_race=is_new_race)
     RACE.load()
-    header.show_files(lambda: race_files(state), "The race is finished first if need be.")
-    header.show_link(
-        state.link, "Runs this race again, anywhere graftviz runs, and opens it at this place."
-    )
+    header.show_files(lambda: race_files(state), RUN_NOTE)
+    header.show_link(state.link, "Runs this race again and opens it at this position.")
     with st.sidebar:
         show_race_engine(engine)
     write_address(state)

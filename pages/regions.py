@@ -41,8 +41,6 @@ if engine_is_ready(engine):
     state.page_runs += 1
     live_region(state)
     REGION.load()
-    header.show_files(
-        lambda: region_files(state), "The region is grown to its end first if need be."
-    )
+    header.show_files(lambda: region_files(state), "Unfinished regions are completed first.")
     header.show_link(state.link, "Opens this view, anywhere graftviz runs.")
     write_address(state)

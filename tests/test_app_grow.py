@@ -40,6 +40,23 @@ def state_of(app: AppTest) -> Any:
     return app.session_state["grow"]
 
 
+def analyse(app: AppTest, entry: str) -> AppTest:
+    """Choose an entry of the menu Analyse."""
+    app.menu_button(key="grow.tools").click(entry)
+    return app.run()
+
+
+def entries(app: AppTest) -> list[str]:
+    """Return the labels of the menu Analyse."""
+    return list(app.menu_button(key="grow.tools").options)
+
+
+def with_advanced(app: AppTest) -> AppTest:
+    """Unfold the advanced options."""
+    app.session_state["option.Advanced"] = True
+    return app.run()
+
+
 def finished(app: AppTest) -> dict[str, Any]:
     run = state_of(app).run
     run.grant()
@@ -138,7 +155,7 @@ def test_an_option_learns_the_run_again_and_is_written_to_the_link() -> None:
 
 
 def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -> None:
-    app = open_app(data="karate")
+    app = with_advanced(open_app(data="karate"))
     suggested = state_of(app).material.suggested["lam"]
     assert app.select_slider(key="option.lam").value == suggested
     assert app.select_slider(key="option.lam2").options[0].startswith("auto 0.")
@@ -153,7 +170,7 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
     assert app.select_slider(key="option.lam").options[0] == f"auto {resolved['lam']:.3g}"
     for name in ("score", "objective"):
         captions = app.radio(key=f"option.{name}").proto.captions
-        assert captions[0] == "As the preset says: pseudo-likelihood."
+        assert captions[0] == "Set by the preset: pseudo-likelihood."
         assert all(captions), "a line each says when to use which"
     assert app.number_input(key="option.significance").placeholder == "automatic: 3"
     assert finished(app)["outcome"]["converged"]
@@ -165,7 +182,7 @@ def test_another_preset_decides_by_its_own_rules_and_shows_what_they_come_to() -
 
 @pytest.mark.parametrize("score", SCORES)
 def test_every_score_can_be_chosen(score: str) -> None:
-    app = open_app(data="karate")
+    app = with_advanced(open_app(data="karate"))
     app.radio(key="option.score").set_value(score).run()
     assert not app.exception
     assert sentences(app) == ""
@@ -175,7 +192,7 @@ def test_every_score_can_be_chosen(score: str) -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_can_be_chosen(objective: str) -> None:
-    app = open_app(data="karate")
+    app = with_advanced(open_app(data="karate"))
     app.radio(key="option.objective").set_value(objective).run()
     assert not app.exception
     assert sentences(app) == ""
@@ -185,7 +202,7 @@ def test_every_objective_can_be_chosen(objective: str) -> None:
 
 
 def test_options_that_do_not_go_together_cost_a_sentence() -> None:
-    app = open_app(data="karate")
+    app = with_advanced(open_app(data="karate"))
     before = state_of(app).run
     app.radio(key="option.score").set_value("linear-response").run()
     app.radio(key="option.objective").set_value("pseudo-likelihood").run()
@@ -225,8 +242,8 @@ def test_a_link_opens_what_it_says() -> None:
 def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> None:
     app = open_app()
     paper = state_of(app).run
-    assert app.button(key="compare").label == "What does best do differently?"
-    app.button(key="compare").click().run()
+    assert "Compare with preset best" in entries(app)
+    analyse(app, "compare")
     assert not app.exception
     assert sentences(app) == ""
     state = state_of(app)
@@ -249,12 +266,12 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
             assert number in line
     assert "Explains away" in told
     assert "share a neighbour" in told
-    assert "Measures in noise" in told
-    assert "Prunes" in told
+    assert "Noise-based threshold" in told
+    assert "Pruning" in told
     assert json.loads(state.run.header_json)["beside"] == "the paper's method"
     assert best_end["precision"] > paper_end["precision"]
     assert best_end["nlpl"] < paper_end["nlpl"]
-    app.button(key="compare").click().run()
+    analyse(app, "compare")
     assert "compare" not in query_of(app)
     assert state_of(app).run is paper
 
@@ -265,13 +282,13 @@ def test_a_link_opens_the_comparison() -> None:
     state = state_of(app)
     assert state.run.recorder.run.learner.preset == "best"
     assert state.ghost.recorder.run.learner.preset == "paper"
-    assert app.button(key="compare").label == "Back to the paper's method"
+    assert "Back to the paper's method" in entries(app)
 
 
 def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:
     app = open_app(data="upload")
     upload_of(app, "upload.table").upload("mine.csv", csv_table(rows=400, variables=8)).run()
-    app.button(key="compare").click().run()
+    analyse(app, "compare")
     assert not app.exception
     state = state_of(app)
     finished(app)
@@ -285,7 +302,7 @@ def test_both_runs_have_one_layout_where_nothing_else_decides_it() -> None:
 def test_learners_without_presets_are_not_compared_with_best() -> None:
     app = open_app(data="karate", learner="chow-liu", compare="best")
     assert "has no presets" in sentences(app)
-    assert not [button for button in app.button if button.key == "compare"]
+    assert not [entry for entry in entries(app) if "ompare" in entry]
 
 
 def wait_for(app: AppTest, work: Any) -> None:
@@ -299,7 +316,7 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
     app = open_app(data="karate")
     finished(app)
     app.run()
-    app.button(key="stability").click().run()
+    analyse(app, "stability")
     assert not app.exception
     run = state_of(app).run
     assert app.get("progress") or run.stability.ended, "the page goes on meanwhile"
@@ -309,7 +326,7 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
     told = "\n".join(element.value for element in app.markdown)
     shares = found.frequency_of(run.result().model.edges)
     assert f"**{int((shares >= 0.9).sum())} of {len(shares)} edges**" in told
-    assert not [button for button in app.button if button.key == "stability"]
+    assert "Stability of the edges" not in entries(app)
     message = json.loads(stability_json(run))
     assert (message["run"], message["of"]) == (run.token, 50)
     assert {(i, j): count for i, j, count in message["edges"]} == {
@@ -320,7 +337,7 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
     table = pd.read_csv(io.BytesIO(build_file(run, next(f for f in FILES if "edges" in f.name))))
     assert np.allclose(table["stability"], shares)
     app.slider(key="option.alpha").set_value(0.5).run()
-    assert [button for button in app.button if button.key == "stability"]
+    assert "Stability of the edges" in entries(app)
     assert b"stability" not in build_edges(state_of(app).run).encode()
     app.slider(key="option.alpha").set_value(0.75).run()
     assert state_of(app).run.stability.latest is found
@@ -328,7 +345,7 @@ def test_stability_is_worked_out_behind_the_page_and_kept() -> None:
 
 def test_stability_can_be_cancelled_and_needs_rows() -> None:
     app = open_app(data="scale-free-200")
-    app.button(key="stability").click().run()
+    analyse(app, "stability")
     work = state_of(app).run.stability
     app.button(key="stability_cancel").click().run()
     assert not app.exception
@@ -337,14 +354,14 @@ def test_stability_can_be_cancelled_and_needs_rows() -> None:
     assert count < 50
     few = open_app(data="upload")
     upload_of(few, "upload.table").upload("mine.csv", csv_table(rows=3)).run()
-    few.button(key="stability").click().run()
+    analyse(few, "stability")
     assert not few.exception
     assert "too few" in sentences(few)
 
 
 def test_a_path_over_lam_ends_in_one_click() -> None:
     app = open_app(data="survey")
-    app.button(key="path").click().run()
+    analyse(app, "path")
     assert not app.exception
     [plan] = state_of(app).paths
     assert plan.by_noise == 0
@@ -353,22 +370,22 @@ def test_a_path_over_lam_ends_in_one_click() -> None:
     assert app.get("plotly_chart")
     best = work.latest.best_by_ebic
     assert app.button(key="path_take_held-out").label == (
-        f"Take λ = {work.latest.best_by_nlpl.lam:g} (held-out)"
+        f"Use λ = {work.latest.best_by_nlpl.lam:g} (held-out)"
     )
-    assert app.button(key="path_take_EBIC").label == f"Take λ = {best.lam:g} (EBIC)"
+    assert app.button(key="path_take_EBIC").label == f"Use λ = {best.lam:g} (EBIC)"
     app.button(key="path_take_EBIC").click().run()
     assert not app.exception
     assert query_of(app)["lam"] == f"{best.lam:g}"
     assert app.select_slider(key="option.lam").value == best.lam
     assert not app.get("plotly_chart"), "the panel closes"
-    app.button(key="path").click().run()
+    analyse(app, "path")
     assert state_of(app).paths == {plan: work}, "the path is not learned again"
 
 
 def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
     app = open_app(data="survey", preset="best")
-    app.button(key="path").click().run()
-    assert "matters little" in "".join(element.value for element in app.markdown)
+    analyse(app, "path")
+    assert "has little effect" in "".join(element.value for element in app.markdown)
     [plan] = state_of(app).paths
     assert plan.by_noise == 3
     assert plan.learner.significance == 0
@@ -381,7 +398,7 @@ def test_where_noise_decides_the_path_says_that_lam_matters_little() -> None:
 
 def test_a_path_can_be_cancelled() -> None:
     app = open_app(data="scale-free-200")
-    app.button(key="path").click().run()
+    analyse(app, "path")
     assert len(state_of(app).paths) == 1
     app.button(key="path_cancel").click().run()
     assert not app.exception
@@ -396,7 +413,7 @@ def test_a_run_beyond_the_budget_is_asked_about_first(monkeypatch: pytest.Monkey
     assert not app.exception
     assert "This run will take about" in sentences(app)
     assert "Limit: 1e-09 s" in sentences(app)
-    assert "from before" in sentences(app)
+    assert "Still showing the previous run." in sentences(app)
     assert state_of(app).run is before
     assert "alpha" not in query_of(app)
     app.button(key="run_anyway").click().run()
@@ -439,11 +456,11 @@ BAD_LINKS = {
     "learner": ({"learner": "guess"}, "There is no learner 'guess'"),
     "range": ({"alpha": "7"}, "Option alpha must be at least 0"),
     "text": ({"seed": "x"}, "The seed must be a whole number"),
-    "key": ({"colour": "red"}, "no setting 'colour'"),
+    "key": ({"colour": "red"}, "Unknown setting 'colour'"),
     "branch": ({"branch": "soon"}, "A branch is written as step:option=value"),
-    "old preset": ({"preset": "default"}, "default is called paper now"),
+    "old preset": ({"preset": "default"}, "default is now called paper"),
     "comparison": ({"compare": "worst"}, "A run can be compared with best"),
-    "fingerprint": ({"data": "upload", "fingerprint": "?"}, "is no fingerprint"),
+    "fingerprint": ({"data": "upload", "fingerprint": "?"}, "is not a fingerprint"),
 }
 
 
@@ -467,7 +484,7 @@ def test_more_edges_than_there_are_keeps_the_run_on_show() -> None:
     app.number_input(key="option.max_edges").set_value(10_000).run()
     assert not app.exception
     assert "10,000 edges" in sentences(app)
-    assert "from before" in sentences(app)
+    assert "Still showing the previous run." in sentences(app)
     assert state_of(app).run is before
     assert "max_edges" not in query_of(app)
     app.number_input(key="option.max_edges").set_value(20).run()
@@ -550,7 +567,7 @@ def test_missing_values_are_read_when_it_is_said_how() -> None:
     content = csv_table() + b"\n,1,0,1,0"
     upload_of(app, "upload.table").upload("mine.csv", content).run()
     assert "missing" in sentences(app)
-    app.session_state["upload.How to read it"] = True
+    app.session_state["upload.Import options"] = True
     app.run()
     app.selectbox(key="upload.missing").set_value("drop").run()
     assert not app.exception
@@ -593,7 +610,7 @@ def test_a_link_to_uploaded_data_asks_for_the_same_table() -> None:
     app = open_app(data="upload", fingerprint=fingerprint, alpha="0.5")
     assert fingerprint in "".join(element.value for element in app.info)
     upload_of(app, "upload.table").upload("other.csv", csv_table(seed=1)).run()
-    assert "is not the table this link was made with" in sentences(app)
+    assert "is not the table of the link" in sentences(app)
     assert state_of(app).run is None
     upload_of(app, "upload.table").upload("mine.csv", csv_table()).run()
     assert sentences(app) == ""

@@ -69,7 +69,7 @@ def test_it_opens_with_what_the_grow_page_would_show() -> None:
     assert not app.error
     assert "Scale-free sample · Best-choice edge grafting (paper) · end of the run" in texts(app)
     assert "Marginals: Exact inference (junction tree), width" in texts(app)
-    assert "nothing is observed" in texts(app)
+    assert ":gray[none]" in texts(app)
     assert charts(app) == ["inspect_degrees"]
     assert len(variables(app)) == 60
     assert {"variable", "rank", "entropy", "marginal"} <= set(variables(app).columns)
@@ -133,7 +133,7 @@ def test_cleared_evidence_does_not_return(key: str) -> None:
     assert "evidence" not in query_of(app)
     run_with_old_value(app, old)
     assert "evidence" not in query_of(app)
-    assert "nothing is observed" in texts(app)
+    assert ":gray[none]" in texts(app)
     # The control can be used again.
     again = next(g for g in app.button_group if (g.key or "").startswith("inspect.observe.state.3"))
     again.set_value(1)
@@ -174,7 +174,7 @@ def test_two_models_are_compared() -> None:
 
 def test_the_grow_page_leads_here_at_the_step_it_shows() -> None:
     app = run_until_answered(page_at("", data="karate", step="7"))
-    app.button(key="inspect_this").click()
+    app.menu_button(key="grow.tools").click("inspect")
     run_until_answered(app)
     assert "Karate club · Best-choice edge grafting (paper) · step 7" in texts(app)
     assert state_of(app).first.learned.run is None  # nothing was learned again
@@ -281,7 +281,7 @@ def test_bad_files_cost_a_sentence_and_nothing_else() -> None:
         bring(app, (name, content))
         assert len(app.error) == 1
         assert sentence in texts(app)
-        assert "The model from before stays." in texts(app)
+        assert "Still showing the previous model." in texts(app)
         assert "64 variables" in texts(app)
         assert state_of(app).node == 5
     bring(app, ("a.uai", UAI), ("b.uai", UAI))
@@ -314,10 +314,10 @@ def test_a_link_that_cannot_be_used_costs_sentences_only(
 
 def test_a_link_to_somebodys_file_asks_for_it() -> None:
     app = open_inspect(model="0123456789abcdef")
-    assert "Bring the same model (fingerprint 0123456789abcdef)" in texts(app)
+    assert "Upload the same file (fingerprint 0123456789abcdef)" in texts(app)
     assert not app.dataframe
     bring(app, ("m.uai", UAI))
-    assert "does not hold the model this link was made with" in texts(app)
+    assert "is not the model of the link" in texts(app)
     app.checkbox(key="inspect.first.any_file").set_value(True)
     run_until_answered(app)
     assert not app.error
@@ -333,7 +333,7 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept() -> None:
     run_until_answered(app)
     app.button_group(key="inspect.observe.1").set_value(0)
     run_until_answered(app)
-    assert "x1 = 0 has probability zero together with the other evidence" in texts(app)
+    assert "x1 = 0 has probability zero given the other evidence" in texts(app)
     assert query_of(app)["evidence"] == "0:1"
 
 
@@ -373,7 +373,7 @@ def test_models_of_one_and_of_two_variables_can_be_looked_at() -> None:
     assert "1 variable with 3 states, 0 edges." in texts(app)
     state_of(app).select_node(0)
     run_until_answered(app)
-    assert "It has no neighbours" in texts(app)
+    assert "No neighbours" in texts(app)
     two = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.eye(2)})
     bring(app, ("two.graphml", model_graphml(two)))
     state_of(app).select_edge(0, 1)

@@ -24,7 +24,7 @@ def test_it_opens_with_three_figures_and_a_sentence_under_each() -> None:
     assert not app.warning
     assert not app.error
     assert len(charts(app)) == 3
-    for words in ("of all 79,800 pairs", "Median rank of the best edge", "α = 0.75 puts τ_α"):
+    for words in ("of all 79,800 pairs", "Median rank of the best candidate", "α = 0.75 puts τ_α"):
         assert words in texts(app)
     assert query_of(app) == {}
 
@@ -50,7 +50,7 @@ def test_controls_change_the_picture_and_the_address() -> None:
     app.slider(key="reservoir.reservoir").set_value(5).run()
     app.toggle(key="reservoir.logarithmic").set_value(True).run()
     app.slider(key="reservoir.step").set_value(3).run()
-    assert "The best of only 5 draws" in texts(app)
+    assert "The best of 5 draws" in texts(app)
     assert query_of(app) == {
         "data": "karate",
         "alpha": "0",

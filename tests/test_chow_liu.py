@@ -170,7 +170,7 @@ def test_pairs_without_information_are_left_out():
     assert picks(run) == [(0, 1), (2, 3)]
     assert run.outcome.converged
     assert run.outcome.certificate.worst_score == 0.0
-    assert run.outcome.stop_reason.startswith("No information is left between the trees")
+    assert run.outcome.stop_reason.startswith("The trees of the forest share no information")
     assert np.isfinite(run.outcome.model().weights).all()
 
 
@@ -180,7 +180,7 @@ def test_variables_that_tell_nothing_give_no_edge():
     assert run.steps == []
     assert run.outcome.converged
     assert run.outcome.stop_reason == (
-        "No pair has any mutual information, so no edge was activated."
+        "No pair has positive mutual information, so there are no edges."
     )
 
 
@@ -285,7 +285,7 @@ def test_a_budget_leaves_trees_apart_and_says_what_an_edge_would_gain():
     gain = run.outcome.certificate.worst_score
     assert f"would still gain up to {score(gain)} nats." in outcome_words(run.outcome)
     answer = why_not(run, *run.outcome.certificate.worst_edge, 2)
-    assert "No path joins its ends yet, but the run ended before its turn." in answer["words"]
+    assert "No path joins its ends yet, but the run ended before it was reached." in answer["words"]
     assert answer["violates"]
     assert answer["threshold"] == 0.0
 

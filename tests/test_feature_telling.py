@@ -84,7 +84,7 @@ def test_a_step_names_its_feature_and_how_much_of_the_edge_is_active(run: Run) -
 
 
 def test_the_end_is_told_in_features() -> None:
-    assert "No inactive feature violates" in outcome_words(known(0).outcome)
+    assert "No remaining feature scores above λ" in outcome_words(known(0).outcome)
     assert "largest score of an inactive feature" in outcome_words(known(2).outcome)
     last = known(3).steps[-1]
     assert "uses up the edge budget of 3 edges" in step_words(
@@ -195,5 +195,5 @@ def test_an_unstable_end_names_what_these_learners_have_for_it() -> None:
     outcome = known(0).outcome
     assert outcome is not None
     words = outcome_words(dataclasses.replace(outcome, bp_restart_gap=0.3))
-    assert "More λ₂ or fewer edges" in words
+    assert "a larger λ₂ or fewer edges" in words
     assert "refit" not in words

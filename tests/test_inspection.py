@@ -330,17 +330,15 @@ def test_sentences():
         labels=(("no", "yes"), ("calm", "breeze", "storm"), ("no", "yes")),
     )
     assert model_words(model) == "3 variables with 2 to 3 states, 1 edge"
-    assert node_words(model, 0) == "2 states, 1 neighbour: place 1 of 3 by degree"
-    assert node_words(model, 2) == "2 states, no neighbours: place 3 of 3 by degree"
-    assert edge_words(model, 0, 0.25).endswith("place 1 of 1 edge; mutual information 0.25 nats")
+    assert node_words(model, 0) == "2 states, 1 neighbour, degree rank 1 of 3"
+    assert node_words(model, 2) == "2 states, no neighbours, degree rank 3 of 3"
+    assert edge_words(model, 0, 0.25).endswith("rank 1 of 1 edge; mutual information 0.25 nats")
     assert marginal_words(model, 1, np.array([0.1, 0.2, 0.7])) == (
         "wind is most likely storm (p = 0.70)"
     )
     assert evidence_words(model, {2: 1, 0: 0}) == "snow = yes, rain = no"
-    assert (
-        contradiction_words(model, 0, 1, 0) == "rain = yes has probability zero; it was left out."
-    )
-    assert "together with the other evidence" in contradiction_words(model, 0, 1, 2)
+    assert contradiction_words(model, 0, 1, 0) == "rain = yes has probability zero and was removed."
+    assert "given the other evidence" in contradiction_words(model, 0, 1, 2)
     tired = infer(chain(3), max_sweeps=1, tolerance=0.0)
     assert "not converged after 1 sweep" in method_words(tired, None)
     assert difference_words(compare_models(model, model)) == (

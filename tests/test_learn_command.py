@@ -129,8 +129,8 @@ def test_the_same_seed_gives_the_same_run(tmp_path, table):
 @pytest.mark.parametrize(
     ("preset", "told"),
     [
-        ("paper", r"largest of the 28 scores is 0\.\d+ \(v\d – v\d\), not above λ = 0\.9\. "),
-        ("best", r"best of 28 pairs, v\d – v\d, has [\d.]+ % of what κ = 3 and λ = 0\.9 ask for"),
+        ("paper", r"No pair scores above λ = 0\.9 \(best of 28: v\d – v\d, 0\.\d+\), so "),
+        ("best", r"κ = 3 and λ = 0\.9 \(best of 28: v\d – v\d, [\d.]+ % of the threshold\)"),
     ],
 )
 def test_a_threshold_nothing_passes_names_the_best_pair(tmp_path, table, capsys, preset, told):

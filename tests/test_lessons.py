@@ -347,7 +347,8 @@ def test_lam_and_when_to_stop() -> None:
     assert f"from {two(many.recall)} to {two(few.recall)}" in told
     assert [settings_of("lam", k).step for k in (0, 1)] == [len(list(r.trace)) for r in (many, few)]
     assert none.edges == 0
-    assert "largest of the 1,770 scores is 0.0229" in none.stop_reason
+    assert "best of 1,770: " in none.stop_reason
+    assert ", 0.0229)" in none.stop_reason
     assert "1,770 scores is 0.0229" in answer("lam", 2)
     assert all(r.certificate and r.certificate.proves_optimality for r in (many, few, none))
 

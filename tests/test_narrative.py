@@ -122,11 +122,11 @@ def test_best_choice_names_mean_maximum_and_threshold() -> None:
     [
         (
             BestChoice(reservoir=2, **PAPER),
-            "To fill the reservoir {tests} edges were tested; 2 were above",
+            "To fill the reservoir {tests} pairs were tested; 2 were above",
         ),
         (
             BestChoice(first_tests=9, **PAPER),
-            "To fill the reservoir 9 edges were tested, as many as the",
+            "To fill the reservoir 9 pairs were tested, the limit of the",
         ),
         (
             BestChoice(reservoir=66, **PAPER),
@@ -167,9 +167,9 @@ def later_step(**changes: object) -> Step:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"hubs": np.array([4])}, "those at the hub x4 first"),
-        ({"hubs": np.array([4, 7])}, "those at the hubs x4 and x7 first"),
-        ({"hubs": np.arange(9)}, "those at the 9 hubs first"),
+        ({"hubs": np.array([4])}, "starting at the hub x4;"),
+        ({"hubs": np.array([4, 7])}, "starting at the hubs x4 and x7;"),
+        ({"hubs": np.arange(9)}, "starting at the 9 hubs;"),
         ({"dropped": np.array([[0, 1]])}, "1 had left"),
         ({"dropped": np.array([[0, 1], [2, 3]])}, "because they no longer violated"),
         ({"skipped_adjacent": np.array([[0, 1]])}, "x0 – x1 was skipped because it touches"),
@@ -177,7 +177,7 @@ def later_step(**changes: object) -> Step:
             {"skipped_adjacent": np.array([[0, k] for k in range(1, 8)])},
             "x0 – x1, x0 – x2, x0 – x3 and 4 more were skipped because they touch",
         ),
-        ({"tests": 0}, "No edge was left to test"),
+        ({"tests": 0}, "No pair was left to test"),
     ],
 )
 def test_variants_of_a_step(changes: dict[str, object], told: str) -> None:
@@ -190,7 +190,7 @@ def test_verdicts_are_summed_up() -> None:
         ([0, 0, 3, 3], "2 entered the reservoir."),
         ([0, 1, 1, 3], "3 entered the reservoir, 2 of them in place of weaker ones."),
         ([1, 3, 3, 3], "1 entered the reservoir in place of a weaker one."),
-        ([2, 2, 2, 3], "3 violated, but none beat the weakest edge of the full reservoir."),
+        ([2, 2, 2, 3], "3 violated, but none exceeded the weakest edge of the full reservoir."),
         ([3, 3, 3, 3], "none violated."),
     ):
         four = dataclasses.replace(
@@ -200,7 +200,7 @@ def test_verdicts_are_summed_up() -> None:
             verdicts=np.array(verdicts, dtype=np.int8),
         )
         words = step_words(later_step(tested=four, tests=4), LEARNERS["choosy"], TABLE.names)
-        assert words.startswith(f"Tested 4 edges; {told}")
+        assert words.startswith(f"Tested 4 pairs; {told}")
 
 
 def test_unknown_learners_are_told_plainly() -> None:
@@ -303,7 +303,7 @@ def test_pairs_are_explained_at_every_step(run: Run) -> None:
             end = "so it violates." if told["violates"] else "so it does not violate."
             if told["score"] is None:
                 assert asked_of(run, t).score == "linear-response"
-                end = "linear response says nothing about it."
+                end = "as belief propagation is unstable."
             assert told["words"].endswith(end)
             logged = [
                 (step.index, float(value))
@@ -342,8 +342,8 @@ def reasons(run: Run) -> str:
 
 def test_reasons_name_what_happened() -> None:
     assert "below τ = " in reasons(known("choosy"))
-    assert re.search(r"skipped because it touches x\d+ – x\d+", reasons(known("greedy")))
-    assert "a better edge took its place" in reasons(known("small reservoir"))
+    assert re.search(r"shares a variable with x\d+ – x\d+, chosen", reasons(known("greedy")))
+    assert "displaced by a better edge" in reasons(known("small reservoir"))
     assert "the largest score" in why_not(known("edge grafting"), 0, 11, 3)["words"]
     assert "has not been tested: 1 test " in why_not(known("first hit"), 0, 11, 1)["words"] or (
         known("first hit").steps[0].tests != 1
@@ -360,7 +360,7 @@ def test_an_edge_that_ceased_to_violate_is_remembered() -> None:
     left = next(edge for edge in rejected.tolist() if edge not in later)
     run.steps[2] = dataclasses.replace(run.steps[2], dropped=np.array([left]))
     words = why_not(run, *left, 4)["words"]
-    assert "after step 2 it no longer violated and had to leave" in words
+    assert "after step 2 it no longer violated and was removed" in words
 
 
 def test_edges_are_explained(run: Run) -> None:
@@ -394,7 +394,7 @@ def test_states_that_go_together_are_named() -> None:
     assert told["truth"] is True
     assert {(x, y) for x, y, _ in told["attract"]} == {("no", "yes"), ("yes", "no")}
     assert {(x, y) for x, y, _ in told["repel"]} == {("no", "no"), ("yes", "yes")}
-    assert "goes with sun = " in told["words"]
+    assert "attracts sun = " in told["words"]
     assert why_not(run, 0, 2, 1)["truth"] is False
     assert why_not(run, 1, 2, 1)["truth"] is True
 
@@ -449,7 +449,7 @@ def test_the_test_of_significance_is_told_in_multiples_of_the_noise() -> None:
     assert re.search(r"were above κ = 3 times their noise", words_of(known("best"), 1))
     assert run.outcome is not None
     assert re.search(
-        r"the worst, x\d+ – x\d+, has [\d.]+ % of what κ = 3 and λ = [\d.e-]+ ask for\.",
+        r"κ = 3 and λ = [\d.e-]+ \(best of \d+: x\d+ – x\d+, [\d.]+ % of the threshold\)\.",
         run.outcome.stop_reason,
     )
     told = why_not(run, 0, 11, len(run.steps))
@@ -476,10 +476,10 @@ def test_edges_that_were_taken_out_are_named() -> None:
     step = known("best").steps[3]
     gone = dataclasses.replace(step, removed=np.array([[0, 1], [2, 5]], dtype=np.int32))
     words = step_words(gone, LEARNERS["best"], TABLE.names)
-    assert words.startswith("x0 – x1 and x2 – x5 were taken out, as the fit does not need them. ")
+    assert words.startswith("x0 – x1 and x2 – x5 were removed, as the fit does not need them. ")
     gone = dataclasses.replace(step, removed=np.array([[0, 1]], dtype=np.int32))
     words = step_words(gone, LEARNERS["best"], TABLE.names)
-    assert words.startswith("x0 – x1 was taken out, as the fit does not need it. ")
+    assert words.startswith("x0 – x1 was removed, as the fit does not need it. ")
 
 
 def test_the_end_tells_what_the_final_fit_took_out() -> None:
@@ -489,7 +489,7 @@ def test_the_end_tells_what_the_final_fit_took_out() -> None:
     dropped = len(run.outcome.dropped_at_the_end)
     assert dropped > 0
     told = "1 edge" if dropped == 1 else f"{dropped} edges"
-    assert f"The final fit took {told} out" in outcome_words(run.outcome)
+    assert f"The final fit removed {told}" in outcome_words(run.outcome)
     assert run.outcome.objective_name == "pseudo-likelihood"
 
 
@@ -506,5 +506,5 @@ def test_where_linear_response_ends_a_pair_has_no_score() -> None:
         told = why_not(run, i, j, last)
         assert told["score"] is None
         assert not told["violates"]
-        assert f"At step {last} it has no score: belief propagation is unstable" in told["words"]
+        assert f"At step {last} it has no score: linear response is undefined" in told["words"]
         assert why_not(run, i, j, 3)["score"] is not None

@@ -366,7 +366,7 @@ def test_the_edge_budget_keeps_the_strongest():
     run = drain(TABLE, NodewiseL1(lam=1e-3, max_edges=6))
     assert run.steps[-1].edges == 6
     assert not run.outcome.converged
-    assert run.outcome.stop_reason.startswith("The edge budget of 6 edges is used up: at λ = ")
+    assert run.outcome.stop_reason.startswith("The edge budget of 6 edges is used up at λ = ")
     certificate = run.outcome.certificate
     assert certificate.worst_score > certificate.threshold > 1e-3
     model = run.outcome.model()
@@ -470,10 +470,10 @@ def test_steps_name_what_came_and_what_left():
     run = told_run(NodewiseL1(path=20, lam=3e-4, min_norm=0.2), common_causes())
     for step in run.steps:
         words = step_words(step, run.learner, run.table.names)
-        assert f"λ down to {score(step.test.lam)} " in words
+        assert f"At λ = {score(step.test.lam)} " in words
         assert all(score(edge.score) in words for edge in step.activated)
-        assert ("no longer needed" in words) == (len(step.removed) > 0)
-        assert ("let in" in words) == (len(step.activated) > 0)
+        assert ("removed" in words) == (len(step.removed) > 0)
+        assert ("added" in words) == (len(step.activated) > 0)
 
 
 def test_missing_pairs_are_explained_by_their_gradient():
@@ -501,4 +501,4 @@ def test_pairs_that_the_budget_left_out_are_told_so():
     left_out = run.outcome.certificate.worst_edge
     answer = why_not(run, *left_out, 1)
     assert answer["score"] is None
-    assert "the edge budget leaves it out" in answer["words"]
+    assert "the edge budget excludes it" in answer["words"]

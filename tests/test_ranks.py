@@ -255,7 +255,7 @@ def test_the_figure_of_scores_sorts_edges_by_what_becomes_of_them(
     assert {picked.mean, picked.tau, picked.maximum} <= heights
     words = activation_words(picked, len(view.scores), alpha)
     assert f"{len(picked.chosen)} {'is' if len(picked.chosen) == 1 else 'are'} activated" in words
-    assert ("must wait" in words) == bool(picked.skipped)
+    assert ("skipped" in words) == bool(picked.skipped)
 
 
 def test_sentences_say_what_is_seen(
@@ -264,13 +264,13 @@ def test_sentences_say_what_is_seen(
     simulation = finished(400, 100, 20)
     told = simulation_words(simulation, 20)
     assert "all 79,800 pairs" in told
-    assert f"already in the top {share_words(simulation.mean[19])}" in told
+    assert f"ranks in the top {share_words(simulation.mean[19])}" in told
     assert "|R| = 1" not in simulation_words(simulation, 1)
     told = run_words(*runs)
     assert f"in {len(runs[1])} steps with the reservoir" in told
-    assert f"{sum(step.rank == 1 for step in runs[1])} of its {len(runs[1])} steps" in told
-    assert "60 tests a step" in told
+    assert f"{sum(step.rank == 1 for step in runs[1])} of {len(runs[1])} steps" in told
+    assert "60 tests per step" in told
     assert "No pair violates" in run_words((), ())
     alone = activation(np.array([[0, 1]]), np.array([0.5]), 0.3)
-    assert "α decides nothing" in activation_words(alone, 1, 0.3)
+    assert "α has no effect" in activation_words(alone, 1, 0.3)
     assert [share_words(share) for share in (0.512, 0.0489, 1e-5)] == ["51%", "4.9%", "0.001%"]

@@ -39,7 +39,7 @@ def test_best_explains_away_and_says_so() -> None:
     paper = side_of("the paper's method", run("paper"), MATERIAL.truth)
     best = side_of("best", run("best"), MATERIAL.truth)
     told = dict(reasons(paper, best, settings_of(BestChoice(), MATERIAL)))
-    assert set(told) == {"Explains away", "Measures in noise", "Prunes"}
+    assert set(told) == {"Explains away", "Noise-based threshold", "Pruning"}
     assert f"{paper.indirect} of its {paper.false_edges} false edges" in told["Explains away"]
     assert best.indirect < paper.indirect
     assert [what for what, _, _ in rows((paper, best))] == [
@@ -55,8 +55,8 @@ def test_without_truth_nothing_is_said_about_it() -> None:
     assert (paper.false_edges, paper.indirect) == (None, None)
     unknown = paper._replace(precision=None, recall=None)
     told = dict(reasons(unknown, unknown._replace(removed=3), None))
-    assert "joined only through others" in told["Explains away"]
-    assert "3 edges" in told["Prunes"]
+    assert "indirectly connected pairs" in told["Explains away"]
+    assert "3 edges" in told["Pruning"]
     assert [what for what, _, _ in rows((unknown, unknown))] == ["Edges", "Held-out NLPL"]
 
 
@@ -70,4 +70,5 @@ def test_automatic_values_are_those_the_learner_uses() -> None:
         assert known["lam2"] == settings.penalty.lam2
         assert known["t_max"] == learner.plan(34).limit
         budget = learner.edge_budget(34)
-        assert known.get("max_edges", 34 * 33 // 2) == budget
+        expected = "3n = 102" if preset == "paper" else budget
+        assert known.get("max_edges", 34 * 33 // 2) == expected

@@ -113,9 +113,9 @@ def test_controls_show_values_and_pass_changes_on() -> None:
     assert app.number_input(key="test.budget").value is None
     assert app.number_input(key="test.budget").placeholder == "no limit"
     assert app.selectbox(key="test.look").options == ["plain", "pretty"]
-    assert app.expander[0].label == "More options"
+    assert app.expander[0].label == "Advanced"
     assert len(app.expander[0].slider) == 0, "controls that are folded away are not built"
-    app.session_state["test.More options"] = True
+    app.session_state["test.Advanced"] = True
     app.run()
     assert app.expander[0].slider[0].label == "Hidden"
 
@@ -165,7 +165,7 @@ def test_an_automatic_position_shows_what_it_comes_to_and_can_be_returned_to() -
     assert slider.options[1:] == sorted(slider.options[1:], key=float)
     assert float(slider.options[1]) < 0.00123 < float(slider.options[-1])
     assert app.radio(key="test.score").value == AUTO
-    assert app.radio(key="test.score").proto.captions[0] == "As the preset says: belief."
+    assert app.radio(key="test.score").proto.captions[0] == "Set by the preset: belief."
     assert app.selectbox(key="test.guess").value == AUTO
     assert app.selectbox(key="test.guess").options == ["automatic", "yes", "no"]
     assert "automatic: no" in [caption.value for caption in app.caption]
@@ -187,12 +187,14 @@ def test_choices_between_methods_say_when_to_use_which() -> None:
     app = AppTest.from_string(PAGE).run()
     captions = list(app.radio(key="test.score").proto.captions)
     assert captions == [
-        "As the preset says.",
+        "Set by the preset.",
         *(WHEN_TO_USE["score"][c] for c in ("belief", "linear-response")),
     ]
 
 
 def test_help_reads_as_sentences() -> None:
-    assert help_text(SPECS["score"]) == "What ranks edges.\n\nLeft automatic: by rule."
-    assert help_text(SPECS["noise"]) == "Help.\n\nAt auto: by N."
+    assert help_text(SPECS["score"]) == "What ranks edges.\n\nAutomatic: by rule."
+    assert help_text(SPECS["noise"]) == "Help.\n\nAutomatic: by N."
+    assert help_text(SPECS["noise"], 0.1) == "Help.\n\nAutomatic: by N."
+    assert help_text(SPECS["noise"], "3n = 180") == "Help.\n\nAutomatic: 3n = 180."
     assert help_text(SPECS["rounds"]) == "Help."

@@ -236,7 +236,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     state.forget()
     assert state.run is None
     assert before.memory_bytes == 0
-    assert "put away" in before.failure
+    assert "was released" in before.failure
     assert "error" in json.loads(before.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]
     assert state.refresh(), "the page finds a run again"
     again = state.run

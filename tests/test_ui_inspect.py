@@ -244,13 +244,13 @@ def test_an_address_reads_back_as_it_was(first, second, node, evidence, method) 
 
 
 BAD_LINKS = {
-    "model": ("<b>", "A model is true"),
+    "model": ("<b>", "The model must be true"),
     "node": ("-1", "given by its number"),
     "edge": ("3-3", "written as 3-7"),
     "evidence": ("a:b", "written as variable:state"),
-    "method": ("magic", "computed by automatic"),
-    "with": ("learner=nobody", "Of the model to compare with: There is no learner"),
-    "unheard": ("1", "no setting 'unheard'"),
+    "method": ("magic", "must be one of automatic"),
+    "with": ("learner=nobody", "Model to compare with: There is no learner"),
+    "unheard": ("1", "Unknown setting 'unheard'"),
 }
 
 
@@ -333,10 +333,10 @@ def test_the_true_model_of_a_sample(state: InspectState) -> None:
     assert path is not None
     assert state.loaded is not None
     assert state.loaded.fingerprint == fingerprint_of(read_model(path))
-    # Nobody knows the true model of handwritten digits; the model from before stays.
+    # Handwritten digits have no true model; the previous model is kept.
     state.follow({"model": "true", "data": "digits-2"})
     state.refresh()
-    assert "Nobody knows the true model" in state.first.problem
+    assert "No true model is available for digits-2" in state.first.problem
     assert state.loaded.model.n_variables == 60
     state.first.choose_kind(TRUE)
     state.refresh()
@@ -351,11 +351,11 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     state.follow(link)
     state.refresh()
     assert state.loaded is None
-    assert "Bring the table to the Grow page first" in state.first.problem
+    assert "Upload the same table on the Grow page" in state.first.problem
     grow.choose_data("upload")
     grow.accept(lambda seed: load("karate", seed), "f" * 16)
     state.refresh()
-    assert "learned from another table" in state.first.problem
+    assert "is not the one of the link" in state.first.problem
     grow.accept(lambda seed: load("karate", seed), "0123456789abcdef")
     settled(state)
     assert state.first.problem == ""
@@ -406,7 +406,7 @@ def test_a_file_has_to_be_the_one_of_the_link(state: InspectState) -> None:
     state.follow({"model": fingerprint_of(model), "node": "2", "evidence": "0:1"})
     state.refresh()
     assert state.loaded is None
-    with pytest.raises(InputError, match="does not hold the model this link was made with"):
+    with pytest.raises(InputError, match="is not the model of the link"):
         state.first.accept("other.uai", ModelFile(pair_model(2.0)))
     assert state.loaded is None
     state.first.accept("m.uai", ModelFile(model))
@@ -514,8 +514,7 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept(state: InspectState
         assert state.answer(SOON)
         assert list(state.evidence.items()) == [(2, 1), (0, 1)], method
         assert state.complaints == [
-            "b = 0 has probability zero together with the other evidence; it was left out and "
-            "the rest is kept."
+            "b = 0 has probability zero given the other evidence and was removed."
         ]
         assert state.after is not None
         assert state.after.beliefs is not None
@@ -538,7 +537,7 @@ def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
     assert state.before is not None
     assert state.before.beliefs is not None
     assert state.before.beliefs.method == "bp"
-    assert "exact inference would go through" in state.before.reason
+    assert "exact inference would take" in state.before.reason
     state.choose_method("exact")
     assert state.answer(SOON)
     assert state.before.beliefs.method == "exact"

@@ -51,7 +51,7 @@ def test_every_entry_is_optional(tmp_path: Path) -> None:
         ('ask_seconds = "ten"', "ask_seconds must be a number from 0"),
         ("ask_seconds = nan", "ask_seconds must be a number"),
         ("seconds = 3", "there is no limit 'seconds'; there are ask_seconds"),
-        ("clients = = 3", "are no TOML"),
+        ("clients = = 3", "are not valid TOML"),
         ("[clients]\nmost = 3", "clients must be"),
     ],
 )

@@ -114,7 +114,7 @@ def test_an_older_links_preset_is_mapped_with_a_sentence() -> None:
     parsed = parse({"preset": "default", "alpha": "0.5"}, VOCABULARY)
     assert parsed.settings.options == {"alpha": 0.5}
     assert len(parsed.complaints) == 1
-    assert "called paper now" in parsed.complaints[0]
+    assert "now called paper" in parsed.complaints[0]
 
 
 NAMES = st.sampled_from(
@@ -192,15 +192,15 @@ BAD = {
     "no branch": ({"branch": "alpha=0.2"}, "A branch is written as step:option=value"),
     "branch option": ({"branch": "7:beta=0.2"}, "A branch cannot change 'beta'"),
     "branch value": ({"branch": "7:alpha=7"}, "Option alpha must be at least 0"),
-    "unknown key": ({"beta": "1"}, "This page knows no setting 'beta'"),
+    "unknown key": ({"beta": "1"}, "Unknown setting 'beta'"),
     "another's option": ({"learner": "plain", "alpha": "0.5"}, "'alpha' does not apply to plain"),
     "reading without upload": ({"bins": "3"}, "'bins' does not apply to greedy on scale-free"),
-    "stray fingerprint": ({"fingerprint": "ab" * 8}, "A fingerprint belongs to uploaded data"),
+    "stray fingerprint": ({"fingerprint": "ab" * 8}, "A fingerprint applies to uploaded data"),
     "no fingerprint": (
         {"data": "upload", "fingerprint": "xyz"},
-        "'xyz' is no fingerprint of data",
+        "'xyz' is not a fingerprint of data",
     ),
-    "twice": ({"seed": ["1", "2"]}, "'seed' stands in the link twice"),
+    "twice": ({"seed": ["1", "2"]}, "'seed' occurs twice in the link"),
 }
 
 

@@ -36,7 +36,7 @@ def with_tables(page: str) -> str:
 
 
 def table_of(mark: str) -> str:
-    """Return the table that a mark asks for, as Markdown."""
+    """Return the table of a mark, as Markdown."""
     kind, *names = mark.split()
     if kind in ("learner", "dynamics"):
         cls: Any = learner_class(names[0]) if kind == "learner" else dynamics_learner(names[0])
@@ -59,9 +59,9 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 
 def _row(spec: OptionSpec) -> tuple[str, str, str, str]:
-    left_open = f" Left open: {spec.none_means}." if spec.none_means else ""
-    default = "left open" if spec.default is None else f"`{format_value(spec.default)}`"
-    return f"`{spec.name}`", default, _values(spec), _cell(f"{spec.help}.{left_open}")
+    automatic = f" Automatic: {spec.none_means}." if spec.none_means else ""
+    default = "auto" if spec.default is None else f"`{format_value(spec.default)}`"
+    return f"`{spec.name}`", default, _values(spec), _cell(f"{spec.help}.{automatic}")
 
 
 def _limit_row(spec: LimitSpec) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def add_options_to_docstring(cls: Class) -> Class:
     entries = []
     for name, by_learner in OPTIONS.items():
         spec = next(iter(by_learner.values()))
-        about = f"{spec.help}. Of {', '.join(by_learner)}; left open: {_defaults(by_learner)}."
+        about = f"{spec.help}. Of {', '.join(by_learner)}; automatic: {_defaults(by_learner)}."
         lines = textwrap.fill(about, 91, break_on_hyphens=False)
         entries.append(f"{name} : {spec.kind}\n{textwrap.indent(lines, '    ')}")
     if cls.__doc__ is not None:  # python -OO strips docstrings

@@ -75,14 +75,15 @@ class BestChoice(GraftingOptions):
 
     alpha: float = option(
         0.95,
-        "α: how choosy a step is; 1 takes only the best edge, 0 all above the reservoir's mean",
+        "α: how selective a step is; 1 takes only the best edge, 0 all above the mean of the "
+        "reservoir",
         label="α",
         minimum=0.0,
         maximum=1.0,
     )
     reservoir: int | None = option(
         None,
-        "|R|: how many violating edges the reservoir holds",
+        "|R|: capacity of the reservoir of violating edges",
         label="Reservoir size |R|",
         minimum=1,
         maximum=1_000_000,
@@ -98,7 +99,7 @@ class BestChoice(GraftingOptions):
     )
     hubs: bool | None = option(
         None,
-        "test edges at hubs first; finds more at α = 0, little or nothing at α ≥ 0.5",
+        "test pairs with a hub first; finds more at α = 0, little or nothing at α ≥ 0.5",
         label="Hub rule",
         none_means="by preset: no in best, yes in paper",
     )
@@ -122,25 +123,25 @@ class BestChoice(GraftingOptions):
     )
     full_queue: bool | None = option(
         None,
-        "start with all pairs stored in the queue (the paper's appendix B), to see what it costs",
+        "start with all pairs stored in the queue (the paper's appendix B), to measure its cost",
         label="Full queue",
         none_means="no; yes in preset thesis",
         advanced=True,
     )
     screening: bool | None = option(
         None,
-        "count all pairs at the start and test them in the order of their raw correlation; the "
-        "costly test then goes to the promising pairs first",
+        "count all pairs at the start and test them in the order of their raw correlation, so "
+        "that the expensive test is applied to likely edges first",
         label="Screening",
         none_means="in preset best, with up to 500,000 pairs",
         advanced=True,
     )
     preset: str = option(
         "best",
-        "what options left open mean. best: the pseudo-likelihood and κ, then pruning; paper: the "
-        "paper's method to the letter, n/4 tests, 3n edges; thesis: online edge grafting, as paper "
-        "but with all pairs in the queue from the start and a first filling that goes on until R "
-        "is full; authors: as their code has it, √n tests, 3n edges, hubs moved up once",
+        "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
+        "paper: exactly as in the paper, n/4 tests, 3n edges; thesis: online edge grafting, as "
+        "paper but with all pairs in the queue from the start and a first filling that continues "
+        "until R is full; authors: as in the authors' code, √n tests, 3n edges, hubs moved up once",
         label="Preset",
         choices=("best", "paper", "thesis", "authors"),
     )

@@ -322,14 +322,10 @@ class _TreeRun:
         i, j = certificate.worst_edge
         gain = f"{certificate.worst_score:.3g} ({self.names[i]} – {self.names[j]})"
         if not certificate.proves_optimality:
-            return f"No pair is left that closes no cycle, but an exchange would gain {gain}."
-        checked = (
-            f"no exchange gains: of all {certificate.scored:,} other pairs none has more "
-            f"information than the weakest edge of the path between its ends, and the best "
-            f"exchange is {gain}"
-        )
+            return f"Every remaining pair closes a cycle, but an exchange would gain {gain}."
+        checked = f"no exchange improves it (best of {certificate.scored:,}: {gain})"
         if edges == 0:
-            return "No pair has any mutual information, so no edge was activated."
+            return "No pair has positive mutual information, so there are no edges."
         if edges == len(self.names) - 1:
-            return f"The tree joins all variables, and {checked}."
-        return f"No information is left between the trees of the forest, and {checked}."
+            return f"The tree joins all variables; {checked}."
+        return f"The trees of the forest share no information; {checked}."

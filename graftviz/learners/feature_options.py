@@ -71,14 +71,14 @@ class FeatureOptions(Learner):
         "edge budget: stop when so many edges have an active feature",
         label="Edge budget",
         minimum=1,
-        none_means="until no inactive feature violates",
+        none_means="until no remaining feature passes the test",
     )
     max_features: int | None = option(
         None,
         "feature budget: stop when so many features are active",
         label="Feature budget",
         minimum=1,
-        none_means="until no inactive feature violates",
+        none_means="until no remaining feature passes the test",
     )
 
     def check(self, table: DiscreteTable) -> None:

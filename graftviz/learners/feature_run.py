@@ -235,14 +235,9 @@ class _FeatureRun:
         (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
         where = f"{self.names[i]} = {self.labels[i][a]} with {self.names[j]} = {self.labels[j][b]}"
         assert certificate.worst_score is not None
-        score = f"{format_below(certificate.worst_score, certificate.threshold)} ({where})"
-        requirement = f"not above λ = {certificate.threshold:g}"
+        score = format_below(certificate.worst_score, certificate.threshold)
+        test = f"scores above λ = {certificate.threshold:g}"
+        best = f"(best of {certificate.scored:,}: {where}, {score})"
         if self._network.n_edges == 0:
-            return (
-                f"No feature violates, so no edge was activated: the largest of the "
-                f"{certificate.scored:,} scores is {score}, {requirement}. Lower λ to get edges."
-            )
-        return (
-            f"No inactive feature violates: all {certificate.scored:,} were scored at the final "
-            f"weights, and the worst, {score}, is {requirement}."
-        )
+            return f"No feature {test} {best}, so there are no edges. Lower λ to get edges."
+        return f"No remaining feature {test} {best}."

@@ -254,7 +254,7 @@ class GraftingRun:
                 network.fit(self.settings.penalty, tolerance=self._tolerance)
         if removed:
             count = "One edge was" if len(removed) == 1 else f"{len(removed):,} edges were"
-            self._notes.append(f"{count} taken out again, not passing the test if left out.")
+            self._notes.append(f"{count} removed that would not pass the test again.")
             self.polish()
         return np.array(removed, dtype=np.int32).reshape(-1, 2)
 
@@ -379,35 +379,26 @@ class GraftingRun:
         edge = f"{self.names[i]} – {self.names[j]}"
         if not certificate.proves_optimality:
             return (
-                f"The search found nothing more to test, but {edge} still violates: it was taken "
-                "out before, as the fit does not need it."
+                f"No pair is left to test, but {edge} still violates: it was removed before, as "
+                "the fit does not need it."
                 if certificate.worst_edge in self.history.activations
-                else f"The search found nothing more to test, but {edge} still violates."
+                else f"No pair is left to test, but {edge} still violates."
             )
         assert certificate.worst_score is not None
         test = self.settings.test
         if test.significance > 0.0:
             share = 100.0 * certificate.worst_score / certificate.threshold
-            required = f"what κ = {test.significance:g} and λ = {test.lam:g} ask for"
             limits = "κ or λ"
-            reached = f"{edge}, has {format_below(share, 100.0)} % of {required}"
-            worst = f"the worst, {reached}"
-            none_passes = f"the best of {certificate.scored:,} pairs, {reached}"
+            verdict = f"passes the test with κ = {test.significance:g} and λ = {test.lam:g}"
+            reached = f"{format_below(share, 100.0)} % of the threshold"
         else:
             limits = "λ"
-            required = f"not above λ = {test.lam:g}"
-            score = f"{format_below(certificate.worst_score, test.lam)} ({edge})"
-            worst = f"the worst, {score}, is {required}"
-            none_passes = f"the largest of the {certificate.scored:,} scores is {score}, {required}"
+            verdict = f"scores above λ = {test.lam:g}"
+            reached = format_below(certificate.worst_score, test.lam)
+        best = f"(best of {certificate.scored:,}: {edge}, {reached})"
         if self.n_edges == 0:
-            return (
-                f"No pair violates, so no edge was activated: {none_passes}. Lower {limits} to get "
-                "edges."
-            )
-        return (
-            f"No inactive edge violates: all {certificate.scored:,} were scored at the final "
-            f"weights, and {worst}."
-        )
+            return f"No pair {verdict} {best}, so there are no edges. Lower {limits} to get edges."
+        return f"No remaining pair {verdict} {best}."
 
 
 def format_below(value: float, limit: float) -> str:

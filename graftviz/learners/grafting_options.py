@@ -65,20 +65,20 @@ class GraftingOptions(Learner):
         "edge budget: stop when so many edges are active",
         label="Edge budget",
         minimum=1,
-        none_means="until no inactive edge violates",
+        none_means="until no remaining pair passes the test",
     )
     refit: bool | None = option(
         None,
-        "at the end fit the structure by pseudo-likelihood, and drop edges that are not needed: "
-        "those that would not pass the test if they were left out, or whose weights are zero",
+        "at the end fit the structure by pseudo-likelihood and remove edges that would not pass "
+        "the test again or whose weights are zero",
         label="Refit and prune",
         none_means="by preset: yes in best, no in paper",
         advanced=True,
     )
     preset: str = option(
         "best",
-        "what options left open mean. best: the pseudo-likelihood and κ, then pruning; paper: the "
-        "paper's method to the letter",
+        "fills in options left on automatic. best: the pseudo-likelihood and κ, then pruning; "
+        "paper: exactly as in the paper",
         label="Preset",
         choices=("best", "paper"),
     )

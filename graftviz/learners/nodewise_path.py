@@ -302,20 +302,17 @@ class PathRun:
         if certificate.worst_edge is None:
             return "Every pair of variables is active."
         i, j = certificate.worst_edge
-        worst = f"{certificate.worst_score:.3g} ({names[i]} – {names[j]})"
+        worst = f"{names[i]} – {names[j]}, {certificate.worst_score:.3g}"
+        best = f"(best of {certificate.scored:,}: {worst})"
         if self._budget_spent:
             return (
-                f"The edge budget of {len(self._ids):,} edges is used up: at {lam} there are more, "
-                f"of which the strongest were kept."
+                f"The edge budget of {len(self._ids):,} edges is used up at {lam}; the strongest "
+                "edges were kept."
             )
         if not certificate.proves_optimality:
-            return f"The path has come to its end at {lam}, but {worst} is still above it."
+            return f"The path ended at {lam}, but a pair still scores above it {best}."
         if not self._ids:
             return (
-                f"No pair violates, so no edge was activated: the largest of the "
-                f"{certificate.scored:,} scores is {worst}, not above {lam}. Lower λ to get edges."
+                f"No pair scores above {lam} {best}, so there are no edges. Lower λ to get edges."
             )
-        return (
-            f"The path has come to its end at {lam}: all {certificate.scored:,} pairs that are no "
-            f"edges were scored at the final weights, and the worst, {worst}, is not above it."
-        )
+        return f"The path ended at {lam}: no remaining pair scores above it {best}."

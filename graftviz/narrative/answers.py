@@ -241,15 +241,15 @@ def _holds(edges: np.ndarray, i: int, j: int) -> bool:
 
 
 def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
-    """Say in a sentence why the pair is not active after step `t`."""
+    """Return the sentence why the pair is not active after step `t`."""
     if t == 0:
         return "No step has been made yet."
     step = run.steps[t - 1]
     if _scores_all(step):
         best = step.activated[0]
         return (
-            f"Every step takes only the largest score: in step {t} that was {score(best.score)} of "
-            f"{pair(run.table.names, best.source, best.target)}."
+            f"Each step activates only the largest score: in step {t} that was "
+            f"{score(best.score)} of {pair(run.table.names, best.source, best.target)}."
         )
     if step.reservoir is not None and _holds(step.reservoir.edges, i, j):
         return _waiting(run, step, i, j)
@@ -265,14 +265,14 @@ def _reason(run: Run, i: int, j: int, t: int, tests: list[_Test]) -> str:
     text = f"It was tested {often} in step {last.t}, where it {verdict}"
     for later in run.steps[last.t - 1 : t]:
         if _holds(later.replaced, i, j):
-            return f"{text}; in step {later.index} a better edge took its place."
+            return f"{text}; displaced by a better edge in step {later.index}."
         if later.index > last.t and _holds(later.dropped, i, j):
-            return f"{text}; after step {later.index - 1} it no longer violated and had to leave."
+            return f"{text}; after step {later.index - 1} it no longer violated and was removed."
     return f"{text}."
 
 
 def _waiting(run: Run, step: Step, i: int, j: int) -> str:
-    """Tell of an edge in the reservoir that was not chosen."""
+    """Return the sentence about an edge in the reservoir that was not chosen."""
     view = step.reservoir
     assert view is not None
     at = int(np.flatnonzero((view.edges[:, 0] == i) & (view.edges[:, 1] == j))[0])
@@ -281,8 +281,8 @@ def _waiting(run: Run, step: Step, i: int, j: int) -> str:
     if _holds(step.skipped_adjacent, i, j):
         rival = next(edge for edge in step.activated if {edge.source, edge.target} & {i, j})
         return (
-            f"In step {step.index} it was at {place}, but was skipped because it touches "
-            f"{pair(run.table.names, rival.source, rival.target)}, chosen in the same step."
+            f"In step {step.index} it was at {place}, but was skipped because it shares a "
+            f"variable with {pair(run.table.names, rival.source, rival.target)}, chosen then."
         )
     if own < view.tau:
         return f"In step {step.index} it was at {place}, below τ = {score(view.tau)}."
@@ -318,9 +318,9 @@ def _state_words(
     attract: list[tuple[str, str, float]],
     repel: list[tuple[str, str, float]],
 ) -> str:
-    """Say the strongest attraction and repulsion in words."""
+    """Return the sentence about the strongest attraction and repulsion."""
     if not attract and not repel:
-        return "Its weights are all zero, so it says nothing."
+        return "All its weights are zero, so it has no effect."
 
     def states(entry: tuple[str, str, float]) -> tuple[str, str]:
         a, b, _ = entry
@@ -328,17 +328,17 @@ def _state_words(
 
     if not attract:
         first, second = states(repel[0])
-        return f"{first} seldom meets {second}."
+        return f"{first} repels {second}."
     first, second = states(attract[0])
-    text = f"{first} goes with {second}"
+    text = f"{first} attracts {second}"
     other = next((entry for entry in attract if _differs(entry, attract[0])), None)
     if other is not None and other[2] > 0.6 * attract[0][2]:
         first, second = states(other)
-        text += f", and {first} with {second}"
+        text += f", and {first} attracts {second}"
     if not repel:
         return f"{text}."
     first, second = states(repel[0])
-    return f"{text}; {first} seldom meets {second}."
+    return f"{text}; {first} repels {second}."
 
 
 def _differs(entry: tuple[str, str, float], from_entry: tuple[str, str, float]) -> bool:

@@ -1,4 +1,4 @@
-"""Chow–Liu trees and nodewise regressions in words: their steps, and why a pair is no edge."""
+"""Sentences about Chow–Liu trees and nodewise regression: steps and inactive pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_PATH = 5  # variables named of the path between two ends
 
 
 class Absence(NamedTuple):
-    """Why a pair is no edge.
+    """Reason why a pair is not an edge.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Absence(NamedTuple):
     tests : int
     words : str
     symbol : str
-        What the threshold is called.
+        Name of the threshold.
     """
 
     score: float | None
@@ -44,7 +44,7 @@ class Absence(NamedTuple):
 
 
 def tree_step(step: Step, names: Sequence[str]) -> str:
-    """Tell a step of Chow and Liu's algorithm."""
+    """Return the sentence of a step of the algorithm of Chow and Liu."""
     chosen = step.activated[0]
     edge = f"{pair(names, chosen.source, chosen.target)} with {score(chosen.score)} nats"
     skipped = step.tests - 1
@@ -56,26 +56,26 @@ def tree_step(step: Step, names: Sequence[str]) -> str:
     if skipped == 0:
         return f"The next pair by mutual information, {edge}, closes no cycle, so it was activated."
     return (
-        f"Left out {plural(skipped, 'pair')} that would close a cycle; the next by mutual "
+        f"Skipped {plural(skipped, 'pair')} that would close a cycle; the next by mutual "
         f"information, {edge}, joins two trees and was activated."
     )
 
 
 def path_step(step: Step, names: Sequence[str]) -> str:
-    """Tell a step of the nodewise path."""
+    """Return the sentence of a step of the nodewise path."""
     assert step.test is not None  # every step of a path has its λ
-    text = f"With λ down to {score(step.test.lam)} all regressions were fitted again"
+    text = f"At λ = {score(step.test.lam)} all regressions were fitted again"
     if step.activated:
         named = [
             f"{pair(names, edge.source, edge.target)} ({score(edge.score)})"
             for edge in step.activated[:LONGEST_LIST]
         ]
         count = len(step.activated)
-        text += f": {listed(named, count)} {was(count)} let in"
+        text += f": {listed(named, count)} {was(count)} added"
     if len(step.removed):
         gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
         count = len(step.removed)
-        text += f"; {listed(gone, count)} {was(count)} no longer needed and left"
+        text += f"; {listed(gone, count)} {was(count)} removed"
     return f"{text}."
 
 
@@ -96,9 +96,13 @@ def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
             forest.add_edge(edge.source, edge.target, information=edge.score)
     if not nx.has_path(forest, i, j):
         is_over = run.outcome is not None and t == len(run.steps)
-        why = "the run ended before its turn" if is_over else "pairs with more come first"
+        why = (
+            "the run ended before it was reached"
+            if is_over
+            else "pairs with more information come first"
+        )
         if own <= 0.0:
-            why = "a pair without information is left out"
+            why = "pairs without information are not added"
         words = f"{informed}. No path joins its ends yet, but {why}."
         return Absence(own, 0.0, 0, words, "least")
     path = nx.shortest_path(forest, i, j)
@@ -106,7 +110,7 @@ def tree_absence(run: Run, learner: ChowLiu, i: int, j: int, t: int) -> Absence:
     steps = [short(names[node]) for node in path]
     if len(steps) > _LONGEST_PATH:
         steps = [*steps[: _LONGEST_PATH - 2], "…", steps[-1]]
-    compared = "has at least" if own <= weakest else "was taken first, and has at least"
+    compared = "has at least" if own <= weakest else "was added first, and has at least"
     reached = int(own >= run.steps[t - 1].activated[0].score)
     return Absence(
         own,
@@ -138,14 +142,12 @@ def path_absence(run: Run, learner: NodewiseL1, i: int, j: int, t: int) -> Absen
             f"where they are zero: not above λ = {score(lam)}, so they stay zero.",
         )
     if len(tested.scores) == 0:
-        words = (
-            f"Its weights stayed zero at λ = {score(lam)}; scores of so many pairs are not kept."
-        )
+        words = f"Its weights stayed zero at λ = {score(lam)}; not all scores are stored."
         return Absence(None, lam, t, words)
     left_out = (
         "the edge budget, the least norm or the rule" if learner.min_norm else "the edge budget"
     )
-    words = f"Its weights are not zero at λ = {score(lam)}, but {left_out} leaves it out."
+    words = f"Its weights are not zero at λ = {score(lam)}, but {left_out} excludes it."
     return Absence(None, lam, t, words)
 
 

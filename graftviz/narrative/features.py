@@ -1,4 +1,4 @@
-"""Single features in words: the steps of feature grafting, partial edges, and pairs left out."""
+"""Sentences about single features: steps, partially active edges and inactive pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graftviz.trace import ActivationTest, ScoredFeature, Step
 
 
 def feature_step(step: Step, learner: FeatureOptions, names: Sequence[str]) -> list[str]:
-    """Tell a step: which feature was taken, and how much of its edge is active by now."""
+    """Return the sentences of a step: the feature taken, and the state of its edge."""
     feature = step.features[0]
     labels = step.history.start.labels
     where = joint_state(names, labels, feature)
@@ -64,7 +64,7 @@ def counts_of(history: History, i: int, j: int, t: int) -> tuple[int, int]:
 
 
 def edge_words(cells: np.ndarray) -> str:
-    """Say how much of an edge is active; `cells` tells which of its features are."""
+    """Return the share of an edge that is active; `cells` masks its active features."""
     active, possible = int(np.count_nonzero(cells)), cells.size
     rest = "" if active == possible else "; the weights of the others stay zero"
     return f"It is {partly(active, possible)}{rest}."
@@ -99,7 +99,7 @@ def feature_absence(
     elif violates:
         chosen = run.steps[t - 1].features[0]
         words = (
-            f"Every step takes only the feature with the largest gradient: in step {t} that was "
+            f"Each step activates only the feature with the largest gradient: in step {t} that was "
             f"{score(chosen.score)} of {joint_state(names, run.table.labels, chosen)}. {words}"
         )
     return Absence(best.score, test.lam, t, words)

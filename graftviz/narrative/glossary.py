@@ -1,4 +1,4 @@
-"""The words of the trade: what each means, how it occurs in sentences, and where to read more."""
+"""Glossary: terms, their forms in sentences, definitions and further reading."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Term(NamedTuple):
     key : str
         Also the anchor on the page.
     name : str
-        As the entry is headed.
+        Heading of the entry.
     forms : tuple of str
-        As it occurs in sentences, in lower case; matched as whole words whatever their case.
+        Forms in sentences, in lower case; matched as whole words, ignoring case.
     meaning : str
         One or two sentences.
     formula : str
@@ -23,7 +23,7 @@ class Term(NamedTuple):
     page : str
         Of the folder docs, without ``.md``.
     source : str
-        Paper and equation; empty where the page says it.
+        Paper and equation; empty if given on the page.
     """
 
     key: str
@@ -40,16 +40,16 @@ GLOSSARY: tuple[Term, ...] = (
         "activate",
         "activate",
         ("activated", "activation"),
-        "To take an edge into the model: from then on it has weights, which are fitted with all "
-        "others. An edge that is not in the model is inactive.",
+        "To add an edge to the model, with weights that are fitted together with all others. An "
+        "edge that is not in the model is inactive.",
         source="Best-choice edge grafting, algorithm 4",
     ),
     Term(
         "alpha",
         "α",
         ("α",),
-        "How choosy a step is: where the threshold τ lies between the mean of the reservoir (0) "
-        "and its maximum (1).",
+        "How selective a step is: the position of the threshold τ between the mean of the "
+        "reservoir (0) and its maximum (1).",
         "τ_α = (1 − α) μ + α max",
         source="Best-choice edge grafting, algorithm 4",
     ),
@@ -57,7 +57,7 @@ GLOSSARY: tuple[Term, ...] = (
         "belief",
         "belief",
         ("belief", "beliefs"),
-        "What belief propagation says the marginal of a variable or of an edge is: exact on "
+        "The marginal of a variable or of an edge computed by belief propagation: exact on "
         "trees, an approximation elsewhere.",
         page="methods/bp",
     ),
@@ -65,23 +65,24 @@ GLOSSARY: tuple[Term, ...] = (
         "belief-propagation",
         "belief propagation",
         ("belief propagation",),
-        "Variables send their neighbours messages about what they believe until nothing changes. "
-        "Exact on trees; on other graphs good while couplings are weak.",
+        "Inference by passing messages along the edges until they converge. Exact on trees; on "
+        "other graphs accurate while couplings are weak.",
         page="methods/bp",
     ),
     Term(
         "certificate",
         "certificate",
         ("certificate",),
-        "What was checked at the end: how many inactive edges were scored at the final weights, "
-        "and the worst of them. Only a complete one proves that no further edge belongs in.",
+        "The check at the end of a run: the number of inactive edges scored at the final weights, "
+        "and the largest score. Only a complete certificate proves that no further edge would be "
+        "added.",
     ),
     Term(
         "certified-region",
         "certified region",
         ("certified region", "region"),
-        "A few variables around a query that are enough to know its probabilities to within a "
-        "proven bound, whatever all others do.",
+        "A few variables around a query from which its marginal is computed with a proven error "
+        "bound, regardless of all others.",
         page="methods/localized",
         source="Efficient localized inference, corollary 2",
     ),
@@ -89,16 +90,16 @@ GLOSSARY: tuple[Term, ...] = (
         "chow-liu",
         "Chow–Liu tree",
         ("chow–liu tree", "most likely tree"),
-        "The tree that makes the data most likely: the largest spanning tree of all mutual "
-        "informations.",
+        "The tree of maximum likelihood: the maximum spanning tree of the pairwise mutual "
+        "information.",
         page="methods/chow-liu",
     ),
     Term(
         "dobrushin",
         "Dobrushin coefficient",
         ("dobrushin coefficient",),
-        "The largest total influence that all neighbours have on one variable. Below 1, influence "
-        "dies out with distance.",
+        "The largest total influence of all neighbours on one variable. Below 1, influence decays "
+        "with distance.",
         "c = maxᵢ Σⱼ Cᵢⱼ",
         page="methods/localized",
     ),
@@ -106,23 +107,23 @@ GLOSSARY: tuple[Term, ...] = (
         "ebic",
         "extended BIC",
         ("ebic", "extended bic"),
-        "Twice the negative log-likelihood plus a price for every weight and for every edge among "
-        "many possible ones. Its minimum asks which graph is right, not which predicts best.",
+        "Twice the negative log-likelihood plus penalties on the number of weights and on the "
+        "number of possible graphs. It selects the most plausible graph, not the best prediction.",
         page="methods/nodewise-l1",
     ),
     Term(
         "edge-budget",
         "edge budget",
         ("edge budget",),
-        "The most edges a run may take. A run that ends by its budget has not been shown to be "
+        "The maximum number of edges of a run. A run stopped by its budget is not certified to be "
         "complete.",
     ),
     Term(
         "elimination-order",
         "elimination order",
         ("elimination order",),
-        "The order in which exact inference sums variables out. What it joins on the way decides "
-        "the width, and with it the cost.",
+        "The order in which exact inference sums variables out. It determines the width, and "
+        "thereby the cost.",
         page="methods/exact",
     ),
     Term(
@@ -136,8 +137,8 @@ GLOSSARY: tuple[Term, ...] = (
         "frozen",
         "frozen",
         ("frozen",),
-        "A tested pair that stayed outside the reservoir waits in a list, and is tested again when "
-        "the queue is empty: the sooner, the higher it scored.",
+        "State of a tested pair outside the reservoir: it is kept in a list and tested again when "
+        "the queue is empty, pairs with higher scores first.",
         "vₑ = 1 − sₑ / λ",
         source="Best-choice edge grafting, algorithm 3",
     ),
@@ -145,8 +146,8 @@ GLOSSARY: tuple[Term, ...] = (
         "hub",
         "hub",
         ("hub", "hubs"),
-        "A variable with many neighbours, here: with a degree centrality above ĉ. The hub rule "
-        "tests pairs with a hub first.",
+        "A variable with many neighbours: with a degree centrality above ĉ. The hub rule tests "
+        "pairs with a hub first.",
         "degree / (n − 1) > ĉ",
         source="Best-choice edge grafting, algorithm 2",
     ),
@@ -160,28 +161,27 @@ GLOSSARY: tuple[Term, ...] = (
         "junction-tree",
         "junction tree",
         ("junction tree",),
-        "A tree whose nodes are groups of variables, the cliques; exact inference passes tables "
-        "along it, and the widest clique decides what that costs.",
+        "A tree whose nodes are groups of variables, the cliques. Exact inference passes tables "
+        "along it; the widest clique determines the cost.",
         page="methods/exact",
     ),
     Term(
         "kappa",
         "κ",
         ("κ",),
-        "Significance: how many times its own sampling noise a score must be, so that an edge is "
-        "not taken for chance.",
+        "Significance: the multiple of its sampling noise that a score must exceed.",
     ),
     Term(
         "kkt",
         "KKT residual",
         ("kkt residual",),
-        "How far weights are from those that minimise the objective; 0 at the optimum.",
+        "Violation of the optimality conditions by the weights; 0 at the optimum.",
     ),
     Term(
         "lambda",
         "λ",
         ("λ",),
-        "The price of an edge, and so the score that an inactive one must exceed to enter.",
+        "The penalty of an edge, and thus the score that an inactive edge must exceed.",
         "sₑ > λ",
         source="Best-choice edge grafting, equation 5",
     ),
@@ -189,8 +189,7 @@ GLOSSARY: tuple[Term, ...] = (
         "lambda2",
         "λ₂",
         ("λ₂",),
-        "The price of squared weights: it keeps weights small, and with them belief propagation "
-        "stable.",
+        "The penalty of squared weights: it keeps weights small and belief propagation stable.",
         "λ₂ ‖w‖²",
         source="Best-choice edge grafting, equation 2",
     ),
@@ -198,24 +197,24 @@ GLOSSARY: tuple[Term, ...] = (
         "mean-field",
         "mean field",
         ("mean field",),
-        "The nearest product of independent variables. Its log Z is a lower bound; its marginals "
-        "are too sure.",
+        "The closest distribution of independent variables. Its log Z is a lower bound; its "
+        "marginals are overconfident.",
         page="methods/mean-field",
     ),
     Term(
         "nll",
         "NLL",
         ("nll",),
-        "Negative log-likelihood of rows that were held out, in nats a row; less is better. Needs "
-        "the exact log Z.",
+        "Negative log-likelihood of held-out rows, in nats per row; lower is better. Requires the "
+        "exact log Z.",
         page="methods/bounded-inference",
     ),
     Term(
         "nlpl",
         "NLPL",
         ("nlpl",),
-        "Negative log pseudo-likelihood: how badly each value of a held-out row is predicted from "
-        "all others in it, in nats a row. Less is better.",
+        "Negative log pseudo-likelihood of held-out rows, in nats per row: each value is predicted "
+        "from all others of its row. Lower is better.",
         "−Σᵢ log p(xᵢ | x₋ᵢ)",
         page="methods/nodewise-l1",
     ),
@@ -223,8 +222,8 @@ GLOSSARY: tuple[Term, ...] = (
         "objective",
         "objective",
         ("objective",),
-        "What learning minimises: the negative log-likelihood per row and the prices of edges and "
-        "of squared weights.",
+        "The function that learning minimises: the negative log-likelihood per row plus the "
+        "penalties of edges and of squared weights.",
         "L(w) + λ Σ d ‖w_g‖ + λ₂ ‖w‖²",
         source="Best-choice edge grafting, equation 2",
     ),
@@ -239,8 +238,8 @@ GLOSSARY: tuple[Term, ...] = (
         "pseudo-likelihood",
         "pseudo-likelihood",
         ("pseudo-likelihood",),
-        "The product of the probabilities of each value given all others in its row. It needs no "
-        "normaliser, and its maximum is right on any graph, given enough rows.",
+        "The product of the probabilities of each value given all others of its row. It needs no "
+        "normaliser, and its maximiser is consistent on any graph.",
         page="methods/nodewise-l1",
     ),
     Term(
@@ -254,15 +253,13 @@ GLOSSARY: tuple[Term, ...] = (
         "refit",
         "refit",
         ("refit",),
-        "To fit all active weights again after edges have joined; scores are about the model as "
-        "fitted.",
+        "To fit all active weights again after edges were added; scores refer to the fitted model.",
     ),
     Term(
         "reservoir",
         "reservoir",
         ("reservoir",),
-        "The few tested pairs that are kept because they passed the test best so far; a step "
-        "activates the best of them.",
+        "The tested pairs with the highest scores so far; a step activates the best of them.",
         "E[rank of the best] ≈ 1 / (|R| + 1) of all pairs",
         source="Best-choice edge grafting, algorithm 3",
     ),
@@ -270,8 +267,8 @@ GLOSSARY: tuple[Term, ...] = (
         "score",
         "score",
         ("score", "scores", "scored"),
-        "How much the likelihood would gain, at first, from an edge: the size of its gradient. "
-        "By belief it compares what the model and the data say of the pair.",
+        "The norm of the likelihood gradient of an edge. The score belief compares the joint "
+        "distribution of the pair in the model with that in the data.",
         "sₑ = ‖bᵢ bⱼᵀ − p_D(i, j)‖ / dₑ",
         source="Best-choice edge grafting, equation 5",
     ),
@@ -288,8 +285,8 @@ GLOSSARY: tuple[Term, ...] = (
         "tau",
         "τ",
         ("τ",),
-        "The score from which edges of the reservoir are taken in this step. On the Budget page τ "
-        "is the bound on inference.",
+        "The score that edges of the reservoir must reach in this step. On the Budget page τ is "
+        "the bound on inference.",
         "τ_α = (1 − α) μ + α max",
         source="Best-choice edge grafting, algorithm 4",
     ),
@@ -297,7 +294,7 @@ GLOSSARY: tuple[Term, ...] = (
         "treewidth",
         "treewidth",
         ("treewidth",),
-        "The size of the widest clique of the best junction tree, less one. Exact inference is "
+        "The size of the widest clique of the best junction tree, minus one. Exact inference is "
         "exponential in it.",
         page="methods/bounded-inference",
     ),
@@ -305,31 +302,30 @@ GLOSSARY: tuple[Term, ...] = (
         "tree-reweighted",
         "tree-reweighted",
         ("tree-reweighted",),
-        "Belief propagation averaged over spanning trees: its log Z is never too small.",
+        "Belief propagation averaged over spanning trees: its log Z is an upper bound.",
         page="methods/trbp",
     ),
     Term(
         "unstable",
         "unstable fixed point",
         ("unstable fixed point",),
-        "Beliefs that belief propagation, started afresh, does not return to. What was fitted "
-        "there is not what the model will say.",
+        "Beliefs to which belief propagation does not return when restarted. The marginals of the "
+        "fitted model then differ from those during learning.",
         page="methods/bp",
     ),
     Term(
         "vacuous",
         "vacuous bound",
         ("vacuous",),
-        "A bound that promises nothing, as no probability is off by more than 1 anyway. The answer "
-        "may still be good; nothing is proven.",
+        "A bound that excludes no probability, such as an error of at most 1. The answer may still "
+        "be accurate.",
         page="methods/localized",
     ),
     Term(
         "violate",
         "violate",
         ("violate", "violates", "violated", "violating"),
-        "An inactive edge violates when its score is above λ: then the model is not optimal "
-        "without it.",
+        "An inactive edge violates the optimality condition when its score is above λ.",
         "sₑ > λ",
         source="Best-choice edge grafting, equation 5",
     ),

@@ -30,23 +30,23 @@ def model_words(model: PairwiseMRF) -> str:
 
 
 def node_words(model: PairwiseMRF, i: int) -> str:
-    """Return a node's degree and its place among all."""
+    """Return the states, neighbours and degree rank of a node."""
     degree = int(model.degrees()[i])
     rank = int(degree_ranks(model)[i])
     neighbours = plural(degree, "neighbour") if degree else "no neighbours"
     return (
-        f"{plural(int(model.cardinalities[i]), 'state')}, {neighbours}: place {rank:,} of "
-        f"{model.n_variables:,} by degree"
+        f"{plural(int(model.cardinalities[i]), 'state')}, {neighbours}, degree rank {rank:,} of "
+        f"{model.n_variables:,}"
     )
 
 
 def edge_words(model: PairwiseMRF, e: int, information: float | None) -> str:
-    """Return an edge's strength, its place among all, and the information both variables share."""
+    """Return the norm of an edge, its rank, and the mutual information of its variables."""
     norms = model.edge_norms()
     rank = 1 + int((norms > norms[e]).sum())
     strength = "has zero potentials" if np.isinf(norms[e]) else f"‖w‖ = {norms[e]:.3g}"
     suffix = "" if information is None else f"; mutual information {information:.3g} nats"
-    return f"{strength}, place {rank:,} of {plural(model.n_edges, 'edge')}{suffix}"
+    return f"{strength}, rank {rank:,} of {plural(model.n_edges, 'edge')}{suffix}"
 
 
 def marginal_words(model: PairwiseMRF, i: int, marginal: np.ndarray) -> str:
@@ -57,20 +57,19 @@ def marginal_words(model: PairwiseMRF, i: int, marginal: np.ndarray) -> str:
 
 
 def region_words(model: PairwiseMRF, found: LocalMarginal) -> str:
-    """Return what a small region proves about a node, or that it proves nothing."""
+    """Return the marginal from a local region, with its certified bound if there is one."""
     best = int(np.argmax(found.marginal))
     size = f"A region of {len(found.nodes):,} of {plural(model.n_variables, 'variable')}"
     label = short(model.labels[found.query][best])
     if not found.certified:
-        return (
-            f"{size} gives p({label}) = {found.marginal[best]:.3f}, not proven. {found.stop_reason}"
-        )
+        estimate = f"p({label}) = {found.marginal[best]:.3f}"
+        return f"{size} gives {estimate}, not certified. {found.stop_reason}"
     digits = max(2, 1 - math.floor(math.log10(found.bound))) if found.bound > 0 else 12
-    # What is left out of the written number counts too, and a bound is only ever rounded up.
+    # The bound includes the rounding of the number, and is itself rounded up.
     unit = 10.0**-digits
     bound = math.ceil(found.bound / unit + 0.5) * unit
     return (
-        f"{size} proves p({label}) = {found.marginal[best]:.{digits}f} ± {bound:.{digits}f}. "
+        f"{size} certifies p({label}) = {found.marginal[best]:.{digits}f} ± {bound:.{digits}f}. "
         f"{found.stop_reason}"
     )
 
@@ -83,15 +82,14 @@ def evidence_words(model: PairwiseMRF, evidence: Mapping[int, int]) -> str:
 
 
 def contradiction_words(model: PairwiseMRF, i: int, state: int, others: int) -> str:
-    """Say that an observation is impossible, given the others."""
+    """Return the warning about an observation of probability zero."""
     text = f"{short(model.names[i])} = {short(model.labels[i][state])}"
-    context = " together with the other evidence" if others else ""
-    rest = " and the rest is kept" if others else ""
-    return f"{text} has probability zero{context}; it was left out{rest}."
+    context = " given the other evidence" if others else ""
+    return f"{text} has probability zero{context} and was removed."
 
 
 def method_words(beliefs: Beliefs, width: int | None) -> str:
-    """Return by which method marginals were computed, and how far they can be trusted."""
+    """Return the inference method, with its width or convergence."""
     name = METHOD_NAMES.get(beliefs.method, beliefs.method)
     text = f"{name[0].upper()}{name[1:]}"
     if beliefs.method == "exact":
@@ -103,7 +101,7 @@ def method_words(beliefs: Beliefs, width: int | None) -> str:
 
 
 def difference_words(difference: ModelDifference) -> str:
-    """Return how many edges two models share."""
+    """Return the numbers of common and differing edges of two models."""
     common, lost, gained = (difference.count(status) for status in (COMMON, LOST, GAINED))
     return (
         f"{plural(common, 'edge')} in both, {lost:,} only in the first model, {gained:,} only in "

@@ -27,13 +27,13 @@ from graftviz.scores import (
 from graftviz.trace import ActivationTest
 
 _SAME_BELIEFS = 0.01  # farther from the run's, belief propagation has found another fixed point
-_UNSTABLE = "belief propagation is unstable there, so that linear response says nothing about it"
+_UNSTABLE = "linear response is undefined there, as belief propagation is unstable"
 
 
 class PairScore(NamedTuple):
     """The score of a pair, and what multiple of its sampling noise it is; None where there is none.
 
-    `why_none` says in a sentence why.
+    `why_none` is the reason.
     """
 
     value: float | None
@@ -101,7 +101,7 @@ def _multiple(distance: float, noise: float) -> float:
 
 
 def judge(own: PairScore, test: ActivationTest, t: int) -> Judged:
-    """Compare a score with λ, and its multiple of the noise with κ; the one that fails is told."""
+    """Compare a score with λ, and its multiple of the noise with κ; report the one that fails."""
     value, multiple, significance = own.value, own.multiple, test.significance
     if value is None or multiple is None:
         words = f"At step {t} it has no score: {own.why_none}."

@@ -1,4 +1,4 @@
-"""The certified region of a node at some step: how far a few nodes vouch for its probabilities."""
+"""Certified region of a node at a step: its marginal with a proven error bound."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from graftviz.runs import Run
 
 MAX_SIZE = 16  # nodes: more are hard to see in a graph
 SMALLEST_TOLERANCE = 1e-4
-_SAYS_LITTLE, _VACUOUS = 0.5, 0.99  # bounds from here on prove next to nothing; nothing at all
+_SAYS_LITTLE, _VACUOUS = 0.5, 0.99  # bounds from here on are of little use; vacuous
 _PATIENCE = 8  # nodes added in a row that did not make the bound smaller
 _AFFORDABLE = 500_000  # joint states of all cliques: milliseconds
-_FEW_VARIABLES = 64  # of which the exact answer is looked for
+_FEW_VARIABLES = 64  # up to which exact inference is tried
 _BP_TOLERANCE, _BP_SWEEPS = 1e-6, 200
-_SMALLEST_GAP = 1e-4  # what belief propagation itself may be off by is not worth telling
+_SMALLEST_GAP = 1e-4  # smaller differences are within the error of belief propagation
 
 
 class _Answered(NamedTuple):
-    """A region, and what exact inference inside it says of the query.
+    """Region, and the marginal of the query by exact inference in it.
 
     `steps` are all regions it was chosen from, in order of growth.
     """
@@ -52,7 +52,7 @@ def certified_region(
     i, t : int
         The last step of a run that has ended stands for the model it ended with.
     cut : {"drop", "mean-field"}
-        What becomes of edges that leave the region.
+        Treatment of the edges that leave the region.
     tolerance : float
 
     Raises
@@ -91,7 +91,7 @@ def certified_region(
 
 
 def region_settings(wish: object) -> dict[str, Any]:
-    """Return the options of :func:`certified_region` that a player's question asks for.
+    """Return the options of :func:`certified_region` in a query of the player.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def region_settings(wish: object) -> dict[str, Any]:
         When they are no mapping, or of the wrong kind.
     """
     if not isinstance(wish, Mapping):
-        raise InputError("A question about a region needs its settings.")
+        raise InputError("A query of a region needs its settings.")
     settings: dict[str, Any] = {}
     if "cut" in wish:
         settings["cut"] = str(wish["cut"])
@@ -112,7 +112,7 @@ def region_settings(wish: object) -> dict[str, Any]:
 
 
 def rounded_up(bound: float) -> str:
-    """Write a bound with two significant digits, rounded up: what is shown must still be true."""
+    """Write a bound with two significant digits, rounded up so that it remains valid."""
     if bound <= 0.0:
         return "0"
     digits = max(0, 1 - math.floor(math.log10(bound)))
@@ -124,7 +124,7 @@ def _answer(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> _Answered
     """Grow the region, and answer in the one with the smallest bound that exact inference can."""
     steps = _grown(model, i, cut, tolerance)
     best = min(steps, key=lambda step: step.bound)
-    # Where nothing worth telling is proven, the largest region guesses best.
+    # If the bound is of little use, the largest region is the best guess.
     size = best.size if best.bound < _SAYS_LITTLE else steps[-1].size
     while True:
         step = steps[size - 1]
@@ -148,7 +148,7 @@ def _grown(model: PairwiseMRF, i: int, cut: str, tolerance: float) -> tuple[Regi
 
 
 def _exact(model: PairwiseMRF, i: int, whole: Beliefs) -> np.ndarray | None:
-    """Return the marginal itself where it costs next to nothing."""
+    """Return the exact marginal if it is cheap."""
     if whole.log_partition_is == "exact":
         return whole.node[i]
     if model.n_variables > _FEW_VARIABLES:
@@ -158,18 +158,18 @@ def _exact(model: PairwiseMRF, i: int, whole: Beliefs) -> np.ndarray | None:
 
 
 def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[str, str]:
-    """Return what the bound amounts to, and a sentence that says so."""
+    """Return the verdict on the bound and its sentence."""
     step = found.step
     share = f"{step.size} of {plural(model.n_variables, 'variable')}"
     if step.bound > _VACUOUS:
         return "none", "Not certified: the bound is vacuous (the couplings here are too strong)."
     if step.bound >= _SAYS_LITTLE:
-        text = f"a bound of {rounded_up(step.bound)} says next to nothing"
+        text = f"the bound of {rounded_up(step.bound)} is too large to be useful"
         return "none", f"Not certified: {text} (the couplings here are too strong)."
     if len(step.boundary) == 0:
         if step.size == 1:
-            return "certified", "Certified exactly: it has no edges, so no other variable matters."
-        return "certified", f"Certified exactly with {share}: no edge leads out of them."
+            return "certified", "Exact: this variable has no edges."
+        return "certified", f"Exact with {share}: no edge is cut."
     if step.bound <= tolerance:
         return "certified", f"Certified to ±{rounded_up(step.bound)} with {share}."
     text = f"Certified only to ±{rounded_up(step.bound)} with {share}, not to ±{tolerance:g}."
@@ -177,23 +177,23 @@ def _verdict(model: PairwiseMRF, found: _Answered, tolerance: float) -> tuple[st
 
 
 def _beside(found: _Answered, bp: np.ndarray | None, exact: np.ndarray | None) -> str:
-    """Compare the region with what BP on the whole graph says, and with the truth."""
+    """Compare the region with BP on the whole graph and with the exact marginal."""
 
     def gap(a: np.ndarray, b: np.ndarray) -> float:
         return float(np.abs(a - b).max())
 
     if exact is not None:
         off = _off_by(gap(found.marginal, exact))
-        truth = f"Beside the exact answer of this model the region is off by {off}"
+        truth = f"Actual error of the region: {off}"
         if bp is None:
             return f"{truth}; BP on the whole graph does not converge."
-        return f"{truth}, BP on the whole graph by {_off_by(gap(bp, exact))}."
+        return f"{truth}; of BP on the whole graph: {_off_by(gap(bp, exact))}."
     if bp is None:
         return "BP on the whole graph does not converge here."
     apart, bound = gap(bp, found.marginal), found.step.bound
     text = f"BP on the whole graph differs by {_off_by(apart)}"
     if apart - bound > _SMALLEST_GAP:
-        return f"{text}: it is provably off by at least {apart - bound:.1g}."
+        return f"{text}: its error is at least {apart - bound:.1g}."
     return f"{text}."
 
 

@@ -18,21 +18,21 @@ def share_words(share: float) -> str:
 
 
 def simulation_words(simulation: RankSimulation, size: int) -> str:
-    """Say what a reservoir of `size` gains over first hit, and what all pairs would add."""
+    """Compare a reservoir of `size` with first hit and with all pairs."""
     at = min(size, len(simulation.sizes)) - 1
     size = int(simulation.sizes[at])
     trials = plural(len(simulation.ranks), "trial")
     if size == 1:
         return (
-            f"First hit takes the one edge it meets: in {trials} it ranked {_top(simulation, 0)} "
-            "of all pairs, as good as a coin toss. Make the reservoir larger and look again."
+            f"First hit takes the first edge drawn: in {trials} it ranks {_top(simulation, 0)} "
+            "of all pairs on average, as expected by chance. Increase the reservoir to compare."
         )
     return (
         f"First hit (|R| = 1) takes an edge that ranks {_top(simulation, 0)} of all "
-        f"{simulation.pairs:,} pairs on average. The best of only {size} draws is already "
+        f"{simulation.pairs:,} pairs on average. The best of {size} draws ranks "
         f"{_top(simulation, at)} ({share_words(simulation.lowest[at])} to "
-        f"{share_words(simulation.highest[at])} in {trials}); drawing all pairs, as edge "
-        f"grafting does, could gain no more than the remaining {share_words(simulation.mean[at])}."
+        f"{share_words(simulation.highest[at])} in {trials}); scoring all pairs, as edge "
+        f"grafting does, can gain at most the remaining {share_words(simulation.mean[at])}."
     )
 
 
@@ -41,7 +41,7 @@ def _top(simulation: RankSimulation, at: int) -> str:
 
 
 def run_words(first_hit: Sequence[RankedStep], best_choice: Sequence[RankedStep]) -> str:
-    """Compare the ranks that first hit and best-choice activated, out of those that violated."""
+    """Compare the ranks of the edges activated by first hit and by best-choice."""
     if not first_hit or not best_choice:
         return "No pair violates at this λ, so neither run takes a step."
     theirs, ours = (
@@ -54,26 +54,26 @@ def run_words(first_hit: Sequence[RankedStep], best_choice: Sequence[RankedStep]
     best = sum(step.rank == 1 for step in best_choice)
     tests = round(float(np.median([step.tests for step in best_choice])))
     return (
-        f"Median rank of the best edge in hand: {of_ours} with the reservoir, {of_theirs} by "
-        f"first hit. In {best:,} of its {len(best_choice):,} steps the reservoir held the very "
-        f"best of all inactive pairs, by {plural(tests, 'test')} a step where edge grafting would "
-        f"score all {best_choice[0].inactive:,}."
+        f"Median rank of the best candidate: {of_ours} with the reservoir, {of_theirs} with "
+        f"first hit. In {best:,} of {len(best_choice):,} steps the reservoir held the best of all "
+        f"inactive pairs, with {plural(tests, 'test')} per step instead of the "
+        f"{best_choice[0].inactive:,} of edge grafting."
     )
 
 
 def activation_words(picked: Activation, size: int, alpha: float) -> str:
-    """Say which of the edges in a reservoir a step would activate."""
+    """Return which edges of a reservoir a step would activate."""
     eligible = len(picked.chosen) + len(picked.skipped)
     numbers = f"μ = {picked.mean:.3g}, τ_α = {picked.tau:.3g}, maximum {picked.maximum:.3g}"
     if size == 1:
-        return f"With one edge in the reservoir α decides nothing: it is taken ({numbers})."
+        return f"With one edge in the reservoir, α has no effect: the edge is taken ({numbers})."
     rule = {0.0: "α = 0 takes all above the mean", 1.0: "α = 1 takes the maximum only"}.get(
         alpha,
         f"α = {alpha:g} puts τ_α {share_words(alpha)} of the way from the mean to the maximum",
     )
     passed = (
-        f"; {plural(len(picked.skipped), 'edge')} above τ_α must wait, sharing a variable with a "
-        "stronger one"
+        f"; {plural(len(picked.skipped), 'edge')} above τ_α skipped because of a variable shared "
+        "with a stronger edge"
         if picked.skipped
         else ""
     )

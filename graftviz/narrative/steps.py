@@ -78,7 +78,7 @@ def step_words(step: Step, learner: Learner, names: Sequence[str]) -> str:
 
 
 def outcome_words(outcome: Outcome) -> str:
-    """Say how a run ended, and what is known about the edges that are not in the model."""
+    """Return how a run ended, and the certificate of the edges that are not in the model."""
     certificate = outcome.certificate
     inactive, edges = f"inactive {certificate.unit}", certificate.unit == "edge"
     sentences = [outcome.stop_reason]
@@ -96,7 +96,7 @@ def outcome_words(outcome: Outcome) -> str:
         )
     elif certificate.symbol == "κ":
         # What violates is ranked by the score, which is no multiple of its noise.
-        sentences.append("At the final weights there are inactive edges that still violate.")
+        sentences.append("At the final weights some inactive edges still violate.")
     else:
         sentences.append(
             f"At the final weights the largest score of an {inactive} is "
@@ -107,21 +107,21 @@ def outcome_words(outcome: Outcome) -> str:
         gap = score(outcome.bp_restart_gap)
         if outcome.objective_name in ("pseudo-likelihood", "exact likelihood"):
             sentences.append(
-                f"Belief propagation on this model is off by up to {gap} in a node's belief: ask "
-                "it with exact inference where you can. The fit itself does not rest on it."
+                f"Belief propagation on this model is off by up to {gap} in a node's belief: use "
+                "exact inference for this model if feasible. The fit itself is not affected."
             )
         else:
-            refit = "A refit by pseudo-likelihood (refit=true, where the rows are in memory), more"
-            cure = refit if edges else "More"
+            refit = "a refit by pseudo-likelihood (refit=true, with the rows in memory), "
+            cure = refit if edges else ""
             sentences.append(
-                "Belief propagation started afresh ends elsewhere (beliefs differ by up to "
-                f"{gap}): the model sits on an unstable fixed point. {cure} λ₂ or fewer edges cure "
-                "it."
+                "Belief propagation restarted on this model converges to other beliefs (they "
+                f"differ by up to {gap}): an unstable fixed point. Use {cure}a larger λ₂ or "
+                "fewer edges."
             )
     dropped = len(outcome.dropped_at_the_end)
     if dropped:
         sentences.append(
-            f"The final fit took {plural(dropped, 'edge')} out, which would not pass the test."
+            f"The final fit removed {plural(dropped, 'edge')} that would not pass the test."
         )
     return " ".join(sentences)
 
@@ -134,11 +134,11 @@ def _limit(step: Step, *, count: int = 1) -> str:
 
 
 def _removed(step: Step, names: Sequence[str]) -> str:
-    """Tell which edges were taken out before the step."""
+    """Return the sentence about the edges removed before the step."""
     gone = [pair(names, i, j) for i, j in step.removed[:LONGEST_LIST].tolist()]
     count = len(step.removed)
     they = "it" if count == 1 else "them"
-    return f"{listed(gone, count)} {was(count)} taken out, as the fit does not need {they}."
+    return f"{listed(gone, count)} {was(count)} removed, as the fit does not need {they}."
 
 
 def _budget(step: Step, learner: Learner) -> int | None:
@@ -170,27 +170,27 @@ def _entered(step: Step) -> tuple[int, int, int]:
 
 
 def _filling(step: Step, reservoir: ReservoirView) -> str:
-    """Tell the first step: the reservoir is filled for the first time."""
+    """Return the sentence about the first filling of the reservoir."""
     entered, _, _ = _entered(step)
     violating = f"{entered:,} {was(entered)} above {_limit(step, count=entered)}"
     if step.tests >= step.tables_possible:
         tested = f"all {plural(step.tests, 'pair')} were tested"
         return f"For the first filling of the reservoir {tested}; {violating} and entered."
-    tested = f"{plural(step.tests, 'edge')} {was(step.tests)} tested"
+    tested = f"{plural(step.tests, 'pair')} {was(step.tests)} tested"
     if entered >= reservoir.capacity:
         return f"To fill the reservoir {tested}; {violating}, which filled it."
     if step.test_limit is not None and step.tests > step.test_limit:
         return f"To find a first violating edge {tested}; {violating} and entered the reservoir."
     return (
-        f"To fill the reservoir {tested}, as many as the first filling may take; {violating} "
-        f"and took {entered:,} of {plural(reservoir.capacity, 'place')}."
+        f"To fill the reservoir {tested}, the limit of the first filling; {violating} and filled "
+        f"{entered:,} of {plural(reservoir.capacity, 'place')}."
     )
 
 
 def _testing(step: Step, reservoir: ReservoirView, names: Sequence[str]) -> str:
-    """Tell the tests of a later step, and how the reservoir changed by them."""
+    """Return the sentence about the tests of a later step and the reservoir after them."""
     if step.tests == 0:
-        return f"No edge was left to test; the reservoir holds {len(reservoir.scores):,}."
+        return f"No pair was left to test; the reservoir holds {len(reservoir.scores):,}."
     entered, replacing, too_weak = _entered(step)
     if entered:
         result = f"{entered:,} entered the reservoir"
@@ -199,7 +199,7 @@ def _testing(step: Step, reservoir: ReservoirView, names: Sequence[str]) -> str:
         elif replacing:
             result += f", {replacing:,} of them in place of weaker ones"
     elif too_weak:
-        result = f"{too_weak:,} violated, but none beat the weakest edge of the full reservoir"
+        result = f"{too_weak:,} violated, but none exceeded the weakest edge of the full reservoir"
     else:
         result = "none violated"
     dropped = len(step.dropped)
@@ -210,7 +210,7 @@ def _testing(step: Step, reservoir: ReservoirView, names: Sequence[str]) -> str:
         )
         if not entered:
             result = result.replace("had left it", "had left the reservoir")
-    return f"Tested {plural(step.tests, 'edge')}{_hubs(step, names)}; {result}."
+    return f"Tested {plural(step.tests, 'pair')}{_hubs(step, names)}; {result}."
 
 
 def _hubs(step: Step, names: Sequence[str]) -> str:
@@ -223,13 +223,13 @@ def _hubs(step: Step, names: Sequence[str]) -> str:
         which = f"the hubs {listed([short(names[hub]) for hub in step.hubs])}"
     else:
         which = f"the {count:,} hubs"
-    return f", those at {which} first"
+    return f", starting at {which}"
 
 
 def _choosing(
     step: Step, learner: BestChoice, reservoir: ReservoirView, names: Sequence[str]
 ) -> str:
-    """Tell which edges of the reservoir were taken, and why those."""
+    """Return the sentence about the edges chosen from the reservoir."""
     if len(reservoir.scores) == 1:
         return f"The reservoir held a single edge: {_activated(step, names)} activated."
     mean, best = score(reservoir.mean), score(reservoir.maximum)
@@ -253,7 +253,7 @@ def _choosing(
 
 
 def _scoring_all(step: Step, names: Sequence[str]) -> str:
-    """Tell a step of edge grafting: every inactive edge is scored, the best one is taken."""
+    """Return the sentence about a step of edge grafting, which scores all inactive edges."""
     chosen = step.activated[0]
     if step.index == 1:
         scored = f"Counted and scored all {plural(step.tests, 'pair')}"
@@ -270,12 +270,12 @@ def _scoring_all(step: Step, names: Sequence[str]) -> str:
 
 
 def _first_violation(step: Step, names: Sequence[str]) -> str:
-    """Tell a step of first hit: edges are tested until one violates."""
+    """Return the sentence about a step of first hit, which tests until an edge violates."""
     chosen = step.activated[0]
     edge = pair(names, chosen.source, chosen.target)
     if step.tests == 1:
-        found = f"The first edge tested, {edge}, violates"
+        found = f"The first pair tested, {edge}, violates"
     else:
-        found = f"Tested {plural(step.tests, 'edge')} until one violated: {edge}"
+        found = f"Tested {plural(step.tests, 'pair')} until one violated: {edge}"
     verdict = f"its score {score(chosen.score)} is above {_limit(step)}"
     return f"{found}; {verdict}, so it was activated."

@@ -1,10 +1,10 @@
-"""The tour of the Grow page: seven stops at real controls, and what to try at some of them."""
+"""Tour of the Grow page: seven stops at controls, some with a task."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# How the page notices that something was tried; see ui/assets/tour.js.
+# How the page detects that a task is done; see ui/assets/tour.js.
 CHANGES, APPEARS, VALUE = "changes", "appears", "value"
 
 
@@ -14,10 +14,10 @@ class Task(NamedTuple):
     Attributes
     ----------
     wish, done : str
-        What to do, and what is said once it was done.
+        Instruction, and the text shown when it is done.
     notice : str
-        What is watched: CHANGES, the text of `watched`; APPEARS, that there is one; VALUE, that its
-        value is `value`.
+        Condition: CHANGES, the text of `watched` changes; APPEARS, it exists; VALUE, its value is
+        `value`.
     watched : str
         CSS selector, looked for where the stop is.
     value : str
@@ -53,36 +53,37 @@ class Stop(NamedTuple):
 STOPS: tuple[Stop, ...] = (
     Stop(
         "Play, pause, step",
-        "A run is a film of learning: each frame is one step, in which a few edges join the model. "
-        "Drag the knob to any step; space and the arrow keys work too.",
+        "The player shows a learning run. Each frame is one step, in which a few edges are added. "
+        "Drag the knob to any step, or use space and the arrow keys.",
         ".gv-transport",
         task=Task(
             "Press play, or drag the knob.",
-            "There it goes. Pause whenever something deserves a word.",
+            "Pause at any step.",
             CHANGES,
             ".gv-position",
         ),
     ),
     Stop(
         "The graph",
-        "Each circle is a variable; it grows with its degree, and hubs wear a ring. The edges of "
-        "this step are lit. Where the truth is known, true, false and missing edges differ.",
+        "Each circle is a variable; its size shows its degree, a ring marks a hub. The edges of "
+        "this step are highlighted. If the true graph is known, true, false and missing edges are "
+        "drawn differently.",
         ".gv-graph",
         task=Task(
             "Click a node.",
-            "Its probabilities stand beside it now, with a region that vouches for them.",
+            "Details are shown beside it.",
             APPEARS,
             ".gv-inspector.gv-chosen",
         ),
     ),
     Stop(
-        "What happened, and why",
-        "A sentence for every step, with its numbers, and the algorithm: the lines of it that ran "
-        "are bold. Underlined words open their definition.",
+        "The step in words",
+        "A sentence and the numbers of every step, and the algorithm with the executed lines in "
+        "bold. Underlined words open a definition.",
         ".gv-words",
         task=Task(
             "Step once, then click an underlined word.",
-            "That is the glossary; the Lessons page has all of it.",
+            "The whole glossary is on the Lessons page.",
             APPEARS,
             ".gv-term[aria-expanded=true]",
         ),
@@ -90,35 +91,35 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "The reservoir",
         "The candidates that passed the test, best first, against their mean μ and the threshold "
-        "τ. What stands above τ is taken, unless it touches a stronger edge.",
+        "τ. Edges above τ are added, unless they share a variable with a stronger one.",
         ".gv-reservoir",
     ),
     Stop(
         "The curves",
-        "What learning minimises, how many of the true edges were found, how many of the found "
-        "ones are true, and how well held-out rows are predicted. Dashed is the run before.",
+        "The objective, recall and precision of the edges, and the negative log "
+        "pseudo-likelihood of held-out rows. Dashed: the previous run.",
         ".gv-curves",
     ),
     Stop(
-        "α, the choice of a step",
-        "α = 1 takes only the best edge of the reservoir, smaller values take several at once. The "
-        "whole run is learned again, and the one before stays as a ghost.",
+        "α: how selective each step is",
+        "α = 1 takes only the best edge of the reservoir, smaller values take several at once. "
+        "Changing it learns the run again; the previous one stays visible as a ghost.",
         ".st-key-option-alpha",
         in_player=False,
         task=Task(
             "Drag α to 0.5.",
-            "Learned again. Compare the dashed curves: fewer steps, and was it worse?",
+            "Compare with the dashed curves: fewer steps, but is the result worse?",
             VALUE,
             "input",
             "0.5",
         ),
     ),
     Stop(
-        "Take it along",
-        "The address in the browser is this very view: data, options and step; send it on. "
-        "This button questions the model of the shown step, observation by observation. The other "
-        "pages, and the lessons, are at the top.",
-        ".st-key-inspect_this",
+        "Share and inspect",
+        "The URL reproduces the view: data, options and step. This menu opens the model of the "
+        "shown step in Inspect: set evidence, see marginals. Other pages and the lessons are at "
+        "the top.",
+        ".st-key-grow-tools",
         in_player=False,
     ),
 )

@@ -10,11 +10,9 @@ from pathlib import Path
 from graftviz.narrative.glossary import glossary_records
 
 _ASSETS = Path(__file__).parent / "assets"
+_SHARED = ("core.js", "layout.js", "keys.js", "keys_help.js", "save_picture.js")
 _PARTS = (
-    "core.js",
-    "keys.js",
-    "keys_help.js",
-    "save_picture.js",
+    *_SHARED,
     "log.js",
     "demand.js",
     "camera.js",
@@ -35,10 +33,7 @@ _PARTS = (
     "player.js",
 )
 _RACE_PARTS = (
-    "core.js",
-    "keys.js",
-    "keys_help.js",
-    "save_picture.js",
+    *_SHARED,
     "race_log.js",
     "race_looks.js",
     "view.js",
@@ -50,10 +45,7 @@ _RACE_PARTS = (
     "race.js",
 )
 _REGION_PARTS = (
-    "core.js",
-    "keys.js",
-    "keys_help.js",
-    "save_picture.js",
+    *_SHARED,
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -69,10 +61,7 @@ _REGION_PARTS = (
     "region.js",
 )
 _PRUNE_PARTS = (
-    "core.js",
-    "keys.js",
-    "keys_help.js",
-    "save_picture.js",
+    *_SHARED,
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -86,10 +75,7 @@ _PRUNE_PARTS = (
     "prune.js",
 )
 _BUDGET_PARTS = (
-    "core.js",
-    "keys.js",
-    "keys_help.js",
-    "save_picture.js",
+    *_SHARED,
     "race_looks.js",
     "view.js",
     "step_view.js",
@@ -103,10 +89,7 @@ _BUDGET_PARTS = (
     "budget.js",
 )
 _DYNAMICS_PARTS = (
-    "core.js",
-    "keys.js",
-    "keys_help.js",
-    "save_picture.js",
+    *_SHARED,
     "race_looks.js",
     "view.js",
     "step_view.js",

@@ -12,7 +12,7 @@ from graftviz.ui.teaching import teaching_query, without_teaching
 
 
 class Linked(Protocol):
-    """The state of a page that a link can bring back."""
+    """State of a page that a link can restore."""
 
     def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> object:
         """Take over what an address says."""

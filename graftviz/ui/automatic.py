@@ -46,9 +46,11 @@ def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
         "lam2": settings.penalty.lam2,
     }
     n = material.train.n_variables
-    budget = learner.edge_budget(n) if isinstance(learner, GraftingOptions) else 0
-    if budget < n * (n - 1) // 2:
-        values["max_edges"] = budget
+    if isinstance(learner, GraftingOptions):
+        budget = learner.edge_budget(n)
+        is_preset = learner.max_edges is None and budget == 3 * n
+        if budget < n * (n - 1) // 2:
+            values["max_edges"] = f"3n = {budget:,}" if is_preset else budget
     if isinstance(learner, BestChoice):
         plan = learner.plan(n)
         values |= {

@@ -1,4 +1,4 @@
-"""Controls made from option specs: no learner, reader or page is known here."""
+"""Controls generated from option specs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def widget_for(spec: OptionSpec) -> Widget:
     """Return which kind of control suits an option.
 
     "steps" is a slider over the numbers 1, 2, 5, 10, 20, …, whose first position is "auto" where
-    the option allows that; "number" a field to type into, which left empty means "automatic";
-    "radio" are buttons with a line each that says when to use which; where a choice is never
-    automatic, that line stands below it.
+    the option allows that; "number" a field, empty for "automatic";
+    "radio" are buttons, each with a caption on when to use it; if the option is never automatic,
+    the caption is shown below a list.
     """
     if spec.kind == "choice":
         return "radio" if spec.optional and spec.name in WHEN_TO_USE else "choice"
@@ -81,7 +81,7 @@ def show_options(
     prefix: str,
     automatic: Mapping[str, Any] = MappingProxyType({}),
     disabled: Collection[str] = (),
-    more: str = "More options",
+    more: str = "Advanced",
 ) -> None:
     """Show one control per option: sliders, fields, switches; advanced ones folded away.
 
@@ -95,7 +95,8 @@ def show_options(
     prefix : str
         Keeps the keys of several groups of controls apart.
     automatic : mapping
-        What options that are left open come to, as far as it is known.
+        Values of automatic options, as far as they are known. A text, such as "3n = 180",
+        replaces the general rule in the help.
     disabled : collection of str
         Names of the options that cannot be changed now.
     more : str
@@ -154,14 +155,14 @@ def show_option(
     shown = float(value) if spec.kind == "float" and value is not None else value
     if shown is None and widget_for(spec) != "number":  # to these None would be nothing chosen
         shown = AUTO
-    # The widget follows the page's record (a link, another data set, a refused value); it is left
-    # alone while they agree, so that a slider in somebody's hand does not jump.
+    # The widget follows the page's record (a link, another data set, a refused value); it is not
+    # touched while they agree, so that a slider does not jump while it is dragged.
     if key not in st.session_state or st.session_state[key] != shown:
         st.session_state[key] = shown
     common: dict[str, Any] = {
         "label": spec.label,
         "key": key,
-        "help": help_text(spec),
+        "help": help_text(spec, automatic),
         "disabled": disabled,
         "on_change": guarded(lambda: on_change(spec.name, _chosen(st.session_state[key]))),
     }
@@ -184,20 +185,20 @@ def _chosen(state: Any) -> Any:
     return None if state == AUTO else state
 
 
-def help_text(spec: OptionSpec) -> str:
-    """Return an option's help as sentences: a capital at the start, what automatic means last."""
+def help_text(spec: OptionSpec, automatic: Any = None) -> str:
+    """Return an option's help as sentences, the meaning of "automatic" last."""
     text = spec.help.rstrip(".")
     # A symbol keeps its case: a capital α would read as an A.
     first = text[:1].upper() if text[:1].isascii() else text[:1]
     sentence = f"{first}{text[1:]}."
     if not spec.optional:
         return sentence
-    position = "At auto" if widget_for(spec) == "steps" else "Left automatic"
-    return f"{sentence}\n\n{position}: {spec.none_means}."
+    is_derived = isinstance(automatic, str) and spec.kind in ("int", "float")
+    return f"{sentence}\n\nAutomatic: {automatic if is_derived else spec.none_means}."
 
 
 def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
-    """Say what an option left open comes to."""
+    """Return the value of an automatic option as text."""
     value = {True: "yes", False: "no"}.get(automatic) if spec.kind == "bool" else automatic
     return f"automatic: {value if isinstance(value, str) else format_value(value)}"
 
@@ -230,8 +231,8 @@ def _show_choice(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> No
 
 def _show_radio(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
     lines = WHEN_TO_USE[spec.name]
-    # The browser knows a choice by its words, so what automatic comes to stands beside them.
-    here = "As the preset says." if automatic is None else f"As the preset says: {automatic}."
+    # The browser identifies a choice by its text, so the automatic value is in the caption.
+    here = "Set by the preset." if automatic is None else f"Set by the preset: {automatic}."
     st.radio(
         options=[AUTO, *spec.choices],
         format_func=lambda choice: "automatic" if choice == AUTO else choice,

@@ -10,7 +10,7 @@ from graftviz.ui.warm_up import COMPILE_SECONDS, WarmUp
 
 LONG_SECONDS = 20.0  # from the cache everything is there sooner
 QUIET_SECONDS = 1.2  # a start from the cache is over before anything need be said
-PATIENCE = 3 * COMPILE_SECONDS  # seconds after which nobody has to wait any longer
+PATIENCE = 3 * COMPILE_SECONDS  # seconds after which the page can be opened without waiting
 _GOES_ON = "engine.goes_on"
 
 

@@ -1,17 +1,17 @@
-"""Table of keys for the pages' explanations; "?" opens the table of a view."""
+"""Keyboard help of the pages."""
 
 KEYS = """
-**By keyboard**: space plays and pauses, ← → step, Home and End jump. Tab leads to every picture and
-control; in a picture ↓ ↑ go from one thing in it to the next. **?** shows all keys of this page.
+**By keyboard**: space plays and pauses, ← → step, Home and End jump. Tab moves between figures
+and controls; within a figure ↓ ↑ move between its elements. **?** lists all keys of this page.
 """
 KEYS_OF_INSPECT = """
-Tab leads to the graph and to every control. In the graph:
+Tab moves between the graph and the controls. In the graph:
 
 | keys | |
 | --- | --- |
-| ↓ ↑, → ← or n p | the next node by falling degree, the one before |
-| e, shift e | the next edge of the chosen node, the one before |
-| + − 0 | nearer, farther, all of it |
-| shift and arrows | move the picture |
-| Esc | choose nothing |
+| ↓ ↑, → ← or n p | next, previous node by decreasing degree |
+| e, shift e | next, previous edge of the selected node |
+| + − 0 | zoom in, out, fit |
+| shift and arrows | pan |
+| Esc | clear selection |
 """

@@ -143,7 +143,7 @@ def read_limits(path: Path) -> Limits:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The limits in {path} cannot be read: {error}.") from error
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"The limits in {path} are no TOML: {error}.") from error
+        raise InputError(f"The limits in {path} are not valid TOML: {error}.") from error
     return limits_of(entries, str(path))
 
 

@@ -53,14 +53,14 @@ def build_edges(run: SessionRun) -> str:
 FILES = (
     FileKind("replay.html", "Web page of this run (needs no server)", "text/html", build_replay),
     FileKind("edges.csv", "Edges (CSV)", "text/csv", build_edges),
-    FileKind("trace.csv", "Trace, a row a step (CSV)", "text/csv", _of_result(trace_csv)),
+    FileKind("trace.csv", "Trace, one row per step (CSV)", "text/csv", _of_result(trace_csv)),
     FileKind("result.json", "Result (JSON)", "application/json", _of_result(result_json)),
     FileKind(
         "model.uai", "Model (UAI)", "text/plain", _of_result(lambda result: uai_text(result.model))
     ),
     FileKind(
         "model.names.json",
-        "Names of the model (JSON)",
+        "Variable names (for UAI)",
         "application/json",
         _of_result(lambda result: names_text(result.model)),
     ),

@@ -21,7 +21,7 @@ from graftviz.ui.references import log_exception, logged
 
 TIDY_SECONDS = 5.0
 FAIR_TURN = 4  # so many slices hold one that is given by time alone
-LOOK_SECONDS = 0.005  # while steps that nobody waits for give way to pages
+LOOK_SECONDS = 0.005  # while steps that no client waits for give way to pages
 LOOKS = 10  # before such steps have their turn all the same
 log = logging.getLogger(__name__)
 

@@ -102,7 +102,7 @@ def greeting(address: str | None, url: str) -> str:
     if address is None or address in _EVERYWHERE:
         lines.append("  and at every other address of this machine.")
     if not _is_loopback(address):
-        lines.append("  Whoever reaches it can use it: there is no password (docs/serving.md).")
+        lines.append("  Anyone who can reach it can use it: it has no password (docs/serving.md).")
     return "\n".join([*lines, "", ""])
 
 

@@ -22,7 +22,7 @@ EVERYTHING = 1 << 60
 # A message to the browser stays well under the server's limit; the player asks for the rest.
 MAX_FEED_CHARACTERS = 4_000_000
 log = logging.getLogger(__name__)
-FORGOTTEN = "This run was put away while nobody was here; load the page again to have it back."
+FORGOTTEN = "This run was released while the page was idle; reload the page to restore it."
 
 
 class Recorder(Protocol):
@@ -94,7 +94,7 @@ class SessionRun:
         self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._outcome: str | None = None
         self._target = 0
-        self._awaited = 1  # the first step brings the header
+        self._awaited = 1  # the first step includes the header
 
     @property
     def computed(self) -> int:

@@ -1,4 +1,4 @@
-"""Files people bring: read, checked against the link, made into material, or refused in words."""
+"""Uploaded tables: reading, comparison with the link, and conversion into material."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_upload(
     options: Mapping[str, Any],
     expected: str = "",
 ) -> Upload:
-    """Read a table and perhaps its true edges and the places of its variables.
+    """Read a table, and optionally its true edges and the positions of its variables.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def read_upload(
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     if expected and not table.fingerprint.startswith(expected[:FINGERPRINT_DIGITS]):
         raise InputError(
-            f"{_name(file)} is not the table this link was made with (fingerprint {fingerprint} "
-            f"instead of {expected[:FINGERPRINT_DIGITS]}); bring that one, read the same way."
+            f"{_name(file)} is not the table of the link (fingerprint {fingerprint}, not "
+            f"{expected[:FINGERPRINT_DIGITS]}). Upload that one, with the same import options."
         )
     holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
     data = DataSet(
@@ -94,14 +94,14 @@ def read_upload(
 
 
 def _check_lengths(table: DiscreteTable) -> None:
-    """Refuse names and labels that no page has room for."""
+    """Refuse names and labels that are too long to display."""
     for name, labels in zip(table.names, table.labels, strict=True):
         longest = max((name, *labels), key=len)
         if len(longest) > MOST_CHARACTERS:
             what = "name" if longest is name else "value"
             raise InputError(
-                f"Column {name[:20]!r} has a {what} of {len(longest):,} characters, and pages have "
-                f"room for {MOST_CHARACTERS:,}; shorten it, or leave the column out."
+                f"Column {name[:20]!r} has a {what} of {len(longest):,} characters; the maximum is "
+                f"{MOST_CHARACTERS:,}. Shorten it, or remove the column."
             )
 
 
@@ -114,7 +114,7 @@ class _Reading(Protocol):
 
     @property
     def reading(self) -> Mapping[str, Any]:
-        """How it is read, where that differs from the defaults."""
+        """Import options that differ from the defaults."""
 
 
 class TakesUploads(Protocol):
@@ -130,20 +130,20 @@ class TakesUploads(Protocol):
         """Read the upload in another way."""
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Take a file that was brought as the data of the page."""
+        """Use an uploaded file as the data of the page."""
 
 
 def show_upload(state: TakesUploads) -> None:
-    """Show where to bring a file and what is wrong with it; the run on show goes on meanwhile."""
+    """Show the uploader and its errors; the shown run continues."""
     expected = "" if state.uploaded else state.settings.fingerprint
     if expected:
         st.info(
-            "This link shows a run on somebody's own data, which a link cannot carry. Bring the "
-            f"same table (fingerprint {expected[:FINGERPRINT_DIGITS]})."
+            "This link refers to an uploaded table. Upload the same table "
+            f"(fingerprint {expected[:FINGERPRINT_DIGITS]})."
         )
     with st.expander("Your own data", expanded=True):
         st.caption(
-            "One column a variable, one row a sample, any labels. Nothing leaves this server."
+            "Columns are variables, rows are samples; any labels. Files stay on this server."
         )
         left, middle, right = st.columns(3)
         file = left.file_uploader(
@@ -153,13 +153,13 @@ def show_upload(state: TakesUploads) -> None:
             max_upload_size=limits().upload_memory,
         )
         truth = middle.file_uploader(
-            "True edges, if known (CSV: source, target)",
+            "True edges, optional (CSV: source, target)",
             ["csv"],
             key="upload.truth",
             max_upload_size=limits().upload_memory,
         )
         places = right.file_uploader(
-            "Places on a map, if any (CSV: name, lon, lat or x, y)",
+            "Positions, optional (CSV: name, lon, lat or x, y)",
             ["csv"],
             key="upload.places",
             max_upload_size=limits().upload_memory,
@@ -170,9 +170,9 @@ def show_upload(state: TakesUploads) -> None:
             reading,
             state.choose_reading,
             prefix="upload",
-            more="How to read it",
+            more="Import options",
         )
-        anyway = bool(expected and file) and st.checkbox("Use another table than the link's")
+        anyway = bool(expected and file) and st.checkbox("Use a different table")
     if file is None:
         return
     try:
@@ -184,7 +184,7 @@ def show_upload(state: TakesUploads) -> None:
             lambda: read_upload(file, truth, places, reading, fingerprint),
         )
     except InputError as error:
-        note = " The table from before stays." if state.uploaded is not None else ""
+        note = " Still showing the previous table." if state.uploaded is not None else ""
         st.error(plain(reworded(str(error), _control) + note))
         return
     state.accept(upload, upload.fingerprint)
@@ -193,7 +193,7 @@ def show_upload(state: TakesUploads) -> None:
 def _control(name: str, value: str) -> str:
     """Name the control that sets an option of reading."""
     label = next(spec.label for spec in option_specs(UploadOptions) if spec.name == name)
-    return f"“{label}: {value}” under “How to read it” above"
+    return f"“{label}: {value}” under “Import options” above"
 
 
 def _name(file: BinaryIO) -> str:

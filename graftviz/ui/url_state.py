@@ -22,10 +22,10 @@ BEST = "best"
 MAX_SEED = 2**32 - 1
 MAX_STEP = 10**9
 _MAX_TEXT = 60  # no value of ours is longer; absurd numbers are refused before they are read
-# What older links say, and what is told about it; the page's default is used.
+# Values of old links, with the warning; the default of the page is used.
 _RENAMED = {
-    ("preset", "default"): "The link is an older one: its preset default is called paper now, and "
-    "is used with n/4 tests a step and 3n edges at most, unless the link says otherwise."
+    ("preset", "default"): "Old link: its preset default is now called paper. Unless the link sets "
+    "them, n/4 tests per step and at most 3n edges are used."
 }
 _FINGERPRINT = re.compile(r"[0-9a-f]{16,64}")
 
@@ -36,21 +36,21 @@ class UploadOptions:
 
     missing: str = option(
         "reject",
-        "Empty cells: refuse them, drop their rows, or make them a state of their own.",
+        "Empty cells: raise an error, drop their rows, or treat missing as a state.",
         label="Missing values",
         choices=("reject", "drop", "state"),
         advanced=True,
     )
     continuous: str = option(
         "reject",
-        "Columns of many different numbers: refuse them, or divide them into quantiles.",
+        "Columns with many distinct numbers: raise an error, or divide them into quantiles.",
         label="Continuous columns",
         choices=("reject", "bin"),
         advanced=True,
     )
     bins: int = option(
         BINS,
-        "How many quantiles.",
+        "Number of quantiles.",
         label="Quantiles",
         minimum=2,
         maximum=256,
@@ -58,7 +58,7 @@ class UploadOptions:
     )
     max_states: int = option(
         MAX_STATES,
-        "A column with more different values counts as continuous.",
+        "A column with more distinct values counts as continuous.",
         label="Most states",
         minimum=2,
         maximum=65535,
@@ -66,7 +66,7 @@ class UploadOptions:
     )
     header: str = option(
         "auto",
-        "Whether the first line of a text file holds the names of the columns.",
+        "Whether the first line of a text file contains the column names.",
         label="Names in the first line",
         choices=("auto", "yes", "no"),
         advanced=True,
@@ -165,7 +165,7 @@ def write(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
 
 
 def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> Parsed:
-    """Read query parameters. Never raises: what cannot be used is complained about and left out."""
+    """Parse query parameters; invalid ones are ignored and reported as complaints."""
     complaints: list[str] = []
     left = _single_texts(query, complaints)
     data = _one_of("data", left, (*vocabulary.data, UPLOAD), vocabulary.default_data, complaints)
@@ -186,9 +186,9 @@ def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> P
     )
     elsewhere = _option_names(vocabulary.learners.values())
     complaints += [
-        f"{quoted(name)} does not apply to {learner} on {data}; it was left out."
+        f"{quoted(name)} does not apply to {learner} on {data}; ignored."
         if name in elsewhere
-        else f"This page knows no setting {quoted(name)}; it was left out."
+        else f"Unknown setting {quoted(name)}; ignored."
         for name in left
     ]
     return Parsed(settings, tuple(complaints))
@@ -209,7 +209,7 @@ def parse_options_of(
     complaints: list[str] = []
     left = _single_texts(query, complaints)
     values = _options(cls, left, complaints)
-    complaints += [f"This page knows no setting {quoted(name)}; it was left out." for name in left]
+    complaints += [f"Unknown setting {quoted(name)}; ignored." for name in left]
     return values, tuple(complaints)
 
 
@@ -230,9 +230,9 @@ def _single_texts(
     for name, value in query.items():
         values = [value] if isinstance(value, str) else list(value)
         if len(values) > 1:
-            complaints.append(f"{quoted(name)} stands in the link twice; the last value is used.")
+            complaints.append(f"{quoted(name)} occurs twice in the link; using the last value.")
         if values and len(values[-1]) > (10 * _MAX_TEXT if name == "branch" else _MAX_TEXT):
-            complaints.append(f"The value of {quoted(name)} is too long; it was left out.")
+            complaints.append(f"The value of {quoted(name)} is too long; ignored.")
         elif values:
             single[name] = values[-1]
     return single
@@ -246,8 +246,7 @@ def _one_of(
         return text
     what = "data set" if name == "data" else name
     complaints.append(
-        f"There is no {what} {quoted(text)}; there are {', '.join(names)}. "
-        f"{default} is shown instead."
+        f"There is no {what} {quoted(text)}; there are {', '.join(names)}. Using {default}."
     )
     return default
 
@@ -257,8 +256,7 @@ def _whole_number(name: str, left: dict[str, str], maximum: int, complaints: lis
     if re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) <= maximum:
         return int(text)
     complaints.append(
-        f"The {name} must be a whole number from 0 to {maximum}, not {quoted(text)}; it was left "
-        "out."
+        f"The {name} must be a whole number from 0 to {maximum}, not {quoted(text)}; ignored."
     )
     return 0
 
@@ -275,7 +273,7 @@ def _compare(left: dict[str, str], cls: type, complaints: list[str]) -> bool:
     if text != BEST:
         complaints.append(f"A run can be compared with {BEST}, not {quoted(text)}.")
     elif "branch" in left:
-        complaints.append(f"A branch cannot be compared with {BEST}; the branch is shown.")
+        complaints.append(f"A branch cannot be compared with {BEST}; showing the branch.")
     elif not has_presets(cls):
         complaints.append(f"This learner has no presets, so there is no {BEST} to compare with.")
     else:
@@ -288,10 +286,10 @@ def _fingerprint(left: dict[str, str], data: str, complaints: list[str]) -> str:
     if not text:
         return ""
     if data != UPLOAD:
-        complaints.append("A fingerprint belongs to uploaded data only; it was left out.")
+        complaints.append("A fingerprint applies to uploaded data only; ignored.")
         return ""
     if not _FINGERPRINT.fullmatch(text):
-        complaints.append(f"{quoted(text)} is no fingerprint of data; it was left out.")
+        complaints.append(f"{quoted(text)} is not a fingerprint of data; ignored.")
         return ""
     return text
 
@@ -314,7 +312,7 @@ def _take_option(
     try:
         values.update(parse_options(cls, {spec.name: text}))
     except InputError as error:
-        complaints.append(f"{error} The default is used.")
+        complaints.append(f"{error} Using the default.")
 
 
 def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoint | None:
@@ -325,7 +323,7 @@ def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoi
     if not re.fullmatch(r"\d{1,9}", at.strip(), re.ASCII):
         complaints.append(
             f"A branch is written as step:option=value, for example 7:alpha=0.2, "
-            f"not {quoted(text)}; it was left out."
+            f"not {quoted(text)}; ignored."
         )
         return None
     specs = {spec.name: spec for spec in option_specs(cls)}
@@ -335,7 +333,7 @@ def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoi
         if name in specs:
             _take_option(cls, specs[name], value, values, complaints)
         else:
-            complaints.append(f"A branch cannot change {quoted(name)}; it was left out.")
+            complaints.append(f"A branch cannot change {quoted(name)}; ignored.")
     return BranchPoint(int(at), values)
 
 

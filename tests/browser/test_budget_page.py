@@ -45,12 +45,12 @@ def test_it_plays_to_the_end_steps_and_is_scrubbed(budget: Any) -> None:
     assert "45 of 45" in text
     page.keyboard.press("Home")
     eventually(page, lambda: position(page)[0] == 0)
-    assert "Any of the 55 pairs can be added" in page.locator(".gv-budget-head").inner_text()
+    assert "Any of the 55 pairs can be added" in page.locator(".gv-words").inner_text()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: position(page)[0] == 2)
     eventually(page, lambda: "step=2" in search(page))
-    assert "No added cost" in page.locator(".gv-budget-head").inner_text()
+    assert "No added cost" in page.locator(".gv-words").inner_text()
     label = page.locator(".gv-budget-tree canvas").get_attribute("aria-label")
     assert "widest: 2 variables (width 1)" in label
     box = page.locator(".gv-budget-course canvas").bounding_box()

@@ -46,6 +46,12 @@ def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def analyse(page: Any, entry: str) -> None:
+    """Choose an entry of the menu Analyse."""
+    press(page, "Analyse")
+    page.get_by_role("menuitem", name=entry).click()
+
+
 def step_in_address(page: Any) -> int:
     found = re.search(r"[?&]step=(\d+)", page.evaluate("location.search"))
     return int(found.group(1)) if found else 0
@@ -129,7 +135,7 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     page = grow()
     to_the_end(page)
     assert "preset paper" in heading(page)
-    page.get_by_role("button", name="What does best do differently?").click()
+    analyse(page, "Compare with preset best")
     eventually(page, lambda: "preset best" in heading(page))
     eventually(page, lambda: "compare=best" in page.evaluate("location.search"))
     table = page.locator("table", has_text="Recall").first
@@ -138,14 +144,14 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     assert "paper (dashed)" in text
     assert "best (solid)" in text
     player = page.locator(".gv-player")
-    eventually(page, lambda: "the paper's method, and what it was" in player.inner_text())
+    eventually(page, lambda: "the paper's method, at the same point" in player.inner_text())
     curves = page.locator(".gv-curves").inner_text()
     assert re.search(r"recall\s+0\.\d+\s+was 0\.\d+", curves)
     assert re.search(r"NLPL on held-out rows\s+[\d.]+\s+was [\d.]+", curves)
     page.reload()
     wait_for_player(page)
     eventually(page, lambda: "preset best" in heading(page))
-    page.get_by_role("button", name="Back to the paper's method").click()
+    analyse(page, "Back to the paper's method")
     eventually(page, lambda: "preset paper" in heading(page))
     eventually(page, lambda: "compare" not in page.evaluate("location.search"))
     eventually(page, lambda: page.locator("table", has_text="Recall").count() == 0)
@@ -155,7 +161,7 @@ def test_stability_fades_the_edges_that_few_halves_find(grow: Any) -> None:
     page = grow("?data=survey")
     to_the_end(page)
     assert "subsamples" not in page.locator(".gv-graph").inner_text()
-    page.get_by_role("button", name="How stable are these edges?").click()
+    analyse(page, "Stability of the edges")
     page.get_by_text("random halves of the rows").first.wait_for(timeout=60_000)
     eventually(
         page,
@@ -173,18 +179,18 @@ def test_stability_fades_the_edges_that_few_halves_find(grow: Any) -> None:
         page,
         lambda: re.search(r"in \d+ of 50 subsamples", page.locator(".gv-inspector").inner_text()),
     )
-    page.get_by_role("button", name="What does best do differently?").click()
+    analyse(page, "Compare with preset best")
     eventually(page, lambda: "preset best" in heading(page))
     assert "subsamples" not in page.locator(".gv-graph").inner_text()
-    page.get_by_role("button", name="Back to the paper's method").click()
+    analyse(page, "Back to the paper's method")
     eventually(page, lambda: "subsamples" in page.locator(".gv-graph").inner_text())
 
 
 def test_a_point_of_the_path_can_be_taken(grow: Any) -> None:
     page = grow("?data=survey")
-    page.get_by_role("button", name="Which λ?").click()
+    analyse(page, "Choose λ…")
     dialog = page.get_by_role("dialog")
-    dialog.get_by_text("can be clicked").wait_for(timeout=60_000)
+    dialog.get_by_text("Click a point of a curve").wait_for(timeout=60_000)
     point = dialog.locator(".scatterlayer .trace path.point").nth(2)
     point.wait_for(timeout=30_000)
     page.wait_for_timeout(500)
@@ -266,7 +272,7 @@ def test_a_branch_continues_and_can_be_left(grow: Any) -> None:
     page.reload()
     wait_for_player(page)
     eventually(page, lambda: "from step 4" in heading(page))
-    press(page, "Back to a fresh run")
+    press(page, "End the branch")
     eventually(page, lambda: "from step 4" not in heading(page))
     eventually(page, lambda: "branch=" not in page.evaluate("location.search"))
     page.go_back()
@@ -286,9 +292,9 @@ def test_a_question_is_answered(grow: Any) -> None:
 
 def test_a_bad_link_and_a_threshold_that_nothing_passes(grow: Any) -> None:
     page = grow("?data=karate&lam=0.5&colour=red&alpha=7")
-    page.get_by_text("no setting 'colour'").wait_for()
+    page.get_by_text("Unknown setting 'colour'").wait_for()
     page.get_by_text("Option alpha must be at least 0").wait_for()
-    eventually(page, lambda: "No pair violates" in page.locator(".gv-words").inner_text())
+    eventually(page, lambda: "No pair scores above λ" in page.locator(".gv-words").inner_text())
     assert position(page).startswith("step 0 0 edges")
 
 
@@ -355,7 +361,7 @@ def test_partially_active_edges_can_be_seen_and_inspected(grow: Any, learner: st
     to_the_end(page)
     legend = " ".join(page.locator(".gv-graph .gv-legend").inner_text().split())
     assert int(re.search(r"partially active (\d+)", legend)[1]) > 0  # type: ignore[index]
-    assert "No inactive feature violates" in page.locator(".gv-words").inner_text()
+    assert "No remaining feature scores above λ" in page.locator(".gv-words").inner_text()
     inspector = page.locator(".gv-inspector")
     inspector.get_by_label("variable").fill("pet")
     inspector.get_by_label("second").fill("exercise")
@@ -375,7 +381,7 @@ def test_a_chosen_node_shows_its_certified_region_at_every_step(grow: Any) -> No
     press(page, "Why (not)?")
     headline = inspector.locator(".gv-region-headline")
     # In a fresh installation the first region waits until its kernels are compiled.
-    eventually(page, lambda: headline.inner_text().startswith("Certified"), COMPILING / 1000)
+    eventually(page, lambda: re.match("Certified|Exact", headline.inner_text()), COMPILING / 1000)
     caption = page.locator(".gv-graph .gv-caption")
     assert caption.text_content() == headline.inner_text()
     seen = set()
@@ -386,7 +392,7 @@ def test_a_chosen_node_shows_its_certified_region_at_every_step(grow: Any) -> No
         seen.add(headline.inner_text())
         told = inspector.locator(".gv-region .gv-number").all_inner_texts()
         assert abs(sum(float(text.split("±")[0]) for text in told) - 1) < 0.01
-    assert "Certified exactly: it has no edges, so no other variable matters." in seen
+    assert "Exact: this variable has no edges." in seen
     assert len(seen) > 1
     switch = inspector.get_by_role("switch", name="Certified region")
     switch.click()

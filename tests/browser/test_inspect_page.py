@@ -20,7 +20,8 @@ def open_inspect(page: Any, address: str, query: str) -> Any:
     """Come from the Grow page, and wait for the marginals; return the graph."""
     page.set_default_timeout(SOON)
     page.goto(f"{address}?{query}")
-    page.get_by_role("button", name="Inspect this model").click(timeout=COMPILING)
+    page.get_by_role("button", name="Analyse").click(timeout=COMPILING)
+    page.get_by_role("menuitem", name="Inspect this model").click()
     page.get_by_text(re.compile("^Marginals: ")).wait_for(timeout=COMPILING)
     graph = page.locator(".gi canvas")
     graph.wait_for()
@@ -82,7 +83,7 @@ def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
     heading(page, "member 34").wait_for(timeout=SOON)
     eventually(page, lambda: "given the evidence" in posterior(page))
     page.get_by_role("button", name="member 1 = 2").click()
-    page.get_by_text("nothing is observed").wait_for(timeout=SOON)
+    page.locator(".st-key-evidence").get_by_text("none", exact=True).wait_for(timeout=SOON)
     until(page, "!location.search.includes('evidence')")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -113,7 +114,7 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
     page = browser_page
     open_inspect(page, address, CHOW_LIU)
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the picture as PNG").click()
+        page.get_by_role("button", name="Save the graph as PNG").click()
     with open(saved.value.path(), "rb") as file:
         assert file.read(8) == b"\x89PNG\r\n\x1a\n"
     page.get_by_role("button", name="Download", exact=True).click()
@@ -126,15 +127,16 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
     page.get_by_role("radio", name="File").click()
     chooser = page.locator("input[type=file]")
     chooser.set_input_files({"name": "mine.graphml", "mimeType": "text/xml", "buffer": content})
-    heading(page, "mine.graphml").wait_for(timeout=SOON)
+    page.locator("strong", has_text="mine.graphml").wait_for(timeout=SOON)
     page.get_by_text("34 variables with 3 states, 33 edges.").wait_for(timeout=SOON)
 
 
 def test_the_grow_page_leads_to_its_model(browser_page: Any, address: str) -> None:
     page = browser_page
     page.goto(f"{address}?data=karate&step=9")
-    page.get_by_role("button", name="Inspect this model").click(timeout=COMPILING)
-    heading(page, "Karate club · Best-choice edge grafting (paper) · step 9").wait_for(timeout=SOON)
+    page.get_by_role("button", name="Analyse").click(timeout=COMPILING)
+    page.get_by_role("menuitem", name="Inspect this model").click()
+    page.locator("strong", has_text="edge grafting (paper) · step 9").wait_for(timeout=SOON)
     assert page.evaluate("location.pathname") == "/inspect"
 
 
@@ -147,7 +149,7 @@ def test_cleared_evidence_does_not_return(open_page: Any, address: str, until: A
     page.locator("[class*='st-key-inspect-observe-state']").get_by_text("0", exact=True).click()
     until(page, "location.search.includes('evidence=3%3A0')")
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Forget all").click()
+    page.get_by_role("button", name="Clear evidence").click()
     until(page, "!location.search.includes('evidence')")
     for i in (20, 3):  # another node, and the same one
         click(page, graph, f"node({i})")

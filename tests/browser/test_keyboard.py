@@ -93,7 +93,7 @@ def test_the_table_of_keys_opens_closes_and_keeps_the_keys(finished: Any) -> Non
     page.focus(GRAPH)
     page.keyboard.press("?")
     table = page.get_by_role("dialog", name="Keys")
-    assert "the next variable" in table.inner_text()
+    assert "next, previous variable" in table.inner_text()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("player.shown") == 0
     page.keyboard.press("Escape")

@@ -74,11 +74,11 @@ def test_an_edge_taken_out_is_marked_and_told(
     i, j, _ = records[0]["activated"][0]
     show(page, until, LEAVES)
     legend = page.locator(".gv-graph .gv-legend").inner_text()
-    assert "taken out 1" in " ".join(legend.split())
-    assert "1 edge taken out" in page.locator(".gv-graph canvas").get_attribute("aria-label")
+    assert "removed 1" in " ".join(legend.split())
+    assert "1 edge removed" in page.locator(".gv-graph canvas").get_attribute("aria-label")
     page.evaluate(f"player.selectPair({i}, {j})")
     text = page.locator(".gv-inspector").inner_text()
-    assert "It was an edge from step 1 on and was taken out in step 3." in text
+    assert "It was an edge from step 1 until it was removed in step 3." in text
     assert "It is activated later, in step 5." in text
     # Its place is drawn otherwise than a moment later, when the mark has gone.
     page.evaluate("player.select(null)")
@@ -105,15 +105,15 @@ def test_what_the_final_fit_dropped_is_shown_at_the_end_alone(
     show(page, until, last)
     assert page.evaluate("player.log.snapshot(player.shown).dropped") == 1
     told = page.locator(".gv-words").inner_text()
-    assert "took out 1 edge again" in told
+    assert "removed 1 edge" in told
     assert f"x{i + 1} – x{j + 1}" in told
     position = " ".join(page.locator(".gv-position").inner_text().split())
     assert f"{outcome['edges']} edges" in position
     page.evaluate(f"player.selectPair({i}, {j})")
-    assert "taken out by the final fit" in page.locator(".gv-inspector").inner_text()
+    assert "removed by the final fit" in page.locator(".gv-inspector").inner_text()
     show(page, until, last - 1)
     assert page.evaluate("player.log.snapshot(player.shown).dropped") == 0
-    assert "taken out by the final fit" not in page.locator(".gv-inspector").inner_text()
+    assert "removed by the final fit" not in page.locator(".gv-inspector").inner_text()
 
 
 def test_the_end_says_how_far_to_trust_it(page: Any, until: Any) -> None:
@@ -121,11 +121,11 @@ def test_the_end_says_how_far_to_trust_it(page: Any, until: Any) -> None:
     told = page.locator(".gv-trust").inner_text()
     assert "optimal up to" in told
     assert "KKT residual" in told
-    assert "finds the same beliefs" in told
+    assert "converges to the same beliefs" in told
     page.evaluate("(player.log.outcome.bp_restart_gap = 0.2, player.changed())")
     assert "unstable fixed point" in page.locator(".gv-trust").inner_text()
     page.evaluate("(player.log.header.objective = 'pseudo-likelihood', player.changed())")
-    assert "The fit does not rest on it" in page.locator(".gv-trust").inner_text()
+    assert "The fit is not affected" in page.locator(".gv-trust").inner_text()
 
 
 def test_stability_fades_edges_and_is_told(

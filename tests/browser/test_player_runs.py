@@ -252,4 +252,4 @@ def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: 
 def test_an_unknown_name_is_answered_with_a_sentence(finished: Any) -> None:
     finished.fill(".gv-ask input >> nth=0", "nobody")
     finished.click("text=Why (not)?")
-    assert "no variable called “nobody”" in finished.inner_text(".gv-message")
+    assert "no variable named “nobody”" in finished.inner_text(".gv-message")

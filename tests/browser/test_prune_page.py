@@ -51,7 +51,7 @@ def search(page: Any) -> str:
 
 def marked(page: Any, what: str) -> set[tuple[int, ...]]:
     """Return the pairs that are drawn as leaving or arriving."""
-    text = page.locator(".gv-prune-stage canvas").get_attribute(f"data-{what}")
+    text = page.locator(".gv-stage canvas").get_attribute(f"data-{what}")
     return {tuple(int(i) for i in pair.split(",")) for pair in text.split()}
 
 
@@ -63,7 +63,7 @@ def test_it_plays_to_the_end_and_says_why_it_ended(prune: Any, steps: list[Any])
     page = prune()
     eventually(page, lambda: f"step {len(steps)} of {len(steps)}" in position(page))
     eventually(page, lambda: "finished" in position(page))
-    told = page.locator(".gv-prune-words").inner_text()
+    told = page.locator(".gv-words").inner_text()
     assert "Reached the limit of 4 exchanges." in told
     rows = page.locator(".gv-prune-table tbody tr")
     assert rows.count() == 3
@@ -97,7 +97,7 @@ def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: An
     page.locator(".gv-prune-table").get_by_role("button", name="MCMC").click()
     eventually(page, lambda: "heuristic=mcmc" in search(page))
     eventually(page, lambda: "MCMC" in page.locator(".gv-prune-table .gv-chosen").inner_text())
-    words = page.locator(".gv-prune-words .gv-sentence")
+    words = page.locator(".gv-words .gv-sentence")
     eventually(page, lambda: "the last state of" in words.inner_text())
     page.keyboard.press("ArrowRight")
     eventually(page, lambda: "step=3" in search(page))
@@ -105,7 +105,7 @@ def test_another_rule_is_chosen_in_the_table_and_a_link_shows_it_again(prune: An
     again = prune(f"prune{search(page)}")
     eventually(again, at_step(again, 3))
     assert marked(again, "leaving") == gone
-    assert again.locator(".gv-prune-words .gv-sentence").inner_text() == told
+    assert again.locator(".gv-words .gv-sentence").inner_text() == told
 
 
 def test_what_was_chosen_stays_chosen_when_the_page_speaks_before_it_hears_of_it(
@@ -140,7 +140,7 @@ def test_a_phone_shows_it_all_and_reduced_motion_plays_nothing(prune: Any, dark:
     assert at_step(page, 0)()
     page.keyboard.press("ArrowRight")
     eventually(page, at_step(page, 1))
-    assert "Chow–Liu tree" in page.locator(".gv-prune-words").inner_text()
+    assert "Chow–Liu tree" in page.locator(".gv-words").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     card = page.locator(".gv-prune-curves")
     assert card.evaluate("card => card.scrollWidth <= card.clientWidth")

@@ -123,7 +123,7 @@ def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
     i, j, worth = record["rank"][-1]  # the edge that contributes most
     page.wait_for_function(f"player.graph.at.length > {i}")  # placed with the first drawing
     x, y = page.evaluate(f"player.graph.at[{i}]")
-    canvas = page.locator(".gv-prune-stage canvas")
+    canvas = page.locator(".gv-stage canvas")
     plain = canvas.evaluate("(canvas) => canvas.toDataURL()")
     canvas.click(position={"x": x, "y": y})
     names = everything["header"]["names"]
@@ -132,7 +132,7 @@ def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(
     assert f"{names[j]} {worth:.2g}"[: len(names[j]) + 3] in listed.inner_text()
     page.mouse.move(0, 0)
     page.wait_for_function(
-        "(before) => document.querySelector('.gv-prune-stage canvas').toDataURL() !== before",
+        "(before) => document.querySelector('.gv-stage canvas').toDataURL() !== before",
         arg=plain,
     )
     canvas.click(position={"x": x, "y": y})

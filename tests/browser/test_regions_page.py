@@ -33,7 +33,7 @@ def headline(page: Any) -> str:
 
 
 def size(page: Any) -> int:
-    label = page.locator(".gv-region-stage canvas").get_attribute("aria-label")
+    label = page.locator(".gv-stage canvas").get_attribute("aria-label")
     found = re.search(r"([\d,]+) of them in the region", label)
     assert found
     return int(found.group(1))
@@ -49,7 +49,7 @@ def answer(page: Any) -> str:
 
 def place(page: Any, row: int, column: int, side: int = 8) -> tuple[float, float]:
     """Return where a node of the grid lies in the window."""
-    box = page.locator(".gv-region-stage canvas").bounding_box()
+    box = page.locator(".gv-stage canvas").bounding_box()
     view = {"width": box["width"], "height": box["height"]}
     margin = min(max(min(view.values()) * 0.05, 14), 34)
     wide = min(view["width"] - 2 * margin, 1.25 * (view["height"] - 2 * margin))
@@ -76,7 +76,7 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
     eventually(page, lambda: search(page) == "?side=8&step=2")
     page.wait_for_timeout(500)
     assert size(page) == 3
-    label = page.locator(".gv-region-stage canvas").get_attribute("aria-label")
+    label = page.locator(".gv-stage canvas").get_attribute("aria-label")
     assert "3 of them in the region around" in label
     assert bound_text(wanted.history[2].bound) in headline(page)
     page.keyboard.press("Space")
@@ -85,7 +85,7 @@ def test_it_plays_by_itself_steps_and_stands_still(regions: Any) -> None:
     eventually(page, lambda: rules.count() == 4)
     rules.get_by_text("random").click()
     eventually(page, lambda: "expansion=random" in search(page))
-    eventually(page, lambda: "drawn at random" in page.locator(".gv-region-words").inner_text())
+    eventually(page, lambda: "drawn at random" in page.locator(".gv-words").inner_text())
 
 
 def test_a_click_asks_about_another_node_and_it_stands_beside_the_truth(regions: Any) -> None:

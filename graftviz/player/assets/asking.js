@@ -1,6 +1,6 @@
 // Asking the server for what is not there yet: one question at a time, less often while nothing comes.
 
-const ASKING_SOON = 150; // ms between questions while answers bring news
+const ASKING_SOON = 150; // ms between questions while answers have new records
 const ASKING_PATIENCE = 4000; // ms without any reply before asking again
 
 class Asking {

@@ -107,7 +107,7 @@ class BoundChart {
     const { bounds, nodes } = this.region;
     const bound = bounds[size - 1];
     const added = size > 1 ? [", the last one ", isolated(shorten(this.log.name(nodes[size - 1]), 24))] : [];
-    const value = bound >= 1 ? "nothing proven" : `±${boundText(bound)}`;
+    const value = bound >= 1 ? "vacuous" : `±${boundText(bound)}`;
     replaceChildren(this.note, `${plural(size, "node")}: ${value}`, ...(this.size === null ? [] : added));
     this.picture.setAttribute("aria-valuemax", String(bounds.length));
     this.picture.setAttribute("aria-valuenow", String(size));

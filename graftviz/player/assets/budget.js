@@ -16,10 +16,8 @@ class BudgetPlayer extends FedView {
     this.headline = h("h2", { dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
-    this.assemble("Loading the first edge…", h("div", { class: "gv-budget-body" },
-      h("div", { class: "gv-head gv-budget-head" }, this.headline, this.words, this.stop),
-      h("div", { class: "gv-budget-grid" }, this.graph.element, this.tree.element, this.gauge.element),
-      this.transport.element));
+    this.assembleLayout("Loading the first edge…", "gv-budget-body", [this.graph.element, this.tree.element], [
+      h("div", { class: "gv-head" }, this.headline), h("div", { class: "gv-words" }, this.words, this.stop), this.gauge.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages

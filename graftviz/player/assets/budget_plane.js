@@ -5,7 +5,7 @@ class BudgetPlane {
   constructor(app, kind, title) {
     this.app = app;
     this.count = h("span", { class: "gv-count" });
-    this.holder = h("div", { class: "gv-budget-stage" });
+    this.holder = h("div", { class: "gv-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.element = h("section", { class: `gv-card ${kind}`, "aria-label": title },
       h("header", {}, h("h3", {}, title), this.count, saveButton(app, title.toLowerCase().replace(" ", "-"))), this.holder);

@@ -1,8 +1,8 @@
-// The certified region of the chosen node: what to ask, what is known, and how it is told.
+// The certified region of the chosen node: settings, cached results and their display.
 
 const REGION_CUTS = [
-  ["drop", "dropped", "Edges that leave the region are left out"],
-  ["mean-field", "mean field", "Edges that leave the region become fields on its nodes, from a mean-field fit"],
+  ["drop", "dropped", "Edges that leave the region are dropped"],
+  ["mean-field", "mean field", "Edges that leave the region are replaced by fields from a mean-field fit"],
 ];
 const REGION_TOLERANCES = [0.1, 0.01, 0.001];
 const REGION_STANDARD = { on: true, cut: "drop", tolerance: 0.01 };
@@ -29,7 +29,7 @@ class RegionPanel {
     this.build();
   }
 
-  /** Whether there is a server to ask. */
+  /** Whether a server can be queried. */
   get offered() {
     return Boolean(this.app.callbacks.ask);
   }
@@ -37,11 +37,11 @@ class RegionPanel {
   build() {
     const change = (name) => (value) => this.change({ [name]: value });
     this.toggle = h("button", { type: "button", class: "gv-switch", role: "switch", "aria-checked": String(this.settings.on),
-      title: "Show how far a few nodes around this one vouch for its probabilities",
+      title: "Show a certified bound on the marginal of this node from a small region around it",
       click: () => this.change({ on: !this.settings.on }) }, h("i", { "aria-hidden": "true" }), "Certified region");
     const tolerances = REGION_TOLERANCES.map((value) => [value, `±${value}`, `Grow the region until the bound is at most ${value}`]);
-    this.tolerance = new Choice("How close is close enough", tolerances, this.settings.tolerance, change("tolerance"));
-    this.cut = new Choice("What becomes of edges that leave the region", REGION_CUTS, this.settings.cut, change("cut"));
+    this.tolerance = new Choice("Tolerance", tolerances, this.settings.tolerance, change("tolerance"));
+    this.cut = new Choice("Treatment of cut edges", REGION_CUTS, this.settings.cut, change("cut"));
     this.headline = h("p", { class: "gv-region-headline", role: "status" });
     this.details = h("p", { class: "gv-muted", dir: "auto" });
     this.caption = h("p", { class: "gv-caption", "aria-hidden": "true", hidden: true }); // under the picture, where the headline is out of sight
@@ -49,7 +49,7 @@ class RegionPanel {
     this.chart = new BoundChart((size) => this.show(size));
     this.content = h("div", { class: "gv-region-content" }, this.headline, this.details,
       h("div", { class: "gv-columns" }, this.bars, this.chart.element),
-      h("div", { class: "gv-region-choices" }, h("span", {}, "close enough:", this.tolerance.element), h("span", {}, "edges that leave are:", this.cut.element)));
+      h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", this.tolerance.element), h("span", {}, "cut edges:", this.cut.element)));
     this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, this.toggle, this.content);
   }
 
@@ -228,7 +228,7 @@ function regionBars({ marginal, bound, bp, exact, verdict }, labels) {
       h("span", { class: "gv-number", title: told.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`),
     ];
   });
-  const proven = vacuous ? ", nothing proven" : bound === 0 ? ", exactly" : " ± what is proven";
+  const proven = vacuous ? ", vacuous bound" : bound === 0 ? ", exact" : " ± certified bound";
   const title = `From the region${proven}` + (bp ? " · ▾ BP on the whole graph" : "") + (exact ? " · ▴ truth" : "");
   return [h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows)];
 }

@@ -24,6 +24,7 @@ const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : ma
 function percent(part, whole) {
   if (!whole) return "0\u00a0%";
   const p = (100 * part) / whole;
+  if (part < whole && p >= 99.5) return `${Math.min(99.9, Math.floor(10 * p) / 10)}\u00a0%`; // 100 means all
   return `${p > 0 && p < 10 ? Number(p.toPrecision(2)) : Math.round(p)}\u00a0%`;
 }
 

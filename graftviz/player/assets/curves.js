@@ -39,8 +39,8 @@ class CurvesPanel {
     const name = log.header.beside || "previous run";
     const apart = ghost && !this.comparable("objective");
     this.ghostName.textContent = apart
-      ? `${name}, and what it was at the same place; its objective is another one (${ghost.header.objective})`
-      : `${name}, and what it was at the same place`;
+      ? `${name}, at the same point; another objective (${ghost.header.objective})`
+      : `${name}, at the same point`;
     const known = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
     const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
     this.hover = null;

@@ -16,7 +16,7 @@ class Demand {
   reset() {
     clearTimeout(this.timer);
     this.asked = null; // {from, until, at, ready}
-    this.pause = 250; // grows while replies bring nothing
+    this.pause = 250; // grows while replies are empty
   }
 
   get waiting() {

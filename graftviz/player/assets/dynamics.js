@@ -18,10 +18,9 @@ class DynamicsPlayer extends FedView {
     this.headline = h("h2", { dir: "auto" });
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted gv-dynamics-stop", dir: "auto" });
-    this.assemble("Loading the first row…", h("div", { class: "gv-dynamics-body" },
-      h("div", { class: "gv-head gv-dynamics-head" }, this.headline, this.words, this.stop),
-      h("div", { class: "gv-dynamics-grid" }, this.network.element, this.matrix.element, this.evidence.element, this.window.element),
-      this.transport.element));
+    this.assembleLayout("Loading the first row…", "gv-dynamics-body", this.network.element, [
+      h("div", { class: "gv-head" }, this.headline), h("div", { class: "gv-words" }, this.words, this.stop),
+      this.evidence.element, this.matrix.element, this.window.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages

@@ -9,7 +9,7 @@ class DynamicsNetwork extends CameraView {
   constructor(app) {
     super();
     this.app = app;
-    this.holder = h("div", { class: "gv-dynamics-stage" });
+    this.holder = h("div", { class: "gv-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.count = h("span", { class: "gv-count" });
     this.keys = h("div", { class: "gv-legend" });

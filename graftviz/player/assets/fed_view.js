@@ -11,7 +11,7 @@ class FedView extends StepView {
   constructor(host, callbacks, kind, label, { retry, ...options }) {
     super(host, { branch: null, ...callbacks }, kind, label, options);
     this.retry = retry; // ms between questions for steps still to come
-    this.tries = 0; // questions in a row that brought no step
+    this.tries = 0; // consecutive questions without a new step
   }
 
   show(message) {

@@ -311,10 +311,10 @@ class GraphView extends CameraView {
     this.tallies.partial = h("b");
     this.partialKey = h("span", { class: "gv-key", title: "Only some pairs of states of this edge are active" },
       lineSample("partial"), "partially active ", this.tallies.partial);
-    this.goneKey = h("span", { class: "gv-key", title: "Was an edge and was taken out again" },
-      h("i", { class: "gv-cross", "aria-hidden": "true" }, "×"), "taken out ", this.tallies.gone);
+    this.goneKey = h("span", { class: "gv-key", title: "Removed after it had been an edge" },
+      h("i", { class: "gv-cross", "aria-hidden": "true" }, "×"), "removed ", this.tallies.gone);
     this.stableKey = entry("stability", "found in", h("i", { class: "gv-fade", "aria-hidden": "true" }));
-    this.stableKey.title = "The fainter an edge, the fewer subsamples found it. Press to draw all edges alike.";
+    this.stableKey.title = "The fainter an edge, the fewer subsamples found it. Click to draw all edges alike.";
     replaceChildren(this.keys,
       this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing")],
       h("span", { class: "gv-key", title: "Activated in this step" }, lineSample("step"), "new"),
@@ -342,7 +342,7 @@ class GraphView extends CameraView {
       this.tallies.wrong.textContent = integer(count - right);
       this.tallies.missing.textContent = integer(this.log.truth.size - right);
     }
-    const left = (partial ? `, ${partial} of them partially active` : "") + (gone ? `; ${plural(gone, "edge")} taken out` : "");
+    const left = (partial ? `, ${partial} of them partially active` : "") + (gone ? `; ${plural(gone, "edge")} removed` : "");
     const truth = this.log.truth ? `, ${right} of them true, ${this.log.truth.size - right} true edges missing` : "";
     this.canvas.setAttribute("aria-label",
       `Graph after step ${t}: ${plural(this.log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);

@@ -36,10 +36,10 @@ class InspectorPanel {
       return text === "" ? null : this.byName.get(text) ?? -1;
     });
     const wrong = [this.first, this.second][found.indexOf(-1)];
-    if (wrong) return this.complain(`There is no variable called “${shorten(wrong.value.trim(), 40)}”.`);
+    if (wrong) return this.complain(`There is no variable named “${shorten(wrong.value.trim(), 40)}”.`);
     const [i, j] = found[0] === null ? [found[1], null] : found;
-    if (i === null) return this.complain("Name a variable, or two of them.");
-    if (i === j) return this.complain("Name two different variables.");
+    if (i === null) return this.complain("Enter one or two variables.");
+    if (i === j) return this.complain("Enter two different variables.");
     if (j === null) app.select({ kind: "node", i });
     else app.selectPair(i, j);
   }
@@ -69,7 +69,7 @@ class InspectorPanel {
       this.answer = null;
       this.heading.replaceChildren();
       replaceChildren(this.body, h("p", { class: "gv-muted" },
-        "Click a node or an edge. Shift-click a second node to ask why there is, or is not, an edge."));
+        "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
       return;
     }
     this.complain("");
@@ -117,7 +117,7 @@ function bars(title, rows) {
 }
 
 function nodeView(facts, app) {
-  const parts = [heading(isolated(shorten(facts.name, 60)), `degree ${facts.degree}`, `place ${facts.rank} of ${app.log.n}`, facts.hub && "hub")];
+  const parts = [heading(isolated(shorten(facts.name, 60)), `degree ${facts.degree}`, `degree rank ${facts.rank} of ${app.log.n}`, facts.hub && "hub")];
   const columns = [];
   if (facts.marginal) {
     const rows = facts.marginal.slice(0, 24).flatMap((value, k) => [
@@ -148,7 +148,7 @@ function edgeView(facts, app) {
     heading(namesOf(facts.names), `since step ${facts.since}`, `weight norm ${format(facts.norm)}`,
       facts.score_at_activation !== undefined && `chosen with score ${format(facts.score_at_activation)}`,
       facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth),
-      foundTag(facts, app.log), featuresTag(facts), facts.again && "came back", facts.dropped && "taken out by the final fit"),
+      foundTag(facts, app.log), featuresTag(facts), facts.again && "came back", facts.dropped && "removed by the final fit"),
   ];
   if (facts.words) parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.weights) {

@@ -1,11 +1,11 @@
 // The table of keys, shown for "?".
 
-const KEYS_PLAY = [["space", "play, pause"], ["← →", "one step back, one step on"], ["shift ← →", "ten steps"], ["Home End", "to the start, to the end"], ["?", "this table"]];
-const KEYS_GRAPH = [["↓ ↑ or n p", "the next variable, the one before"], ["+ − 0", "nearer, farther, all of it"], ["shift and arrows", "move the picture"], ["Esc", "choose nothing"]];
-const KEYS_MOVE = [["tab", "from picture to picture, and to all controls"]];
+const KEYS_PLAY = [["space", "play, pause"], ["← →", "previous, next step"], ["shift ← →", "ten steps"], ["Home End", "first, last step"], ["?", "this table"]];
+const KEYS_GRAPH = [["↓ ↑ or n p", "next, previous variable"], ["+ − 0", "zoom in, out, fit"], ["shift and arrows", "pan"], ["Esc", "clear selection"]];
+const KEYS_MOVE = [["tab", "next figure or control"]];
 
-const KEYS_OF_PLAYER = [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "the next edge of the chosen variable, the one before"]]],
-  ["In the reservoir", [["↓ ↑ or n p", "the next candidate, the one before"]]]];
+const KEYS_OF_PLAYER = [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["e, shift e", "next, previous edge of the selected variable"]]],
+  ["In the reservoir", [["↓ ↑ or n p", "next, previous candidate"]]]];
 
 /** A dialog with groups of keys: [[title, [[keys, what they do], …]], …]. */
 class KeysHelp {

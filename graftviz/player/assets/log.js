@@ -314,8 +314,8 @@ class RunLog {
     let left = null;
     for (let s = t; s >= 1 && !seen; s--) {
       const { reservoir, replaced, dropped } = this.records[s];
-      if (!left && replaced.some(same)) left = `was pushed out by a better pair in step ${s}`;
-      if (!left && dropped.some(same)) left = `ceased to violate after the refit before step ${s}`;
+      if (!left && replaced.some(same)) left = `was displaced by a better pair in step ${s}`;
+      if (!left && dropped.some(same)) left = `no longer violated after the refit before step ${s}`;
       const place = reservoir ? reservoir.edges.findIndex(same) : -1;
       if (place >= 0) seen = { s, place, reservoir };
     }
@@ -324,7 +324,7 @@ class RunLog {
     const earlier = lives.findLast((edge) => this.died[edge] <= t);
     const words = [];
     if (earlier !== undefined) {
-      words.push(`It was an edge from step ${this.born[earlier]} on and was taken out in step ${this.died[earlier]}.`);
+      words.push(`It was an edge from step ${this.born[earlier]} until it was removed in step ${this.died[earlier]}.`);
     }
     if (seen) {
       const { s, place, reservoir } = seen;
@@ -332,10 +332,10 @@ class RunLog {
       facts.scored = s;
       words.push(`It was in the reservoir in step ${s}: place ${place + 1} of ${reservoir.edges.length} with score ${format(facts.score)}.`);
       if (left) words.push(`It ${left}.`);
-      else if (reservoir.skipped.includes(place)) words.push("It reached τ, but touches an edge chosen in the same step.");
+      else if (reservoir.skipped.includes(place)) words.push("It reached τ, but shares a variable with an edge chosen in the same step.");
       else if (facts.score < reservoir.tau) words.push(`It did not reach τ = ${format(reservoir.tau)}.`);
     } else {
-      words.push(t ? `Up to step ${t} it has not been in the reservoir.` : "Nothing has been tested yet.");
+      words.push(t ? `It has not been in the reservoir up to step ${t}.` : "Nothing has been tested yet.");
     }
     if (later !== undefined) words.push(`It is activated later, in step ${this.born[later]}.`);
     return { ...facts, words: words.join(" ") };

@@ -46,14 +46,13 @@ class Player {
     this.under = h("p", { class: "gv-muted" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.live = h("p", { class: "gv-live", "aria-live": "polite" });
-    this.stage = h("div", { class: "gv-body", hidden: true },
-      h("div", { class: "gv-column gv-first" }, this.graph.element),
-      h("div", { class: "gv-column gv-second" }, this.words.element, this.inspector.element),
-      h("div", { class: "gv-column gv-third" }, this.reservoir.element, this.curves.element));
+    this.layout = new Layout(this, this.graph.element, [
+      h("div", { class: "gv-column" }, h("div", { class: "gv-head" }, this.headline, this.under, this.note),
+        this.words.element, this.inspector.element, this.words.algorithm),
+      h("div", { class: "gv-column" }, this.reservoir.element, this.curves.element)], this.transport.element);
+    this.stage = h("div", { class: "gv-body gv-player-body", hidden: true }, this.layout.element, this.transport.element);
     this.loading = h("p", { class: "gv-loading", role: "status" }, "Waiting for the run…");
-    this.transport.element.hidden = true;
-    this.root.append(h("div", { class: "gv-head" }, this.headline, this.under, this.note),
-      this.loading, this.stage, this.transport.element, this.live);
+    this.root.append(this.loading, this.stage, this.live);
     this.panels = [this.graph, this.reservoir, this.curves, this.transport];
   }
 
@@ -61,7 +60,7 @@ class Player {
     return KEYS_OF_PLAYER;
   }
 
-  /** No tweening: the reader asked for it, or nobody is looking. */
+  /** No tweening: reduced motion, or the page is hidden. */
   get still() {
     return this.motion.matches;
   }
@@ -145,7 +144,8 @@ class Player {
     this.goal = target > log.ready && !log.finished ? target : null;
     this.playing = playing;
     this.loading.hidden = true;
-    this.stage.hidden = this.transport.element.hidden = false;
+    this.stage.hidden = false;
+    this.layout.refresh();
     this.writeHead(log.header);
     this.region.setRun();
     this.graph.setRun(log, related);
@@ -346,6 +346,7 @@ class Player {
     const same = JSON.stringify(palette) === JSON.stringify(this.palette);
     this.palette = palette;
     if (this.log && !same) this.inspector.describe();
+    this.layout.refresh();
     this.wake();
   }
 
@@ -436,6 +437,7 @@ class Player {
     document.removeEventListener("visibilitychange", this.onVisible);
     this.schemes.removeEventListener("change", this.onScheme);
     this.demand.destroy();
+    this.layout.destroy();
     this.region.destroy();
     this.transport.destroy();
     for (const panel of [this.graph, this.reservoir, this.curves]) panel.destroy();

@@ -25,10 +25,9 @@ class PrunePlayer extends StepView {
     this.under = h("p", { class: "gv-muted", dir: "auto" });
     this.truth = h("p", { class: "gv-prune-truth", dir: "auto", hidden: true });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
-    this.assemble("Loading the exchanges…", h("div", { class: "gv-prune-body" },
+    this.assembleLayout("Loading the exchanges…", "gv-prune-body", this.graph.element, [
       h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-prune-title" }, this.headline, this.badge), this.under, this.truth, this.note),
-      h("div", { class: "gv-prune-grid" }, this.graph.element, this.ranking.element, this.strip.element, this.curves.element),
-      this.transport.element));
+      this.graph.words, this.ranking.element, this.strip.element, this.curves.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages

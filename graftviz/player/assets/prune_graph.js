@@ -9,11 +9,11 @@ class PruneGraph {
   constructor(app) {
     this.app = app;
     this.hover = -1;
-    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
     this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto", hidden: true });
     this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
-    this.holder = h("div", { class: "gv-prune-stage" });
+    this.holder = h("div", { class: "gv-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.surface = new Surface(this.holder, () => app.resized());
     this.holder.append(this.tip);
@@ -26,8 +26,8 @@ class PruneGraph {
     });
     for (const type of ["pointerleave", "blur"]) canvas.addEventListener(type, () => this.leave());
     const key = (kind, text) => h("span", { class: "gv-key" }, h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" }), text);
-    this.element = h("section", { class: "gv-card gv-prune-graph", "aria-label": "Graph" },
-      h("div", { class: "gv-prune-words" }, this.words, this.fallback, this.stop),
+    this.words = h("div", { class: "gv-words" }, this.sentence, this.fallback, this.stop);
+    this.element = h("section", { class: "gv-card gv-graph gv-prune-graph", "aria-label": "Graph" },
       this.holder, this.chosen,
       h("footer", { class: "gv-legend" }, key("tree", "Chow–Liu tree"), key("edge", "other edge"), key("leaving", "removed"), key("arriving", "added"), saveButton(app, "graph")));
   }
@@ -246,7 +246,7 @@ class PruneGraph {
     const { app } = this;
     const { log, shown, all } = app;
     const record = log.at(shown);
-    this.words.textContent = record ? record.words : app.opening();
+    this.sentence.textContent = record ? record.words : app.opening();
     const notes = record ? [...record.notes] : [];
     if (record?.fallback) notes.unshift("Fallback.");
     this.fallback.textContent = notes.join(" ");

@@ -29,9 +29,9 @@ class RacePlayer extends View {
     this.under = h("p", { class: "gv-muted" });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.leader = h("p", { class: "gv-race-leader", dir: "auto" });
-    this.assemble("Waiting for the race…", h("div", { class: "gv-race-body" },
+    this.assemble("Waiting for the race…", "gv-race-body",
       h("div", { class: "gv-head" }, this.headline, this.under, this.note), this.leader,
-      this.graphs.element, this.curves.element, this.table.element, this.transport.element));
+      this.graphs.element, this.curves.element, this.table.element, this.transport.element);
   }
 
   // --------------------------------------------------------------------------- race and records
@@ -87,7 +87,7 @@ class RacePlayer extends View {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", [["↓ ↑ or n p", "the next variable, the one before"]]]];
+    return [["Everywhere", [...KEYS_PLAY.filter(([keys]) => !keys.startsWith("shift")), ...KEYS_MOVE]], ["In a graph", [["↓ ↑ or n p", "next, previous variable"]]]];
   }
 
   // ------------------------------------------------------------------------------- axis, places
@@ -216,7 +216,7 @@ class RacePlayer extends View {
     const reach = Math.min(finish, log.frontier(axis));
     const wanted = this.valueAt(clamp(this.share(this.value), 0, 1) + passed / this.duration);
     const value = Math.max(this.value, Math.min(wanted, reach));
-    // Whoever waits for records sleeps until they come.
+    // Waiting for records: sleep until they arrive.
     this.starved = value >= reach && !log.complete;
     if (value === this.value && !(log.complete && value >= finish)) return;
     this.value = value;
@@ -238,8 +238,8 @@ class RacePlayer extends View {
     if (!this.log) return;
     this.place();
     if (!this.playing || this.value < this.log.frontier(this.axis)) this.starved = false;
-    const sentence = this.log.sentence(this.axis, this.value, this.places);
-    this.leader.textContent = sentence;
+    const atStart = this.value <= 0 && !this.playing && this.log.running.length > 0;
+    this.leader.textContent = atStart ? "Press play." : this.log.sentence(this.axis, this.value, this.places);
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
     if (!this.playing && this.goal === null) this.timers.moved = setTimeout(() => this.tellPlace(), 400);

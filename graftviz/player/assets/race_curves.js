@@ -169,7 +169,7 @@ class RaceCurves {
     const apart = log.running.filter((racer) => !this.comparable("objective").includes(racer));
     this.note.hidden = apart.length === 0;
     this.note.textContent = apart.length === 0 ? ""
-      : `Not among the objectives, because they minimise another one: ${apart.map((racer) => `${racer.name} (${racer.objective})`).join(", ")}.`;
+      : `Not shown, because they minimise another objective: ${apart.map((racer) => `${racer.name} (${racer.objective})`).join(", ")}.`;
     for (const { about, surface } of this.charts) {
       const said = this.comparable(about.name).map((racer) => `${racer.name} ${readoutOf(racer.moments[places[racer.index]][about.name])}`);
       surface.canvas.setAttribute("aria-label", `${about.title}: ${said.join(", ")}`);

@@ -23,7 +23,7 @@ class RaceGraphs {
     replaceChildren(this.keys,
       log.racers.length > 1 ? key(lineSample("agreed"), "all racers have it ", this.agreedCount) : null,
       ...(log.truth
-        ? [key(lineSample("right"), "true"), key(lineSample("wrong"), "false"), key(lineSample("haze"), "true, still missing")]
+        ? [key(lineSample("right"), "true"), key(lineSample("wrong"), "false"), key(lineSample("haze"), "true, missing")]
         : [key(lineSample("plain"), "edge")]), saveButton(this.app, "race"));
   }
 

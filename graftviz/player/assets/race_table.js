@@ -47,8 +47,8 @@ class RaceTable {
 
   describe() {
     const { log, places, over } = this.app;
-    this.title.textContent = over ? "Result" : "Where they stand";
-    this.hint.textContent = over ? "★ best of its column; columns in which all are equal have none" : "";
+    this.title.textContent = over ? "Result" : "Standings";
+    this.hint.textContent = over ? "★ best of the column (none if all are equal)" : "";
     RACE_COLUMNS.forEach((column, c) => {
       const first = over ? this.winners(column) : [];
       const known = this.rows.some(({ racer }) => racer.takesPart && racer.moments.some((moment) => moment[column.name] !== null));

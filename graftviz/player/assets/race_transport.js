@@ -7,10 +7,10 @@ class RaceTransport {
     this.app = app;
     const act = (label, name, key, run) => button(label, icon(name), run, { title: `${label} (${key})` });
     this.restart = act("Restart", "start", "Home", () => app.seek(0));
-    this.back = act("Back to the last change", "back", "←", () => app.step(-1));
+    this.back = act("Back to the previous change", "back", "←", () => app.step(-1));
     this.play = act("Play", "play", "space", () => app.toggle());
     this.play.classList.add("gv-play");
-    this.next = act("On to the next change", "next", "→", () => app.step(1));
+    this.next = act("Forward to the next change", "next", "→", () => app.step(1));
     this.toEnd = act("To the end", "end", "End", () => app.seek(Infinity));
     this.buffered = h("i", { class: "gv-buffered" });
     this.filled = h("i", { class: "gv-filled" });
@@ -20,7 +20,7 @@ class RaceTransport {
     this.text = h("span", { class: "gv-position gv-race-position" });
     this.axis = new Choice("Advance by", Object.entries(RACE_AXES).map(([key, { choice, title }]) => [key, choice, title]), app.axis, (axis) => app.setAxis(axis));
     this.scale = new Choice("Scale of the axis", [["linear", "linear", "Equal steps"], ["log", "log", "Logarithmic: shows the beginning in detail"]], app.scale, (scale) => app.setScale(scale));
-    this.duration = h("select", { "aria-label": "How long the whole race takes", change: () => app.setDuration(Number(this.duration.value)) },
+    this.duration = h("select", { "aria-label": "Duration of playback", change: () => app.setDuration(Number(this.duration.value)) },
       RACE_DURATIONS.map((seconds) => h("option", { value: seconds }, `in ${seconds} s`)));
     this.duration.value = String(app.duration);
     this.help = new KeysHelp(app.keys);
@@ -93,7 +93,7 @@ class RaceTransport {
     const { app } = this;
     const { axis, value, playing, over, log } = app;
     const total = log.complete ? costText(axis, log.finish(axis)) : "…";
-    const state = over ? (log.running.every((racer) => racer.ended) ? "all have arrived" : "finished") : app.waiting ? "learning…" : "";
+    const state = over ? (log.running.every((racer) => racer.ended) ? "all finished" : "finished") : app.waiting ? "learning…" : "";
     replaceChildren(this.text, h("span", {}, "after ", h("b", {}, costText(axis, value))), h("span", {}, state || `of ${total}`));
     const label = playing ? "Pause" : "Play";
     this.play.replaceChildren(icon(playing ? "pause" : "play"));

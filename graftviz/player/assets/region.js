@@ -26,11 +26,10 @@ class RegionPlayer extends StepView {
     this.words = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("span");
     this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
-    this.graph.element.prepend(h("div", { class: "gv-region-words" }, this.words, h("p", { class: "gv-muted", dir: "auto" }, this.stop, " ", this.toBest)));
-    this.assemble("Loading the region…", h("div", { class: "gv-region-body" },
+    this.assembleLayout("Loading the region…", "gv-region-body", this.graph.element, [
       h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-region-title" }, this.headline, this.badge), this.under, this.note),
-      h("div", { class: "gv-region-grid" }, this.graph.element, this.answer.element, this.curves.element, this.map.element),
-      this.transport.element));
+      h("div", { class: "gv-words" }, this.words, h("p", { class: "gv-muted", dir: "auto" }, this.stop, " ", this.toBest)),
+      this.answer.element, this.curves.element, this.map.element]);
   }
 
   // ----------------------------------------------------------------------------------- messages

@@ -10,7 +10,7 @@ class RegionGraph extends CameraView {
     super();
     this.app = app;
     this.hover = -1;
-    this.holder = h("div", { class: "gv-region-stage" });
+    this.holder = h("div", { class: "gv-stage" });
     this.tip = h("div", { class: "gv-tip", hidden: true });
     this.keys = h("div", { class: "gv-legend" });
     const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },

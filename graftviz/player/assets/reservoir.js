@@ -8,8 +8,8 @@ class ReservoirPanel {
     this.fit = remembered.get("reservoirFit", "run");
     this.size = h("span", { class: "gv-count" });
     this.choice = new Choice("Score axis", [
-      ["run", "run", "One score axis for the whole run: heights can be compared between steps"],
-      ["step", "step", "Let the score axis follow the shown step"],
+      ["run", "run", "One score axis for the whole run, so that heights can be compared between steps"],
+      ["step", "step", "Scale the score axis to the shown step"],
     ], this.fit, (value) => {
       this.fit = value;
       remembered.set("reservoirFit", value);
@@ -20,12 +20,12 @@ class ReservoirPanel {
     this.chart.append(this.tip);
     this.key = h("div", { class: "gv-legend" },
       h("span", { class: "gv-key" }, h("i", { class: "gv-mark gv-mark-taken" }), "activated ", (this.taken = h("b"))),
-      h("span", { class: "gv-key", title: "Above τ, but touching an edge activated in the same step" },
+      h("span", { class: "gv-key", title: "Above τ, but shares a variable with an edge activated in the same step" },
         h("i", { class: "gv-mark gv-mark-skipped" }), "skipped ", (this.skipped = h("b"))),
       (this.replaced = this.listKey("replaced")), (this.dropped = this.listKey("dropped")),
-      (this.noise = h("span", { class: "gv-key", hidden: true, title: "Every score must also exceed κ times its own sampling noise, which differs from pair to pair: no line in the picture" })));
+      (this.noise = h("span", { class: "gv-key", hidden: true, title: "Every score must also exceed κ times its own sampling noise, which differs between pairs and is not drawn" })));
     this.none = h("p", { class: "gv-muted", hidden: true },
-      "This learner keeps no reservoir: it does not hold candidates back, so there is nothing to compare them with.");
+      "This learner has no reservoir.");
     this.bar = h("div", { class: "gv-stack", "aria-hidden": "true" });
     this.sizes = h("div", { class: "gv-legend gv-sizes" });
     this.work = h("p", { class: "gv-work" });
@@ -75,7 +75,7 @@ class ReservoirPanel {
     const { significance } = limit;
     this.noise.hidden = !significance;
     this.noise.textContent = `κ\u00a0=\u00a0${Number(significance ?? 0)} × own noise`;
-    this.fillList(this.replaced, record ? record.replaced : [], "Pushed out of the full reservoir by a better pair");
+    this.fillList(this.replaced, record ? record.replaced : [], "Displaced from the full reservoir by a better pair");
     this.fillList(this.dropped, record ? record.dropped : [], `No longer above ${limit.symbol} after the previous refit`);
     this.describeSizes(record, view);
     this.surface.canvas.setAttribute("aria-label", view
@@ -121,8 +121,7 @@ class ReservoirPanel {
     const limit = bounded ? ` of at most ${integer(record.test_limit)}` : "";
     replaceChildren(this.work,
       `${plural(record.tests, "test")}${limit} in this step, ${integer(record.tests_total)} so far. Counted `,
-      h("b", {}, percent(record.tables, possible)),
-      ` of the pair tables edge grafting would need (${integer(record.tables)} of ${integer(possible)}).`);
+      h("b", {}, percent(record.tables, possible)), ` of ${plural(possible, "pair table")}.`);
   }
 
   // ----------------------------------------------------------------------------------- drawing

@@ -32,7 +32,7 @@ class Terms {
     });
   }
 
-  /** Names and labels are nobody's terms, whatever they are: what could be part of one is left alone. */
+  /** Names and labels are not terms: text that may be part of one is not linked. */
   setRun({ header: { names, labels } }) {
     const told = new Set([...names, ...labels.flat()].map(String).filter((name) => name.search(TERM) >= 0));
     for (const name of [...told]) for (const cut of CUTS) told.add(name.slice(0, cut));

@@ -79,7 +79,7 @@ class Transport {
     const inside = event.composedPath().includes(this.app.root);
     if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName || "")) return false;
     if (inside) return true;
-    // Nobody else is listening: the page has the focus, not one of its controls.
+    // The page has the focus, not one of its controls.
     if (target === document.body || target === document.documentElement || target.matches?.(".stMain, [data-player-keys]")) return true;
     const busy = target.closest && target.closest("button, a, [role=slider], [role=tab], [role=option], [role=combobox]");
     return this.over && !busy;

@@ -26,17 +26,23 @@ class View {
     this.refresh();
   }
 
-  /** What is said until there is something to show; `reveal` takes its place. */
-  assemble(waiting, body) {
+  /** Put together what is shown: a sentence until `reveal` is called, then the parts. */
+  assemble(waiting, kind, ...parts) {
     this.loading = h("p", { class: "gv-loading", role: "status" }, waiting);
-    this.body = body;
-    body.hidden = true;
-    this.root.append(this.loading, body, this.live);
+    this.body = h("div", { class: `gv-body ${kind}`, hidden: true }, ...parts);
+    this.root.append(this.loading, this.body, this.live);
+  }
+
+  /** Put together a view of a main picture, panels beside it, and its playback bar. */
+  assembleLayout(waiting, kind, main, side) {
+    this.layout = new Layout(this, main, side, this.transport.element);
+    this.assemble(waiting, kind, this.layout.element, this.transport.element);
   }
 
   reveal() {
     this.loading.hidden = true;
     this.body.hidden = false;
+    this.layout?.follow();
   }
 
   /** No tweening: the reader asked for it. */
@@ -103,11 +109,13 @@ class View {
   refresh() {
     this.palette = readPalette(this.root);
     racerColours(this.palette).forEach((colour, k) => this.root.style.setProperty(`--gv-racer-${k}`, css(colour)));
+    this.layout?.refresh();
     this.wake();
   }
 
   destroy() {
     this.gone = true;
+    this.layout?.destroy();
     cancelAnimationFrame(this.raf);
     for (const timer of Object.values(this.timers)) clearTimeout(timer);
     document.removeEventListener("visibilitychange", this.onVisible);

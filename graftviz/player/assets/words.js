@@ -11,8 +11,8 @@ class WordsPanel {
     this.code = h("ol", { class: "gv-code" });
     this.element = h("section", { class: "gv-card gv-words", "aria-label": "This step in words" },
       h("header", {}, this.title, this.badge),
-      h("div", { class: "gv-telling" }, this.outcome, this.sentence, this.notes),
-      this.code);
+      h("div", { class: "gv-step" }, this.outcome, this.sentence, this.notes));
+    this.algorithm = h("section", { class: "gv-card gv-algorithm", "aria-label": "Algorithm" }, h("h3", {}, "Algorithm"), this.code);
     this.terms = new Terms(app, this.element);
   }
 
@@ -24,7 +24,7 @@ class WordsPanel {
       node.style.setProperty("--gv-indent", String(indent));
       return { key, node };
     });
-    this.code.hidden = lines.length === 0;
+    this.algorithm.hidden = lines.length === 0;
     replaceChildren(this.code, this.lines.map((line) => line.node));
   }
 
@@ -57,7 +57,7 @@ class WordsPanel {
   beginning(log, ended) {
     if (ended) return "";
     const { start, rows } = log.header;
-    return `No edges yet: every variable is on its own. Press play to see them come. Objective ${format(start.objective)}, learned from ${plural(rows.train, "row")}.`;
+    return `No edges yet: all variables are independent. Press play. Objective ${format(start.objective)}, ${plural(rows.train, "training row")}.`;
   }
 
   describeOutcome(log, ended) {
@@ -65,7 +65,7 @@ class WordsPanel {
     this.badge.hidden = !ended;
     if (!ended) return;
     const { outcome } = log;
-    this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without a step";
+    this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without any step";
     this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
     this.badge.classList.toggle("gv-good", outcome.converged);
     // A reason to stop may have given the certificate's numbers already.
@@ -80,14 +80,14 @@ class WordsPanel {
 
 /** One sentence saying what was checked about the edges (or features) that are not in the model. */
 function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit = "edge" }) {
-  if (possible === 0) return `There is no inactive ${unit} left.`;
+  if (possible === 0) return `No inactive ${unit} is left.`;
   if (scored === 0) return `None of the ${plural(possible, `inactive ${unit}`)} was scored at the final weights.`;
   const who = scored === possible
-    ? possible === 1 ? `The one inactive ${unit} was scored` : `Every one of the ${integer(possible)} inactive ${unit}s was scored`
+    ? possible === 1 ? `The only inactive ${unit} was scored` : `All ${integer(possible)} inactive ${unit}s were scored`
     : `${integer(scored)} of the ${integer(possible)} inactive ${unit}s were scored`;
   if (worst === null || worst === undefined) return `${who}.`;
   const verdict = worst <= threshold ? "is below" : "is still above";
-  return `${who}; the worst, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${format(threshold)}.`;
+  return `${who}; the largest score, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${format(threshold)}.`;
 }
 
 /** Which edges the final fit took out. */
@@ -96,15 +96,15 @@ function droppedWords(log) {
   if (pairs.length === 0) return null;
   const named = pairs.slice(0, 4).map(([i, j]) => `${shorten(log.name(i), 24)} – ${shorten(log.name(j), 24)}`);
   const more = pairs.length > 4 ? ` and ${integer(pairs.length - 4)} more` : "";
-  return `The final fit took out ${plural(pairs.length, "edge")} again (× in the graph): ${named.join(", ")}${more}.`;
+  return `The final fit removed ${plural(pairs.length, "edge")} (× in the graph): ${named.join(", ")}${more}.`;
 }
 
 /** How far the end can be trusted, in a line: optimality, and belief propagation on the model. */
 function trustWords({ kkt, bp_restart_gap: gap }, objective) {
   const fitted = `Weights are optimal up to ${format(kkt)} (KKT residual)`;
   if (gap === null || gap === undefined) return `${fitted}.`;
-  if (gap <= 0.01) return `${fitted}; belief propagation started afresh finds the same beliefs (gap ${format(gap)}).`;
+  if (gap <= 0.01) return `${fitted}; restarted belief propagation converges to the same beliefs (gap ${format(gap)}).`;
   return objective === "pseudo-likelihood"
-    ? `${fitted}. Belief propagation on this model is off by up to ${format(gap)}: ask it with exact inference. The fit does not rest on it.`
-    : `${fitted}. Caution: belief propagation started afresh lands ${format(gap)} away, so this model sits on an unstable fixed point.`;
+    ? `${fitted}. Belief propagation on this model is off by up to ${format(gap)}: use exact inference for this model. The fit is not affected.`
+    : `${fitted}. Caution: restarted belief propagation converges to other beliefs (gap ${format(gap)}): an unstable fixed point.`;
 }

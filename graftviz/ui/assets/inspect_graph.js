@@ -1,5 +1,5 @@
-// The graph of a finished model on a canvas: look around, and click a node or an edge. What is drawn
-// is decided by the server (GraphPicture); here it is only shown, and what was clicked is told.
+// The graph of a finished model on a canvas: zoom, pan, and click a node or an edge. The server
+// decides what is drawn (GraphPicture); clicks are sent back.
 // mount.js, and keys.js, camera.js and gestures.js of the player, come before it.
 
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
@@ -35,17 +35,17 @@ class GraphView extends CameraView {
     this.tip.hidden = true;
     this.stage = make("div", { class: "gi-stage" }, this.canvas, this.tip);
     this.keys = make("span", { style: "display:contents" });
-    const tools = make("span", { class: "gi-tools", role: "group", "aria-label": "Picture" },
+    const tools = make("span", { class: "gi-tools", role: "group", "aria-label": "Zoom and save" },
       this.button("Zoom in", "+", () => this.zoomBy(1.4)),
       this.button("Zoom out", "−", () => this.zoomBy(1 / 1.4)),
-      this.button("Show the whole picture", "⤢", () => this.resetCamera()),
-      this.button("Save the picture as PNG", "PNG", () => this.save()));
+      this.button("Fit the graph", "⤢", () => this.resetCamera()),
+      this.button("Save the graph as PNG", "PNG", () => this.save()));
     this.element = make("div", { class: "gi" }, this.stage, make("footer", {}, this.keys, tools));
     this.watcher = new ResizeObserver(() => this.wake());
     this.watcher.observe(this.stage);
     this.release = attachGestures(this);
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    // Where things are on the page, for whoever drives it from outside.
+    // Positions on the page, for tests.
     this.canvas.graftviz = {
       edges: () => this.data.edges.map(([i, j]) => [i, j]),
       node: (i) => this.screenOf(this.place.get(i)),

@@ -48,7 +48,7 @@ const rest = (globalThis.graftvizRest ??= (() => {
 
 /**
  * A server that was lost, and started again, is asked by Streamlit for the address that it wrote
- * last, without the place somebody has moved to since. A server that was only out of reach knows the
+ * last, without the place the visitor has moved to since. A server that was only out of reach knows the
  * place and writes it itself. Where it does not, the page is opened anew at the address from before.
  */
 const returning = (globalThis.graftvizReturning ??= (() => {
@@ -61,7 +61,7 @@ const returning = (globalThis.graftvizReturning ??= (() => {
     }
     setTimeout(look, LOOK_AGAIN);
     const { pathname, search } = lost;
-    // Streamlit may have given the page another path, which is no matter; nobody has gone elsewhere.
+    // Streamlit may have given the page another path, which does not matter; the visitor has not left.
     if (!rest.isThere || location.search === search) return;
     lost = null;
     history.replaceState(history.state, "", pathname + search);
@@ -76,7 +76,7 @@ const returning = (globalThis.graftvizReturning ??= (() => {
     }
   };
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
-  // Whoever does something meanwhile may change the address.
+  // Other actions may change the address meanwhile.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
   // Without a server a view moves on by itself; from a new one it may first be told another place.
   return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };

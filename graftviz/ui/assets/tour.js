@@ -1,4 +1,4 @@
-// The tour of the Grow page: a light on a real control, and a card beside it. It says nothing to the
+// The tour of the Grow page: a light on a real control, and a card beside it. It sends nothing to the
 // server and blocks nothing. Its texts are in narrative/tour.py.
 //
 // The button is a component, which Streamlit may mount anew at any time; light and card stand in the
@@ -33,7 +33,7 @@ button[hidden] { display: none; }
 @media (prefers-reduced-motion: reduce) { .light { transition: none; } }
 `;
 const BUTTON_STYLE = `
-button { font: 400 0.875rem/1.6 var(--st-font, sans-serif); min-height: 2.5rem; padding: 0.25rem 0.75rem; cursor: pointer; white-space: nowrap;
+button { font: 400 0.875rem/1.6 var(--st-font, sans-serif); min-height: 2.2rem; padding: 0.1rem 0.65rem; cursor: pointer; white-space: nowrap;
   color: var(--st-text-color); background: var(--st-background-color); border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.5rem); }
 button.new { border-color: var(--st-primary-color); box-shadow: inset 0 0 0 1px var(--st-primary-color); }
 button:hover { border-color: var(--st-primary-color); }
@@ -172,7 +172,7 @@ class Tour {
     // In a narrow window the side bar is folded away: then the way to it is lit.
     const isFolded = target !== null && !isSeen(target);
     const lit = isFolded ? document.querySelector("[data-testid=stExpandSidebarButton]") : target;
-    this.hint.textContent = isFolded && lit ? "Open the side bar with the lit button to get there." : "";
+    this.hint.textContent = isFolded && lit ? "Open the side bar with the highlighted button." : "";
     this.hint.hidden = !this.hint.textContent;
     if (lit && this.scrolledTo !== lit) {
       this.scrolledTo = lit;
@@ -241,7 +241,7 @@ class Tour {
 
   dressButtons() {
     for (const button of this.buttons) {
-      button.textContent = session.taken ? "Take the tour" : "New here? Take the tour";
+      button.textContent = session.taken ? "Tour" : "Take the tour";
       button.classList.toggle("new", !session.taken);
     }
   }

@@ -101,7 +101,7 @@ class Measured:
 def plan_of(options: DynamicsOptions, material: DynamicsMaterial, name: str | None = None) -> Plan:
     """Return the run that settings lead to, or that of another learner.
 
-    Parents that are not to be had, of a truth that is not known or a file that was not brought,
+    Parents that are not available, of an unknown truth or a file that was not uploaded,
     are those of sparsity inducing learning.
 
     Raises

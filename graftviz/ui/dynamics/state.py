@@ -174,7 +174,7 @@ class DynamicsState:
         return self.options.data == UPLOAD and self.uploaded is None
 
     def accept(self, files: UploadedSeries) -> None:
-        """Take files that were brought as the series of the page."""
+        """Use uploaded files as the series of the page."""
         if self.uploaded is None or self.uploaded.fingerprint != files.fingerprint:
             if self.uploaded is not None:
                 self.page.values["node"] = self.page.values["step"] = None
@@ -182,7 +182,7 @@ class DynamicsState:
         self.page.others[_PRINT] = files.fingerprint
 
     def put_back(self) -> None:
-        """Return to the files on show: those brought since then could not be used."""
+        """Return to the previous files; the latest upload could not be used."""
         self.uploaded = self._uploaded_on_show
         if self.uploaded is not None:
             self.page.others[_PRINT] = self.uploaded.fingerprint

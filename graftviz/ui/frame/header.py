@@ -35,6 +35,22 @@ class PageFile(NamedTuple):
     disabled: bool = False
 
 
+class Tool(NamedTuple):
+    """Entry of the menu Analyse.
+
+    Attributes
+    ----------
+    key, label : str
+    use : callable or None
+        Called when the entry is chosen, before the page runs; None for an entry that the page
+        handles itself.
+    """
+
+    key: str
+    label: str
+    use: Callable[[], object] | None = None
+
+
 class Header:
     """Row at the top of a page, which is shown when the object is created.
 
@@ -54,12 +70,12 @@ class Header:
 
     def __init__(self, page: str, title: str, headline: str, help_text: str) -> None:
         self._page = page
-        with st.container(key="page_header"):
-            words, menu = st.columns([3, 1], vertical_alignment="center", gap="small")
-            words.markdown(f"**{title}** · {headline}")
-            with menu.container(
-                horizontal=True, horizontal_alignment="right", gap="small", key="page_menu"
-            ):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key="page_header"
+        ):
+            st.markdown(f"**{title}** · {headline}", width="stretch")
+            with st.container(horizontal=True, gap="small", width="content", key="page_menu"):
+                self.tools = st.container(horizontal=True, width="content", gap="small")
                 self._files = self._menu("Download")
                 self._link = self._menu("Link")
                 st.button(
@@ -79,6 +95,26 @@ class Header:
         """Return a menu: a container with the attribute `open`, whose type is private."""
         key = f"{self._page}.{label.lower()}"
         return st.popover(label, key=key, type="tertiary", on_change="rerun")
+
+    def show_tools(self, tools: Sequence[Tool]) -> str | None:
+        """Show the menu Analyse; return the key of the entry chosen in this run of the page."""
+        by_key = {tool.key: tool for tool in tools}
+        key = f"{self._page}.tools"
+
+        def use() -> None:
+            chosen = by_key[st.session_state[key]]
+            if chosen.use is not None:
+                chosen.use()
+
+        chosen: str | None = self.tools.menu_button(
+            "Analyse",
+            list(by_key),
+            key=key,
+            type="tertiary",
+            format_func=lambda name: by_key[name].label,
+            on_click=guarded(use),
+        )
+        return chosen
 
     def show_files(self, files: Callable[[], Sequence[PageFile]], note: str = "") -> None:
         """Fill the menu Download.

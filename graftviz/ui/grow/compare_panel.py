@@ -1,11 +1,12 @@
-"""One click: what the preset best does differently, with the same layout and both curves."""
+"""Comparison of the run with preset best, with the same layout and both curves."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from graftviz.ui.automatic import settings_of
-from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.boundary import bounded
+from graftviz.ui.frame.header import Tool
 from graftviz.ui.grow.comparison import reasons, rows, side_of
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.recording import RunRecorder, preset_title
@@ -14,30 +15,19 @@ from graftviz.ui.session_run import SessionRun
 _LOOK_AGAIN = 0.4  # seconds, while one of both runs is not there yet
 
 
-def show_compare_button(state: GrowState) -> None:
-    """Show the click there and the click back."""
+def compare_tool(state: GrowState) -> Tool | None:
+    """Return the menu entry that starts the comparison, or the one that ends it."""
     if state.settings.compare:
         ghost = state.ghost.recorder if state.ghost is not None else None
         name = preset_title(ghost.run.learner) if isinstance(ghost, RunRecorder) else "the run"
-        st.button(
-            f"Back to {name}",
-            key="compare",
-            type="primary",
-            on_click=guarded(state.compare),
-            args=(False,),
-        )
-    elif state.can_compare:
-        st.button(
-            "What does best do differently?",
-            key="compare",
-            help="Shows what the preset best makes of the same data, beside this run.",
-            on_click=guarded(state.compare),
-            args=(True,),
-        )
+        return Tool("compare", f"Back to {name}", lambda: state.compare(False))
+    if state.can_compare:
+        return Tool("compare", "Compare with preset best", lambda: state.compare(True))
+    return None
 
 
 def show_comparison(state: GrowState) -> None:
-    """Say why best comes to something else, with the numbers of both runs, once they are there."""
+    """Show the numbers of both runs and why they differ, once both have finished."""
     run, ghost = state.run, state.ghost
     shown = state.shown
     if shown is None or not shown.compare or run is None or ghost is None:
@@ -53,7 +43,7 @@ def show_comparison(state: GrowState) -> None:
 def _wait_for_both(run: SessionRun, ghost: SessionRun) -> None:
     if run.ended and ghost.ended:
         st.rerun()
-    st.caption(f"Learning both · best has made {run.computed} steps, the other {ghost.computed}.")
+    st.caption(f"Learning both runs: best at step {run.computed}, other at step {ghost.computed}.")
 
 
 def _show_difference(run: SessionRun, ghost: SessionRun) -> None:

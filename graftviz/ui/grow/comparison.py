@@ -61,7 +61,7 @@ def side_of(name: str, result: Result, truth: np.ndarray | None) -> Side:
 
 
 def rows(sides: tuple[Side, Side]) -> list[tuple[str, str, str]]:
-    """Return the lines of a table: what, and both numbers; lines without numbers are left out."""
+    """Return the rows of a table: quantity and both values; rows without values are omitted."""
     lines: list[tuple[str, list[int | float | None], str]] = [
         ("Edges", [side.edges for side in sides], ",d"),
         ("Precision", [side.precision for side in sides], ".2f"),
@@ -77,37 +77,35 @@ def rows(sides: tuple[Side, Side]) -> list[tuple[str, str, str]]:
 
 
 def reasons(other: Side, best: Side, settings: Settings | None) -> list[tuple[str, str]]:
-    """Say in a title and a sentence or two each why the runs differ."""
+    """Return titles and explanations of the differences between the runs."""
     lines = [("Explains away", _explaining(other, best))]
     if settings is not None and settings.significance > 0:
         lines.append(
             (
-                "Measures in noise",
-                f"A score must exceed {settings.significance:g} times its own sampling noise (κ), "
-                "so no λ has to be tuned.",
+                "Noise-based threshold",
+                f"A score must exceed κ = {settings.significance:g} times its sampling noise, so λ "
+                "needs no tuning.",
             )
         )
     if best.removed:
         lines.append(
             (
-                "Prunes",
-                f"It took out {plural(best.removed, 'edge')} that later ones made superfluous.",
+                "Pruning",
+                f"Removed {plural(best.removed, 'edge')} that later edges made redundant.",
             )
         )
     elif settings is not None and settings.refit:
-        lines.append(("Prunes", "At the end it asks of every edge whether it is needed; all are."))
+        lines.append(("Pruning", "At the end, tries removing each edge; none could go."))
     return lines
 
 
 def _explaining(other: Side, best: Side) -> str:
-    asks = "Best asks what a pair adds to the edges there are"
+    rule = "Best scores what a pair adds to the active edges"
     owner = f"{other.name[:1].upper()}{other.name[1:]}"
     if not other.indirect or best.indirect is None:
-        return (
-            f"{owner} scores raw correlation, so pairs pass that are joined only through others. "
-            f"{asks}."
-        )
+        return f"{owner} scores raw correlation, so indirectly connected pairs also pass. {rule}."
     return (
         f"{owner} scores raw correlation: {other.indirect:,} of its {other.false_edges:,} false "
-        f"edges join variables that merely share a neighbour. {asks}: {best.indirect:,} such."
+        f"edges join variables that only share a neighbour. {rule}: "
+        f"{plural(best.indirect, 'such edge')}."
     )

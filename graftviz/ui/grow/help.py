@@ -4,46 +4,45 @@ from __future__ import annotations
 
 from graftviz.ui.key_help import KEYS
 
-HEADLINE = "Edges are added one step at a time; each step says which, and why."
+HEADLINE = "Edges are added step by step; each step explains its choice."
 _GRAPH = """
-Every circle is a variable. It **grows with its degree**; a **ring** marks a hub, whose edges are
-tested first. A step's new edges are lit, and an edge is as wide as its weight is large. Where the
-true graph is known, edges that are **true**, **false** and **still missing** look different.
+Each circle is a variable. Its size shows its **degree**; a **ring** marks a hub, whose pairs are
+tested first. New edges of the step are highlighted; edge width shows the weight norm. If the true
+graph is known, **true**, **false** and **missing** edges are drawn differently.
 
-Click a node or an edge to see what it means at the shown step. Pick any two nodes to ask why there
-is, or is not, an edge between them. Ctrl + wheel zooms, dragging moves.
+Click a node or an edge for its details at the shown step. Select two nodes to see why they are, or
+are not, joined by an edge. Ctrl + wheel zooms, dragging pans.
 """
 _REGION = """
-A clicked node lights its **certified region**: a few nodes around it that are enough to know its
-probabilities to within a proven bound, whatever the rest of the graph does. Bars mark edges that
-were cut; the whisker is what is proven, ▾ what belief propagation on the whole graph says. Strong
-couplings can make the bound **vacuous**: then the region is grey, and nothing is proven. Point at
-the chart to see the region grow; the switch puts it away.
+Clicking a node highlights its **certified region**: a few nodes around it from which its marginal
+is computed with a proven error bound, regardless of the rest of the graph. Bars mark cut edges; the
+whisker is the bound, ▾ is belief propagation on the whole graph. Strong couplings can make the
+bound **vacuous**; the region is then grey. Hover the chart to see the region grow; the switch turns
+it off.
 """
 _RESERVOIR = """
 The candidates that passed the test (score above λ), best first. **μ** is their mean and
-**τ_α = (1 − α) μ + α max**: everything from τ_α up may be activated in this step, as long as no two
-of the chosen edges touch. α = 1 takes only the best; α = 0 takes all above the mean.
+**τ_α = (1 − α) μ + α max**: all edges that score at least τ_α can be activated in this step, as
+long as no two of them share a variable. α = 1 takes only the best; α = 0 takes all above the mean.
 """
 _CURVES = """
-The **objective** is what learning minimises. **Recall** is the share of true edges found,
-**precision** the share of found edges that are true, **NLPL** how badly held-out rows are predicted
-(lower is better). The dashed line is the previous run, or the run a branch left.
+Learning minimises the **objective**. **Recall** is the share of true edges found, **precision** the
+share of found edges that are true, **NLPL** the negative log pseudo-likelihood of held-out rows
+(lower is better). The dashed line is the previous run, or the run from which a branch starts.
 """
 _QUESTIONS = """
-**What does best do differently?** shows what the preset *best* makes of the same data, in front of
-the run you see: same places, both curves, both runs' numbers. The same button goes back.
+**Compare with preset best** learns with preset *best* on the same data and shows both runs: same
+layout, both curves, both tables of numbers. *Back to …* ends the comparison.
 
-**How stable are these edges?** learns again from 50 random halves of the rows. The fainter an edge,
-the fewer halves found it; click it for the count. Stable is not yet true: what the score takes by
-mistake it may take every time.
+**Stability of the edges** learns again from 50 random halves of the rows. The fainter an edge,
+the fewer halves found it; click it for the count. Stable edges can still be wrong.
 
-**Which λ?** learns at one λ after the other. The held-out NLPL asks which model predicts best, the
-EBIC which graph is right. Both go on behind the page and can be cancelled.
+**Choose λ** learns at decreasing values of λ. The held-out NLPL selects the model that predicts
+best, the EBIC the most plausible graph. Both run in the background and can be cancelled.
 """
 _CONTROLS = """
-Change an option and the whole run is learned again, with the previous one as a ghost. **Branch
-here** keeps the run up to the shown step and lets new options apply from there on.
+Changing an option learns the run again; the previous run stays visible as a ghost. **Branch here**
+keeps the run up to the shown step and applies new options from there.
 """
 HELP = "\n".join(
     f"**{title}**\n{text}"
@@ -52,7 +51,7 @@ HELP = "\n".join(
         ("Certified region", _REGION),
         ("Reservoir", _RESERVOIR),
         ("Curves", _CURVES),
-        ("Questions", _QUESTIONS),
+        ("Analyse", _QUESTIONS),
         ("Controls", _CONTROLS + KEYS),
     )
 )

@@ -21,7 +21,7 @@ LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
 MORE_STEPS = 0.1  # seconds to wait for steps that were asked for and are not there yet
-# Where so many other pages are drawn just now, nobody waits for all of a changed run, and it is
+# While this many other pages are drawn, pages do not wait for all of a changed run, which is
 # computed no further ahead of its player than this, so that everybody has the first steps soon.
 CROWD = 2
 AHEAD_IN_A_CROWD = 24  # steps
@@ -36,7 +36,7 @@ class Mailbox:
         self.need: Mapping[str, Any] | None = None
         self.question: Mapping[str, Any] | None = None
         self.beside: Mapping[str, Any] | None = None
-        self.answer: str | None = None  # that the last message brought
+        self.answer: str | None = None  # of the last message
         self.wants_page = False
         self.stability: tuple[str | None, ...] = (None, None)  # of the last two messages
 

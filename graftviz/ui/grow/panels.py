@@ -12,12 +12,12 @@ from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import show_options
-from graftviz.ui.grow.compare_panel import show_compare_button
+from graftviz.ui.frame.header import Tool
+from graftviz.ui.grow.compare_panel import compare_tool
 from graftviz.ui.grow.component import PLAYER
-from graftviz.ui.grow.path_panel import show_path_button
-from graftviz.ui.grow.stability_panel import show_stability_button
+from graftviz.ui.grow.path_panel import path_tool
+from graftviz.ui.grow.stability_panel import stability_tool
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.grow.tour import show_tour
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,
@@ -32,12 +32,13 @@ SEED = OptionSpec(
     name="seed",
     kind="int",
     default=0,
-    help="Decides the order of tests among equals and the held-out rows; same seed, same run",
+    help="Random seed for ties in the order of tests and for the held-out rows",
     label="Seed",
     minimum=0,
     maximum=MAX_SEED,
 )
 PRESET = "preset"
+INSPECT = Tool("inspect", "Inspect this model")
 
 
 def show_choices(state: GrowState, *, is_ready: bool) -> None:
@@ -67,7 +68,7 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
     )
     values = {**state.shown_options(), SEED.name: state.settings.seed}
     automatic = state.automatic() if is_ready else {}
-    specs = [*own_options_first(state.learner_class), SEED]
+    specs = [*_main_options_first(state.learner_class), SEED._replace(advanced=True)]
     # What decides about many other options stands above them.
     for group in ([s for s in specs if s.name == PRESET], [s for s in specs if s.name != PRESET]):
         show_options(
@@ -82,6 +83,20 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
         )
 
 
+def _main_options_first(cls: type) -> list[OptionSpec]:
+    """Return a learner's option specs: preset, own first option, λ and edge budget, then the rest.
+
+    The rest counts as advanced, so that the controls that matter fit into a small window.
+    """
+    specs = own_options_first(cls)
+    own = [spec.name for spec in specs if spec.name != PRESET and not spec.advanced]
+    main = (PRESET, *own[:1], "lam", "max_edges")
+    return sorted(
+        (spec._replace(advanced=spec.name not in main) for spec in specs),
+        key=lambda spec: spec.advanced,
+    )
+
+
 def own_options_first(cls: type) -> list[OptionSpec]:
     """Return a learner's option specs, those it does not share with others before those it does."""
     own = inspect.get_annotations(cls)
@@ -89,11 +104,11 @@ def own_options_first(cls: type) -> list[OptionSpec]:
 
 
 def show_messages(state: GrowState) -> None:
-    """Say what could not be used of the link, and why the run does not follow the controls."""
+    """Show warnings about the link, and errors of the current settings."""
     show_warnings(state.complaints)
     if state.awaits_file and state.run is not None:
         show_awaiting_file("run", place=PLAYER.key)
-    note = " The run below is the one from before." if state.run is not None else ""
+    note = " Still showing the previous run." if state.run is not None else ""
     show_problem(state.problem, note)
     show_question(state.question, note, state.agree)
     if state.is_beyond:
@@ -101,28 +116,28 @@ def show_messages(state: GrowState) -> None:
 
 
 def _offer(state: GrowState) -> None:
-    """Offer what can be had of a run that takes too much here."""
+    """Offer a smaller run, or the command line, for a run beyond the limits."""
     budget = state.smaller()
     if budget is not None:
         st.button(
             f"With at most {budget:,} edges",
             key="fewer_edges",
-            help="Within the budget of this server.",
+            help="Fits the limits of this server.",
             on_click=guarded(state.choose_option),
             args=("max_edges", budget),
         )
-    st.caption("Or elsewhere, without this server's limits:")
+    st.caption("Or on your own machine, without limits:")
     st.code(state.command(), language=None, wrap_lines=True)
 
 
 def show_data_panel(state: GrowState) -> None:
-    """Show where to bring a file, while the page is about uploaded data."""
+    """Show the uploader while uploaded data are chosen."""
     if state.settings.data == UPLOAD:
         show_upload(state)
 
 
 def show_branch_bar(state: GrowState) -> None:
-    """Say that options apply from a step on, and offer the way back."""
+    """Show the branch and the button that ends it."""
     branch = state.settings.branch
     if branch is None:
         return
@@ -132,28 +147,27 @@ def show_branch_bar(state: GrowState) -> None:
     )
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         if changes:
-            st.markdown(f"**Branch:** {changes} from step {branch.at} on")
+            st.markdown(f"**Branch:** {changes} from step {branch.at}")
         else:
             st.markdown(
-                f"**Branching from step {branch.at}:** change an option, for example the first "
-                f"slider. It applies from step {branch.at} on, and both curves are shown."
+                f"**Branching from step {branch.at}:** change an option. It applies from step "
+                f"{branch.at} on; both curves are shown."
             )
-        st.button("Back to a fresh run", key="end_branch", on_click=guarded(state.end_branch))
+        st.button("End the branch", key="end_branch", on_click=guarded(state.end_branch))
 
 
-def show_actions(state: GrowState) -> None:
-    """Show what can be asked of the run on show with one click."""
+def tools(state: GrowState) -> list[Tool]:
+    """Return the entries of the menu Analyse for the shown run."""
     if state.run is None:
-        return
-    with st.container(horizontal=True, gap="small", key="actions"):
-        show_tour()
-        show_compare_button(state)
-        show_stability_button(state)
-        show_path_button(state)
-        if st.button("Inspect this model", key="inspect_this"):
-            # Where it goes knows what this page shows, and at which step.
-            inspect_state().take_grow()
-            st.switch_page("pages/inspect.py")
+        return []
+    found = (compare_tool(state), stability_tool(state), path_tool(state), INSPECT)
+    return [tool for tool in found if tool is not None]
+
+
+def open_in_inspect() -> None:
+    """Open the page Inspect with the model of the shown step."""
+    inspect_state().take_grow()
+    st.switch_page("pages/inspect.py")
 
 
 def _choose(

@@ -1,4 +1,4 @@
-"""Which λ to take: the learner at one λ after the other, and one click to take the best."""
+"""Choice of λ: a path over decreasing λ, and buttons that use the best values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from graftviz.ui.automatic import settings_of
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
+from graftviz.ui.frame.header import Tool
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 
@@ -68,18 +69,12 @@ def path_plan(state: GrowState) -> PathPlan | None:
     return PathPlan(material.identity, plain_test, state.settings.seed, by_noise)
 
 
-def show_path_button(state: GrowState) -> None:
-    """Show the button that opens the panel, where there is a λ to choose."""
+def path_tool(state: GrowState) -> Tool | None:
+    """Return the menu entry that opens the panel, for learners with an option λ."""
     has_lam = any(spec.name == "lam" for spec in option_specs(state.learner_class))
-    if has_lam and state.settings.branch is None:
-        st.button(
-            "Which λ?",
-            key="path",
-            help="Learns at one λ after the other, and says which predicts best and which gives "
-            "the most plausible graph.",
-            on_click=guarded(_set_open),
-            args=(True,),
-        )
+    if not has_lam or state.settings.branch is not None:
+        return None
+    return Tool("path", "Choose λ…", lambda: _set_open(True))
 
 
 def show_path(state: GrowState) -> None:
@@ -99,7 +94,7 @@ def show_path(state: GrowState) -> None:
 
 
 def path_of(state: GrowState, plan: PathPlan) -> Background[LamPath]:
-    """Return the work on a path, begun now or before."""
+    """Return the work on a path, started if necessary."""
     if plan not in state.paths:
         material = state.current_material()
         assert material is not None  # there was a plan
@@ -114,7 +109,7 @@ def path_of(state: GrowState, plan: PathPlan) -> Background[LamPath]:
     return state.paths[plan]
 
 
-@st.dialog("Which λ?", width="large", on_dismiss=guarded(lambda: _set_open(False)))
+@st.dialog("Choose λ", width="large", on_dismiss=guarded(lambda: _set_open(False)))
 @bounded
 def _panel(state: GrowState, plan: PathPlan) -> None:
     try:
@@ -124,9 +119,9 @@ def _panel(state: GrowState, plan: PathPlan) -> None:
         return
     if plan.by_noise > 0:
         st.markdown(
-            f"With κ = {plan.by_noise:g} an edge must stand out from its own noise, and **λ "
-            "matters little**. This path is learned by the paper's plain test (κ = 0), and taking "
-            "a λ from it sets κ to 0 too."
+            f"With κ = {plan.by_noise:g} the threshold is set by the sampling noise, and **λ has "
+            "little effect**. This path uses the test of the paper (κ = 0); using a λ from it also "
+            "sets κ = 0."
         )
     if work.ended:
         _show_result(state, plan, work)
@@ -142,7 +137,7 @@ def _show_progress(state: GrowState, plan: PathPlan, work: Background[LamPath]) 
         st.rerun()
     path = work.latest
     if path is None:
-        st.progress(0.0, "Looking for the largest useful λ…")
+        st.progress(0.0, "Computing the largest useful λ…")
     else:
         done, planned = len(path.points), len(path.planned)
         st.progress(done / planned, f"{done} of at most {planned} values of λ")
@@ -171,9 +166,9 @@ def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) ->
     with buttons:
         _take_buttons(state, plan, path, clicked)
     st.caption(
-        "The held-out NLPL asks which model predicts best, and takes many weak edges. The EBIC "
-        "asks which graph is right, and charges for each. A point of the curves can be clicked to "
-        f"take its λ instead. {plain(path.stop_reason)}"
+        "The held-out NLPL selects for prediction and keeps many weak edges; the EBIC selects for "
+        "structure and penalises each edge. Click a point of a curve to use its λ instead. "
+        f"{plain(path.stop_reason)}"
     )
 
 
@@ -188,14 +183,14 @@ def _take_buttons(
         ("clicked", clicked),
     ):
         if point is not None and st.button(
-            f"Take λ = {point.lam:g} ({name})", key=f"path_take_{name}", type="primary"
+            f"Use λ = {point.lam:g} ({name})", key=f"path_take_{name}", type="primary"
         ):
             take(state, plan, point.lam)
             st.rerun()  # of the page: by itself only the panel would run again
 
 
 def take(state: GrowState, plan: PathPlan, lam: float) -> None:
-    """Let the run be learned with this λ, by the test the path was learned with."""
+    """Set this λ and the test with which the path was learned."""
     if plan.by_noise > 0:
         state.choose_option("significance", 0.0)
     state.choose_option("lam", lam)
@@ -203,14 +198,16 @@ def take(state: GrowState, plan: PathPlan, lam: float) -> None:
 
 
 def _words(path: LamPath) -> str:
-    """Return the figure of a path in words."""
+    """Return a text alternative of the figure of a path."""
     found = [
         f"{name} is best at λ = {point.lam:g}, with {point.edges:,} edges"
         for name, point in (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
         if point is not None
     ]
     largest, least = path.points[0], path.points[-1]
-    edges = f"From λ = {largest.lam:g} to {least.lam:g} edges grow to {least.edges:,}"
+    edges = (
+        f"From λ = {largest.lam:g} to {least.lam:g} the number of edges grows to {least.edges:,}"
+    )
     return "; ".join((edges, *found)) + "."
 
 

@@ -12,8 +12,8 @@ from graftviz.player.records import answer
 from graftviz.runs import Run
 
 KEPT = 256  # answers
-COMPILING = "Regions can be grown in a minute: their part of the engine is still being compiled."
-# Set by the warm-up: whoever asked earlier would have a whole page wait for the compiler.
+COMPILING = "Compiling the engine for regions; try again in a minute."
+# Set by the warm-up: earlier queries would make the page wait for the compiler.
 compiled = threading.Event()
 
 

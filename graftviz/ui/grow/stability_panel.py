@@ -1,4 +1,4 @@
-"""How stable the edges of the run on show are: learned again from halves of the rows."""
+"""Stability of the edges of the shown run: learned again from halves of the rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from graftviz.selection import EdgeStability, stability_steps
 from graftviz.selection.stability import STABLE, SUBSAMPLES
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.frame.header import Tool
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
 from graftviz.ui.recording import RunRecorder
@@ -54,21 +55,15 @@ def stability_json(run: SessionRun) -> str | None:
     return json.dumps(message, separators=(",", ":"))
 
 
-def show_stability_button(state: GrowState) -> None:
-    """Show the button that begins, as long as it has not been pressed for the run on show."""
-    if state.run is not None and state.run.stability is None:
-        st.button(
-            "How stable are these edges?",
-            key="stability",
-            help=f"Learns again from {SUBSAMPLES} random halves of the rows and counts how often "
-            "every edge is found.",
-            on_click=guarded(_begin),
-            args=(state,),
-        )
+def stability_tool(state: GrowState) -> Tool | None:
+    """Return the menu entry that starts the subsamples, until it is chosen for the shown run."""
+    if state.run is None or state.run.stability is not None:
+        return None
+    return Tool("stability", "Stability of the edges", lambda: _begin(state))
 
 
 def show_stability(state: GrowState) -> None:
-    """Show how far it has come, or what it has found."""
+    """Show the progress or the result."""
     if problem := st.session_state.pop(_PROBLEM, ""):
         st.warning(plain(problem))
     run = state.run
@@ -124,9 +119,9 @@ def _verdict(run: SessionRun, found: EdgeStability) -> str:
     shares = found.frequency_of(result.model.edges)
     stable = int((shares >= STABLE).sum())
     rare = int((shares < 0.5).sum())
-    faint = f", {rare:,} in fewer than half of them: faint in the graph" if rare else ""
+    faint = f", {rare:,} in fewer than half of them (faint in the graph)" if rare else ""
     return (
         f"**{stable:,} of {len(shares):,} edges** were found in at least "
-        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows{faint}. What the "
-        "score takes by mistake it may take every time, so stable is not yet true."
+        f"{STABLE * found.done:.0f} of {found.done} random halves of the rows{faint}. Stable "
+        "edges can still be wrong."
     )

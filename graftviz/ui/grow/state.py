@@ -64,7 +64,7 @@ class GrowState:
     material : Material or None
         Of the run on show.
     uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the file that was brought.
+        ``uploaded(seed)`` returns the material of the uploaded file.
     complaints : list of str
         About the link; shown until the settings change.
     paths : dict
@@ -186,7 +186,7 @@ class GrowState:
         return self.settings.data == UPLOAD and self.uploaded is None
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Take a file that was brought as the data of the page."""
+        """Use an uploaded file as the data of the page."""
         self.uploaded = uploaded
         self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
 
@@ -225,7 +225,7 @@ class GrowState:
         return {**self.options(), **(branch.options if branch else {})}
 
     def automatic(self) -> dict[str, Any]:
-        """Return what the options come to that were left open; empty while that is not known."""
+        """Return the values of automatic options; empty while they are not known."""
         try:
             material = self.current_material()
             return automatic_values(self.learner(), material) if material else {}
@@ -315,7 +315,7 @@ class GrowState:
             path.revoke()
 
     def current_material(self) -> Material | None:
-        """Return the data of the settings; None while none has been brought."""
+        """Return the data of the settings; None before an upload."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
         return self.uploaded(self.settings.seed) if self.uploaded else None
@@ -366,7 +366,7 @@ class GrowState:
         self.run, self.ghost, self._plan = run, base or self.run, plan
         self.shown, self.material = self.settings, material
         evict_runs(self._runs, (self.run, self.ghost), limits().kept_runs)
-        # The first picture needs a few steps; a change of options is to be felt as a whole.
+        # The first picture needs a few steps; a change of options is shown as a whole.
         run.grant(max(FIRST_CREDIT, self.settings.step) if is_first else EVERYTHING)
         if base is not None:
             base.grant()

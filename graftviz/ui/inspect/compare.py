@@ -46,7 +46,7 @@ def show_comparison(state: InspectState, difference: ModelDifference | None, tro
         st.error(plain(trouble))
         return
     if difference is None or first is None or second is None:
-        st.caption("Choose the model to compare with at the side.")
+        st.caption("Choose the model to compare with in the side bar.")
         return
     words = difference_words(difference)
     st.markdown(plain(f"{words} {difference.note}".strip()))
@@ -89,8 +89,8 @@ def _show_table(state: InspectState, difference: ModelDifference, names: tuple[s
         hide_index=True,
         height=360,
         column_config={
-            "source": st.column_config.TextColumn("Variable"),
-            "target": st.column_config.TextColumn("and"),
+            "source": st.column_config.TextColumn("Variable 1"),
+            "target": st.column_config.TextColumn("Variable 2"),
             "where": st.column_config.TextColumn("Edge", width="small"),
             "first": st.column_config.NumberColumn(
                 "First ‖w‖", help=NORM_HELP, format="%.3f", width="small"

@@ -52,7 +52,7 @@ def _marginals(shown: Shown) -> str | None:
 
 
 def _mar(shown: Shown) -> str | None:
-    """Return what is known now: given the evidence, if there is some."""
+    """Return the marginals in UAI format, conditional on the evidence if there is any."""
     beliefs = shown.after if shown.after is not None else shown.before
     return None if beliefs is None else mar_text(beliefs)
 
@@ -67,7 +67,7 @@ MODEL_FILES = (
     FileKind("model.uai", "UAI", "text/plain", lambda s: uai_text(s.loaded.model)),
     FileKind(
         "model.names.json",
-        "Names of the UAI file",
+        "Variable names (for UAI)",
         "application/json",
         lambda s: names_text(s.loaded.model),
     ),
@@ -88,7 +88,7 @@ OTHER_FILES = (
     FileKind("graph.gexf", "Graph for Gephi (GEXF)", "application/xml", _gexf),
     FileKind(
         "graph.svg",
-        "Picture (SVG)",
+        "Graph (SVG)",
         "image/svg+xml",
         lambda s: graph_svg(s.picture, s.loaded.model.names, s.loaded.title),
     ),
@@ -105,13 +105,13 @@ FILES = MODEL_FILES + OTHER_FILES
 
 
 def build_file(shown: Shown, kind: FileKind) -> bytes:
-    """Return the content of a file that there is."""
+    """Return the content of a file, empty if there is nothing to save."""
     content = kind.build(shown) or b""
     return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
 
 
 def model_files(shown: Shown) -> list[PageFile]:
-    """Return the files of the model on show; those of its marginals are disabled without any."""
+    """Return the files of the shown model; without marginals, theirs are disabled."""
     return [
         PageFile(
             kind.name,

@@ -1,4 +1,4 @@
-"""The Inspect page: what is known, the graph with what is selected of it, and all tables."""
+"""Inspect page: evidence, method, graph, selection and tables."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from graftviz.ui.inspect.component import GRAPH_KEY, GraphLook, graph_message, s
 from graftviz.ui.inspect.files import Shown, model_files
 from graftviz.ui.inspect.help import HEADLINE, HELP
 from graftviz.ui.inspect.selection import show_observation, show_selection
+from graftviz.ui.inspect.source import Loaded
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
@@ -41,19 +42,19 @@ _STYLES = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the se
 
 
 def show_messages(state: InspectState) -> None:
-    """Say what could not be used, and why the models do not follow the controls."""
+    """Show warnings about ignored settings and errors of the model sources."""
     if state.complaints and state.loaded is None:
         show_warnings(state.complaints)
     sources = [("", state.first)]
     if state.compares:
-        sources.append(("The model to compare with: ", state.second))
+        sources.append(("Model to compare with: ", state.second))
     for prefix, source in sources:
         if source.problem:
-            note = " The model shown is the one from before." if source.loaded else ""
+            note = " Still showing the previous model." if source.loaded else ""
             st.error(plain(prefix + source.problem + note))
             if source.learned.question:
                 key = f"inspect.anyway.{prefix}"
-                st.button("Learn it anyway", key=key, on_click=guarded(source.learned.agree))
+                st.button("Run anyway", key=key, on_click=guarded(source.learned.agree))
         if source.awaits_file and source.loaded is not None:
             what = "model to compare with" if prefix else "model"
             show_awaiting_file(what, place=GRAPH_KEY)
@@ -75,7 +76,7 @@ def _wait_for_run(state: InspectState) -> None:
 @st.fragment
 @bounded
 def show_inspection(state: InspectState) -> None:
-    """Show the model; what is done here runs this again, and nothing else of the page."""
+    """Show the model in a fragment of its own, so that events rerun nothing else."""
     state.settle()
     loaded = state.loaded
     if loaded is None:
@@ -85,37 +86,34 @@ def show_inspection(state: InspectState) -> None:
     before = None if state.before is None else state.before.beliefs
     after = None if state.after is None else state.after.beliefs
     picture = state.picture(difference)
-    with st.container(gap="xsmall"):
-        _show_head(state, Shown(loaded, picture, before, after))
-        _show_evidence(state)
-        _show_method(state, is_answered=is_answered)
+    header = Header("inspect", "Inspect", HEADLINE, HELP)
+    header.show_files(lambda: model_files(Shown(loaded, picture, before, after)))
+    header.show_link(state.link, "Opens this model with this selection and evidence.")
     show_warnings(state.complaints)
-    graph, panel = st.columns([3, 2], gap="medium")
+    graph, panel = st.columns([2, 1], gap="small")
     with graph:
         _show_graph(state, picture, difference, before, after)
     with panel:
+        _show_head(loaded)
+        _show_evidence(state)
+        _show_method(state, is_answered=is_answered)
         show_selection(state, before, after)
     _show_tabs(state, difference, trouble, before, after)
     write_address(state)
 
 
-def _show_head(state: InspectState, shown: Shown) -> None:
-    header = Header("inspect", "Inspect", HEADLINE, HELP)
-    header.show_files(lambda: model_files(shown), "For PNG, see the button below the graph.")
-    header.show_link(
-        state.link, "Opens this model with this selection and evidence, where graftviz runs."
-    )
-    loaded = shown.loaded
+def _show_head(loaded: Loaded) -> None:
     words = " ".join((f"{model_words(loaded.model)}.", *loaded.notes))
-    st.markdown(f"#### {plain(loaded.title)}")
-    st.caption(plain(words))
+    with st.container(gap=None):
+        st.markdown(f"**{plain(loaded.title)}**")
+        st.caption(plain(words))
 
 
 # ------------------------------------------------------------------------------------- evidence
 
 
 def _show_evidence(state: InspectState) -> None:
-    """Show what is observed, a button each that forgets it, and where to observe more."""
+    """Show the evidence, with controls to add and remove observations."""
     assert state.loaded is not None
     model = state.loaded.model
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evidence"):
@@ -124,12 +122,12 @@ def _show_evidence(state: InspectState) -> None:
             st.button(
                 f"{plain(short(model.names[i]))} = {plain(short(model.labels[i][k]))} ✕",
                 key=f"inspect.forget.{i}",
-                help="Forget this",
+                help="Remove this observation",
                 on_click=guarded(state.observe),
                 args=(i, None),
             )
         if not state.evidence:
-            st.markdown(":gray[nothing is observed]", width="content")
+            st.markdown(":gray[none]", width="content")
         with st.popover("Observe…", type="tertiary", key="inspect.observe"):
             chosen = st.selectbox(
                 "Variable",
@@ -143,7 +141,7 @@ def _show_evidence(state: InspectState) -> None:
                 show_observation(state, chosen, "inspect.observe.state")
         if state.evidence:
             st.button(
-                "Forget all",
+                "Clear evidence",
                 key="inspect.forget_all",
                 type="tertiary",
                 on_click=guarded(state.forget_evidence),
@@ -151,7 +149,7 @@ def _show_evidence(state: InspectState) -> None:
 
 
 def _show_method(state: InspectState, *, is_answered: bool) -> None:
-    """Say how the marginals were computed, and how far they can be trusted."""
+    """Show the inference method and its accuracy."""
     if not is_answered:
         _wait_for_answer(state)
         return
@@ -174,7 +172,7 @@ def _show_method(state: InspectState, *, is_answered: bool) -> None:
                 key=key,
                 format_func=lambda name: METHOD_NAMES.get(name, name),
                 captions=[
-                    "Exact where that takes a moment, else belief propagation.",
+                    "Exact if fast, otherwise belief propagation.",
                     *([""] * (len(METHODS) - 1)),
                 ],
                 on_change=guarded(changed),
@@ -182,7 +180,7 @@ def _show_method(state: InspectState, *, is_answered: bool) -> None:
 
 
 def _control(name: str, value: str) -> str:
-    """Name what an argument of `infer` is on this page."""
+    """Return the control that sets an argument of `infer`."""
     if name == "method":
         return f"{METHOD_NAMES.get(value, value)} under “Method”"
     return "the memory of this server"
@@ -210,8 +208,8 @@ def _wait_for_answer(state: InspectState) -> None:
     if state.answer(patience=0.0):
         st.rerun()
     is_compiling = not inspect_warm_up().finished.is_set()
-    why = " The engine is compiled for it, once per installation." if is_compiling else ""
-    st.caption(f"Computing marginals; the page goes on meanwhile.{why}")
+    why = " Compiling the engine first (once per installation)." if is_compiling else ""
+    st.caption(f"Computing marginals…{why}")
 
 
 # ---------------------------------------------------------------------------------------- graph
@@ -278,7 +276,7 @@ def _look(
 
 
 def _picked(state: InspectState, picked: Mapping[str, Any]) -> None:
-    """Take a click; what a browser sends may be about a graph that is no longer shown."""
+    """Select the clicked node or edge; clicks on a graph no longer shown are ignored."""
     if state.loaded is None or not str(picked.get("token", "")).startswith(
         state.loaded.fingerprint
     ):
@@ -311,7 +309,7 @@ def _show_tabs(
     titles = [
         "Variables",
         "Edges",
-        *(["What the evidence changed"] if has_changed else []),
+        *(["Effect of the evidence"] if has_changed else []),
         *(["Comparison"] if state.compares else []),
     ]
     tabs = dict(zip(titles, st.tabs(titles), strict=True))
@@ -320,7 +318,7 @@ def _show_tabs(
     with tabs["Edges"]:
         show_edges(state, after if after is not None else before)
     if before is not None and after is not None:
-        with tabs["What the evidence changed"]:
+        with tabs["Effect of the evidence"]:
             show_changed(state, before, after)
     if state.compares:
         with tabs["Comparison"]:

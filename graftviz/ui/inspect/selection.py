@@ -1,4 +1,4 @@
-"""The panel beside the graph: the node or the edge that is selected, or the model as a whole."""
+"""Panel beside the graph: the selected node or edge, or an overview of the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_OBSERVED = "not observed"
 
 
 def show_selection(state: InspectState, before: Beliefs | None, after: Beliefs | None) -> None:
-    """Show what is selected."""
+    """Show the selected node or edge, or an overview."""
     assert state.loaded is not None
     model = state.loaded.model
     number = None if state.edge is None else state.edge_number(state.edge)
@@ -44,12 +44,12 @@ def _show_overview(state: InspectState, model: PairwiseMRF) -> None:
     if model.n_edges == 0:
         st.caption("This model has no edges: all its variables are independent.")
         return
-    busiest = np.argsort(-model.degrees(), kind="stable")[:5].tolist()
-    words = f"How many nodes have which degree; {short(model.names[busiest[0]])} has the largest."
+    hubs = np.argsort(-model.degrees(), kind="stable")[:5].tolist()
+    words = f"Degree distribution; {short(model.names[hubs[0]])} has the largest degree."
     show_figure(degree_figure(model), key="inspect_degrees", alt=words)
-    st.caption("Click a node or an edge, or begin with one of the busiest:")
+    st.caption("Click a node or an edge, or start with a hub:")
     with st.container(horizontal=True, gap="small"):
-        for i in busiest:
+        for i in hubs:
             _node_button(state, model, i, "inspect.busiest")
 
 
@@ -61,27 +61,27 @@ def _show_node(
     show_observation(state, i, "inspect.observe")
     marginals = [None if beliefs is None else beliefs.node[i] for beliefs in (before, after)]
     shown = marginals[1] if marginals[1] is not None else marginals[0]
-    words = "Its weights." if shown is None else f"{marginal_words(model, i, shown)}."
+    words = "Weights of the node." if shown is None else f"{marginal_words(model, i, shown)}."
     show_figure(node_figure(model, i, *marginals), key="inspect_node", alt=words)
     if i not in state.evidence:
         _show_region(state)
     _show_partners(state, model, i, before)
     if model.degrees()[i]:
-        with st.expander("Its place among all degrees"):
+        with st.expander("Degree distribution"):
             show_figure(
                 degree_figure(model, i), key="inspect_node_degree", alt=node_words(model, i)
             )
 
 
 def _show_region(state: InspectState) -> None:
-    """Show the bounds that a small region proves about the node, on request."""
+    """Show the certified marginal of the node from a local region, on request."""
     work = state.region
     if work is None:
         st.button(
-            "Prove it from a small region",
+            "Certify marginal (local region)",
             key="inspect.certify",
-            help="Grows a region around the node until a bound proves how far its marginal can be "
-            "from that of the whole model (Dobrushin's comparison theorem).",
+            help="Computes the marginal in a small region around the node, with a bound on the "
+            "difference from the whole model (Dobrushin's comparison theorem).",
             on_click=guarded(state.certify),
         )
     elif work.failure:
@@ -99,11 +99,11 @@ def _wait_for_region(state: InspectState) -> None:
     work = state.region
     if work is None or work.ended:
         st.rerun()
-    st.caption("Growing a region around it…")
+    st.caption("Growing the region…")
 
 
 def show_observation(state: InspectState, i: int, key: str) -> None:
-    """Show the states of a variable; the one that is chosen is evidence."""
+    """Show the states of a variable; choosing one sets it as evidence."""
     assert state.loaded is not None
     labels = state.loaded.model.labels[i]
     names = state_names(labels)
@@ -144,7 +144,7 @@ def _show_partners(
     starts, neighbours, edges = model.incidence
     begin, end = int(starts[i]), int(starts[i + 1])
     if begin == end:
-        st.caption("It has no neighbours: nothing that is observed elsewhere changes it.")
+        st.caption("No neighbours: evidence on other variables does not change this marginal.")
         return
     own = edges[begin:end]
     information = (
@@ -178,8 +178,8 @@ def _show_partners(
                 "‖w‖", help=NORM_HELP, format="%.3f", width="small"
             ),
             "information": st.column_config.NumberColumn(
-                "Information",
-                help="Mutual information in nats, without evidence",
+                "MI (nats)",
+                help="Mutual information of the two variables, without evidence",
                 format="%.4f",
                 width="small",
             ),
@@ -187,10 +187,10 @@ def _show_partners(
         height="content",
         on_select=guarded(select),
         selection_mode="single-row",
-        alt="The strongest partners of the node; selecting one shows the edge to it",
+        alt="Strongest partners of the node; select a row to show its edge",
     )
     if end - begin > _PARTNERS:
-        st.caption(f"The strongest {_PARTNERS} of {end - begin:,}; all are in the table of edges.")
+        st.caption(f"Strongest {_PARTNERS} of {end - begin:,}; the table of edges lists all.")
 
 
 def _show_edge(state: InspectState, model: PairwiseMRF, e: int, beliefs: Beliefs | None) -> None:
@@ -213,7 +213,7 @@ def _heading(state: InspectState, text: str) -> None:
             "✕",
             key="inspect.unselect",
             type="tertiary",
-            help="Select nothing",
+            help="Clear selection",
             on_click=guarded(state.select_node),
             args=(None,),
         )
@@ -229,7 +229,7 @@ def _node_button(state: InspectState, model: PairwiseMRF, i: int, key: str) -> N
 
 
 def state_names(labels: tuple[str, ...]) -> list[str]:
-    """Return what states are called on controls, no two the same: browsers know them by name."""
+    """Return unique labels of the states for controls, which identify options by label."""
     cut = [
         label if len(label) <= _LONGEST_STATE else label[: _LONGEST_STATE - 1] + "…"
         for label in labels

@@ -158,13 +158,13 @@ class ModelSource:
         Raises
         ------
         InputError
-            When a link wants another one, unless `any_file` will do.
+            When it is not the model of the link, unless `any_file` is set.
         """
         fingerprint = fingerprint_of(uploaded.model)
         if self.expected and fingerprint != self.expected and not any_file:
             raise InputError(
-                f"{name} does not hold the model this link was made with (fingerprint "
-                f"{fingerprint} instead of {self.expected}); bring that one."
+                f"{name} is not the model of the link (fingerprint {fingerprint}, not "
+                f"{self.expected}). Upload that file."
             )
         if self._file is None or self._file.fingerprint != fingerprint:
             self._file = Loaded(uploaded.model, fingerprint, name, uploaded.notes)
@@ -189,7 +189,7 @@ class ModelSource:
     # ---------------------------------------------------------------------------------- the model
 
     def refresh(self) -> None:
-        """Make the model follow the settings; if it cannot, say why and keep the one on show."""
+        """Load the model of the settings; on failure set `problem` and keep the previous model."""
         self.problem = self.learning = ""
         try:
             found = {LEARNED: self._learned, TRUE: self._true, FILE: lambda: self._file}[
@@ -202,7 +202,7 @@ class ModelSource:
             self.loaded = found
 
     def forget(self) -> None:
-        """Let go of runs and models, but for a file that was brought; `refresh` gets them back."""
+        """Release runs and models except an uploaded one; `refresh` restores them."""
         self.learned.forget()
         self.loaded = self._made = None
 
@@ -220,7 +220,7 @@ class ModelSource:
         key = self.learned.settings.data
         path = model_path(key)
         if path is None:
-            raise InputError(f"Nobody knows the true model of {key}; choose another data set.")
+            raise InputError(f"No true model is available for {key}.")
         if self._made is None or self._made[0] != (TRUE, key):
             material = self.learned.current_material()
             assert material is not None  # it has a model, so it is no upload
@@ -253,18 +253,18 @@ class ModelSource:
         return self._of_run(run, min(step or run.computed, run.computed))
 
     def _borrow_table(self) -> None:
-        """Learn from the table that was brought to the Grow page."""
+        """Learn from the table uploaded on the Grow page."""
         near = self._neighbour()
         expected = self.learned.settings.fingerprint
         if near is None or near.uploaded is None:
             raise InputError(
-                "This model was learned from somebody's own table, which a link cannot carry. "
-                "Bring the table to the Grow page first, as “Your own data…”."
+                "This link refers to a model learned from an uploaded table. Upload the same table "
+                "on the Grow page first (“Your own data…”)."
             )
         if expected and not near.settings.fingerprint.startswith(expected):
             raise InputError(
-                f"This model was learned from another table (fingerprint {expected}) than the one "
-                f"on the Grow page ({near.settings.fingerprint}); bring that one there."
+                f"The table on the Grow page (fingerprint {near.settings.fingerprint}) is not the "
+                f"one of the link ({expected}). Upload that table there."
             )
         self.learned.uploaded = near.uploaded
 
@@ -283,7 +283,7 @@ class ModelSource:
             where = f"end of the run, step {step}"
         else:
             if step < 1:
-                raise InputError("This run has not made a step yet.")
+                raise InputError("This run has no steps yet.")
             taken = learning.steps[step - 1]
             model, history, recorded = taken.model(), taken.history, step
             where = f"step {step}"

@@ -1,4 +1,4 @@
-"""The side of the Inspect page: which model is looked at, and which it is compared with."""
+"""Side bar of the Inspect page: the inspected model and the one it is compared with."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
     st.markdown("**Model**")
     if state.can_take_grow:
         st.button(
-            "Take the Grow page's run",
+            "Use the current run of Grow",
             key="inspect.take_grow",
             width="stretch",
             on_click=guarded(state.take_grow),
@@ -71,7 +71,7 @@ def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True)
             _show_file(source, prefix)
         return
     if source.kind == TRUE:
-        st.caption("The model that the rows of a sample were drawn from.")
+        st.caption("The model from which the rows were sampled.")
         _choose_data(source, prefix, source.true_data())
         return
     offered = source.learned.vocabulary.data
@@ -122,67 +122,67 @@ def _show_step(source: ModelSource, prefix: str) -> None:
         last,
         key=key,
         on_change=guarded(choose),
-        help="The model as it was after this step; the last is the end of the run.",
+        help="Model after this step; the last step is the end of the run.",
     )
 
 
 def _show_options(source: ModelSource) -> None:
-    """Say what the model was learned with, and where that can be changed."""
+    """Show the options the model was learned with."""
     settings = source.learned.settings
     labels = {spec.name: spec.label for spec in option_specs(source.learned.learner_class)}
     chosen = [f"{labels[name]} {format_value(value)}" for name, value in settings.options.items()]
     if settings.seed:
         chosen.append(f"seed {settings.seed}")
     if settings.branch is not None:
-        chosen.append(f"a branch from step {settings.branch.at} on")
+        chosen.append(f"branch from step {settings.branch.at}")
     if settings.compare:
-        chosen.append("by the preset best")
+        chosen.append("preset best")
     if chosen:
         st.caption(plain(f"With {', '.join(chosen)}."))
 
 
 def _show_return_link(source: ModelSource) -> None:
-    """Show the way to where the run can be watched and its options changed."""
+    """Show the link to the run on the Grow page."""
     st.page_link(
         "pages/grow.py",
-        label="See it grow, change its options",
+        label="Open in Grow",
         query_params=url_state.write(source.learned.settings, source.learned.vocabulary),
     )
 
 
 def show_awaited_file(state: InspectState) -> None:
-    """Show on the page itself where to upload the model of a link; the side bar may be closed."""
+    """Show the uploader of a link's model on the page itself; the side bar may be closed."""
     _show_file(state.first, "inspect.first")
 
 
 def _show_file(source: ModelSource, prefix: str) -> None:
-    """Show where to bring a model, and what is wrong with it."""
+    """Show the model uploader and its errors."""
     if source.expected and not source.has_file:
         st.info(
-            "This link shows a model from somebody's file, which a link cannot carry. Bring the "
-            f"same model (fingerprint {source.expected})."
+            "This link refers to an uploaded file. Upload the same file "
+            f"(fingerprint {source.expected})."
         )
     uploads = st.file_uploader(
-        "UAI (with its names), GraphML, node-link JSON, or all files of a result folder",
+        "UAI (with .names.json), GraphML, node-link JSON, or all files of a result folder",
         _FILES,
         accept_multiple_files=True,
         key=f"{prefix}.files",
         max_upload_size=min(_MOST_MB, limits().upload_memory),
-        help="A result folder is what the command learn writes: bring its files together, or as "
-        "one ZIP archive. Any graph with a number called weight on its edges is read as an Ising "
-        "model. Nothing leaves this server.",
+        help="Result folders are written by the command learn: upload all files together, or as "
+        "one ZIP archive. A graph whose edges have a numeric attribute weight is read as an Ising "
+        "model. Files stay on this server.",
     )
     files = latest_model(f"{prefix}.files", uploads)
     if not files:
         return
     any_file = bool(source.expected) and st.checkbox(
-        "Another model than the link's will do", key=f"{prefix}.any_file"
+        "Use a different model", key=f"{prefix}.any_file"
     )
     try:
         name, uploaded = read_once(f"{prefix}.read", files, (), lambda: _read(files))
         source.accept(name, uploaded, any_file=any_file)
     except InputError as error:
-        note = " The model from before stays." if source.loaded is not None else ""
+        note = " Still showing the previous model." if source.loaded is not None else ""
         st.error(plain(str(error) + note))
 
 

@@ -169,7 +169,7 @@ class InspectState:
             evidence=self.evidence,
             method=self.method,
         )
-        # A file that has not been brought yet has nothing to be written.
+        # A file that has not been uploaded yet has nothing to be written.
         is_awaited = first.kind == FILE and not first.fingerprint
         query = {} if is_awaited else write_inspection(settings, self.vocabulary)
         self._links.add(query)
@@ -255,7 +255,7 @@ class InspectState:
         self._keep_what_exists(loaded.model)
 
     def _keep_what_exists(self, model: PairwiseMRF) -> None:
-        """Leave out, with a sentence, whatever of a link the model does not have."""
+        """Remove nodes, edges and evidence of a link that the model lacks, with a warning."""
         n = model.n_variables
         if self.node is not None and self.node >= n:
             self.complaints.append(
@@ -272,7 +272,7 @@ class InspectState:
         for i, state in list(self.evidence.items()):
             if i >= n or state >= model.cardinalities[i]:
                 self.complaints.append(
-                    f"This model has no variable {i} with a state {state}; it was left out of the "
+                    f"This model has no variable {i} with a state {state}; removed from the "
                     "evidence."
                 )
                 del self.evidence[i]

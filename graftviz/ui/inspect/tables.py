@@ -1,4 +1,4 @@
-"""The tables of the Inspect page: all variables, all edges, what evidence changed."""
+"""Tables of the Inspect page: variables, edges and the effect of the evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COLUMN = st.column_config
 def node_frame(
     model: PairwiseMRF, before: Beliefs | None = None, after: Beliefs | None = None
 ) -> pd.DataFrame:
-    """Return a row per variable: what the table shows, in the order of the model."""
+    """Return the table of variables, in the order of the model."""
     information = None if before is None else mutual_informations(before.edge)
     best = strongest_partners(model, information)
     norms = finite_norms(model)
@@ -66,7 +66,7 @@ def node_frame(
 
 
 def edge_frame(model: PairwiseMRF, beliefs: Beliefs | None = None) -> pd.DataFrame:
-    """Return a row per edge: what the table shows, in the order of the model."""
+    """Return the table of edges, in the order of the model."""
     frame = pd.DataFrame(
         {
             "source": [model.names[i] for i in model.edges[:, 0].tolist()],
@@ -116,20 +116,22 @@ def show_nodes(state: InspectState, before: Beliefs | None, after: Beliefs | Non
         "variable": _COLUMN.TextColumn("Variable", pinned=True),
         "states": _COLUMN.NumberColumn("States", width="small"),
         "degree": _COLUMN.NumberColumn("Degree", width="small"),
-        "rank": _COLUMN.NumberColumn("Rank", help="Place by degree", width="small"),
+        "rank": _COLUMN.NumberColumn("Rank", help="Rank by degree", width="small"),
         "strongest partner": _COLUMN.TextColumn(
             "Strongest partner", help="By mutual information without evidence"
         ),
-        "weight": _COLUMN.NumberColumn("its ‖w‖", help=NORM_HELP, format="%.3f", width="small"),
+        "weight": _COLUMN.NumberColumn("Partner ‖w‖", help=NORM_HELP, format="%.3f", width="small"),
         "marginal": _bars("Marginal"),
         "marginal: most likely": _COLUMN.TextColumn("Most likely"),
-        "posterior": _bars("Given the evidence"),
-        "posterior: most likely": _COLUMN.TextColumn("Then most likely"),
+        "posterior": _bars("Posterior"),
+        "posterior: most likely": _COLUMN.TextColumn("Most likely (posterior)"),
         "entropy": _COLUMN.NumberColumn(
-            "Entropy", help="In nats; given the evidence, if there is some", format="%.3f"
+            "Entropy", help="In nats; conditional on the evidence, if any", format="%.3f"
         ),
         "change": _COLUMN.NumberColumn(
-            "Change", help="Total variation: half the sum of all changes", format="%.3f"
+            "Change",
+            help="Total variation distance: half the sum of absolute changes",
+            format="%.3f",
         ),
     }
     chosen = None if state.node is None else np.flatnonzero(rows == state.node)
@@ -157,12 +159,12 @@ def show_edges(state: InspectState, beliefs: Beliefs | None) -> None:
     )
     rows = order[found]
     config = {
-        "source": _COLUMN.TextColumn("Variable"),
-        "target": _COLUMN.TextColumn("and"),
+        "source": _COLUMN.TextColumn("Variable 1"),
+        "target": _COLUMN.TextColumn("Variable 2"),
         "weight": _COLUMN.NumberColumn("‖w‖", help=NORM_HELP, format="%.3f"),
         "mutual information": _COLUMN.NumberColumn(
             "Mutual information",
-            help="In nats; given the evidence, if there is some",
+            help="In nats; conditional on the evidence, if any",
             format="%.4f",
         ),
     }
@@ -187,7 +189,7 @@ def show_edges(state: InspectState, beliefs: Beliefs | None) -> None:
 
 
 def show_changed(state: InspectState, before: Beliefs, after: Beliefs) -> None:
-    """Show which variables the evidence has moved most."""
+    """Show the variables whose marginals the evidence changes most."""
     assert state.loaded is not None
     model = state.loaded.model
     change = total_variations(before.node, after.node)
@@ -197,14 +199,14 @@ def show_changed(state: InspectState, before: Beliefs, after: Beliefs) -> None:
         st.caption("The evidence changes no other variable.")
         return
     shown = moved[:_MOST_CHANGED]
-    # The state whose probability moved most tells the change best.
+    # The state whose probability changed most.
     states = [int(np.argmax(np.abs(after.node[i] - before.node[i]))) for i in shown]
     starts = [float(before.node[i][k]) for i, k in zip(shown, states, strict=True)]
     ends = [float(after.node[i][k]) for i, k in zip(shown, states, strict=True)]
     i, k = shown[0], states[0]
     words = (
-        f"{plural(len(moved), 'variable')} changed. Most of all {short(model.names[i])}: "
-        f"p({short(model.labels[i][k])}) went from {starts[0]:.2f} to {ends[0]:.2f}."
+        f"{plural(len(moved), 'variable')} changed. Largest change: {short(model.names[i])}, "
+        f"p({short(model.labels[i][k])}) from {starts[0]:.2f} to {ends[0]:.2f}."
     )
     st.markdown(plain(words))
     show_figure(change_figure(model, shown, starts, ends, states), key="inspect_changed", alt=words)

@@ -99,7 +99,7 @@ def write_inspection(settings: InspectSettings, vocabulary: Vocabulary) -> dict[
 def parse_inspection(
     query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary
 ) -> ParsedInspection:
-    """Read query parameters. Never raises: what cannot be used is complained about and left out."""
+    """Parse query parameters; invalid ones are ignored and reported as complaints."""
     complaints: list[str] = []
     own = {name: _single(name, query[name], complaints) for name in OWN_KEYS if name in query}
     rest = {name: value for name, value in query.items() if name not in OWN_KEYS}
@@ -140,8 +140,8 @@ def _source(
     if _FINGERPRINT.fullmatch(text):
         return SourceSettings(FILE, learned, text)
     complaints.append(
-        f"A model is {TRUE}, for the one a sample was drawn from, or the fingerprint of a file, "
-        f"not {quoted(model)}; one that was learned is shown."
+        f"The model must be {TRUE} (the model the data were sampled from) or the fingerprint of a "
+        f"file, not {quoted(model)}; showing a learned model."
     )
     return SourceSettings(LEARNED, learned)
 
@@ -153,7 +153,7 @@ def _second(text: str, vocabulary: Vocabulary, complaints: list[str]) -> SourceS
     model = parts.pop("model", "")
     own: list[str] = []
     source = _source(model, {k.strip(): v for k, v in parts.items()}, vocabulary, own)
-    complaints += [f"Of the model to compare with: {sentence}" for sentence in own]
+    complaints += [f"Model to compare with: {sentence}" for sentence in own]
     return source
 
 
@@ -162,7 +162,7 @@ def _node(text: str, complaints: list[str]) -> int | None:
         return None
     if re.fullmatch(_NUMBER, text, re.ASCII):
         return int(text)
-    complaints.append(f"A node is given by its number, not by {quoted(text)}; it was left out.")
+    complaints.append(f"A node is given by its number, not by {quoted(text)}; ignored.")
     return None
 
 
@@ -173,7 +173,7 @@ def _edge(text: str, complaints: list[str]) -> tuple[int, int] | None:
     i, j = (int(found[1]), int(found[2])) if found else (0, 0)
     if i != j:
         return min(i, j), max(i, j)
-    complaints.append(f"An edge is written as 3-7, not {quoted(text)}; it was left out.")
+    complaints.append(f"An edge is written as 3-7, not {quoted(text)}; ignored.")
     return None
 
 
@@ -183,12 +183,12 @@ def _evidence(text: str, complaints: list[str]) -> dict[int, int]:
         found = re.fullmatch(rf"({_NUMBER}):({_NUMBER})", part.strip(), re.ASCII)
         if found and evidence.setdefault(int(found[1]), int(found[2])) != int(found[2]):
             complaints.append(
-                f"The evidence gives variable {found[1]} two different states; the first is used."
+                f"The evidence gives variable {found[1]} two different states; using the first."
             )
         elif not found:
             complaints.append(
                 f"Evidence is written as variable:state, both as numbers, not {quoted(part)}; "
-                "it was left out."
+                "ignored."
             )
     return evidence
 
@@ -197,8 +197,7 @@ def _method(text: str, complaints: list[str]) -> str:
     if not text or text in METHODS:
         return text or AUTOMATIC
     complaints.append(
-        f"Marginals are computed by {', '.join(METHODS)}, not by {quoted(text)}; "
-        f"{AUTOMATIC} is used."
+        f"The method must be one of {', '.join(METHODS)}, not {quoted(text)}; using {AUTOMATIC}."
     )
     return AUTOMATIC
 
@@ -206,9 +205,9 @@ def _method(text: str, complaints: list[str]) -> str:
 def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
     values = [value] if isinstance(value, str) else list(value)
     if len(values) > 1:
-        complaints.append(f"{quoted(name)} stands in the link twice; the last value is used.")
+        complaints.append(f"{quoted(name)} occurs twice in the link; using the last value.")
     text = values[-1].strip() if values else ""
     if len(text) > _LONGEST:
-        complaints.append(f"The value of {quoted(name)} is too long; it was left out.")
+        complaints.append(f"The value of {quoted(name)} is too long; ignored.")
         return ""
     return text

@@ -73,10 +73,9 @@ class Answer:
 def answer_steps(
     model: PairwiseMRF, evidence: Mapping[int, int], method: str
 ) -> Iterator[Answer | None]:
-    """Compute marginals; yields None where another task may have its turn, and the answer last.
+    """Compute marginals; yields None where another task may run, and the answer last.
 
-    "automatic" is exact inference where that is affordable at a click, and otherwise belief
-    propagation.
+    "automatic" is exact inference if it is fast, otherwise belief propagation.
 
     Raises
     ------
@@ -117,10 +116,10 @@ def _as_evidence(evidence: Mapping[int, int]) -> dict[int | str, int | str]:
 
 def _too_wide(plan: EliminationPlan) -> str:
     if not plan.is_affordable:
-        return f"exact inference is out of reach: every order passes width {plan.width}"
+        return f"exact inference is infeasible: every elimination order exceeds width {plan.width}"
     if plan.bytes > MOST_BYTES:
         return f"exact inference would need {size_text(plan.bytes)} at width {plan.width}"
-    return f"exact inference would go through {plan.total_entries:,} entries at width {plan.width}"
+    return f"exact inference would take {plan.total_entries:,} table entries at width {plan.width}"
 
 
 def region_steps(
@@ -132,7 +131,7 @@ def region_steps(
 
 
 def inspect_jobs() -> list[Callable[[], object]]:
-    """Return the jobs that compile what the page computes, what is likeliest first."""
+    """Return the jobs that compile the engine for this page, the most likely first."""
     soft, hard = (_square(corner) for corner in (0.5, -np.inf))
     return [
         *(partial(_rehearse, model, method) for method in METHODS for model in (soft, hard)),

@@ -13,16 +13,16 @@ from graftviz.ui.teaching import ON, TOUR, teaching_query
 
 
 def show_overview() -> None:
-    """Say what this page is, and link to every lesson on it."""
+    """Show the introduction and a link to every lesson."""
     st.markdown(
-        "Each opens the app in a prepared state, in a tab of its own, and asks two questions about "
-        "it. The answers are folded away; what they say was computed in that very state."
+        "Each lesson opens the app in prepared states, in new tabs, with two questions. The "
+        "answers are collapsed; their numbers were computed in these states."
     )
     entries = [f"[{plain(lesson.title)}](#{lesson.key})" for lesson in LESSONS]
     st.markdown(" · ".join([*entries, "[Glossary](#glossary)"]))
     teaching = teaching_query()
     more = "&".join(f"{name}={text}" for name, text in {TOUR: ON, **teaching}.items())
-    st.link_button("Begin with the tour of the Grow page", f"./?{more}", key="lesson_tour")
+    st.link_button("Start with the tour of the Grow page", f"./?{more}", key="lesson_tour")
 
 
 def show_lessons() -> None:
@@ -53,7 +53,7 @@ def _show_lesson(lesson: Lesson) -> None:
 
 
 def show_glossary() -> None:
-    """Show every term, in the order of the alphabet, with an anchor each."""
+    """Show all terms in alphabetical order, each with an anchor."""
     st.header("Glossary", anchor="glossary")
     terms = sorted(GLOSSARY, key=lambda term: term.name.casefold())
     half = (len(terms) + 1) // 2

@@ -1,7 +1,7 @@
 """The states that lessons open, as typed settings, and their addresses.
 
-An address is written by the code that the pages themselves write theirs with, so a link cannot say
-what its page does not understand. Nothing here knows Streamlit.
+Addresses are written by the code of the pages themselves, so that every link can be parsed. This
+module does not depend on Streamlit.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ VIEWS: Mapping[str, tuple[View, ...]] = {
 
 
 def query_of(view: View, vocabulary: Vocabulary) -> dict[str, str]:
-    """Return the query parameters that bring a view back, as its page writes them.
+    """Return the query parameters that restore a view, as its page writes them.
 
     Parameters
     ----------

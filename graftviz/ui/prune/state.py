@@ -65,7 +65,7 @@ class PruneState:
     material : Material or None
         Of the runs on show.
     uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the file that was brought.
+        ``uploaded(seed)`` returns the material of the uploaded file.
     visit : int
         Grows when a link is followed: then the browser goes where it says.
     complaints : list of str
@@ -152,7 +152,7 @@ class PruneState:
         return self.settings.data == UPLOAD and self.uploaded is None
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Take a file that was brought as the data of the page."""
+        """Use an uploaded file as the data of the page."""
         self.uploaded = uploaded
         self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
 
@@ -174,7 +174,7 @@ class PruneState:
         return {**self._defaults(), **self.settings.options}
 
     def automatic(self) -> dict[str, Any]:
-        """Return what the options come to that were left open; empty while that is not known."""
+        """Return the values of automatic options; empty while they are not known."""
         material = self.current_material()
         if material is None:
             return {}
@@ -197,7 +197,7 @@ class PruneState:
         return ForcedPruning(**options)
 
     def current_material(self) -> Material | None:
-        """Return the data of the settings; None while none has been brought."""
+        """Return the data of the settings; None before an upload."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
         return self.uploaded(self.settings.seed) if self.uploaded else None

@@ -33,16 +33,16 @@ EDGES = OptionSpec(
     name="edges",
     kind="int",
     default=None,
-    help="How many edges each racer may take that has no edge budget of its own",
+    help="Edge budget of each racer that does not set its own",
     label="Edges each",
     minimum=1,
     maximum=MOST_EDGES,
-    none_means="two a variable",
+    none_means="2n, two per variable",
 )
 
 
 def show_race_data(state: RaceState) -> None:
-    """Show where to bring a file, while the page is about uploaded data."""
+    """Show the uploader while uploaded data are chosen."""
     if state.settings.data == UPLOAD:
         show_upload(state)
 
@@ -71,7 +71,7 @@ def show_race_choices(state: RaceState, *, is_ready: bool) -> None:
 
 
 def _show_racers(state: RaceState) -> None:
-    """Show who takes part; one is in hand."""
+    """Show the racers; one is selected for editing."""
     names = state.names()
     numbered = [f"{k}. {name}" for k, name in enumerate(names, start=1)]
     key = "race.chosen"
@@ -83,7 +83,7 @@ def _show_racers(state: RaceState) -> None:
         key=key,
         format_func=lambda k: plain(numbered[k]),
         on_change=guarded(lambda: state.edit(st.session_state[key])),
-        help="The options of the chosen racer stand below.",
+        help="The options of the selected racer are shown below.",
     )
     with st.container(horizontal=True, gap="small"):
         st.button(
@@ -91,7 +91,7 @@ def _show_racers(state: RaceState) -> None:
             key="race.add",
             on_click=guarded(state.add),
             disabled=len(names) >= MOST_RACERS,
-            help=f"Adds a copy of the chosen racer, to be changed. At most {MOST_RACERS} race.",
+            help=f"Adds a copy of the selected racer. At most {MOST_RACERS} racers.",
         )
         st.button(
             "Remove", key="race.remove", on_click=guarded(state.remove), disabled=len(names) == 1
@@ -100,14 +100,14 @@ def _show_racers(state: RaceState) -> None:
             "Race again",
             key="race.again",
             on_click=guarded(state.race_again),
-            help="Runs all once more and measures their seconds anew.",
+            help="Runs all racers again and measures their times again.",
         )
         if state.settings.racers != LINE_UP:
-            st.button("Usual line-up", key="race.line_up", on_click=guarded(state.line_up))
+            st.button("Default line-up", key="race.line_up", on_click=guarded(state.line_up))
 
 
 def _show_racer(state: RaceState, *, is_ready: bool) -> None:
-    """Show learner and options of the racer in hand."""
+    """Show learner and options of the selected racer."""
     racer, learners = state.racer, state.vocabulary.learners
     cls = state.learner_class(racer)
     _choose(
@@ -132,20 +132,20 @@ def _show_racer(state: RaceState, *, is_ready: bool) -> None:
 
 
 def show_race_messages(state: RaceState) -> None:
-    """Say what could not be used of the link, and who does not race and why."""
+    """Show warnings about the link and about racers that cannot run."""
     show_warnings(state.complaints)
     if state.awaits_file and state.entries:
         show_awaiting_file("race", place=RACE.key)
-    note = " The race below is the one from before." if state.entries else ""
+    note = " Still showing the previous race." if state.entries else ""
     show_problem(state.problem, note)
     show_question(state.question, note, state.agree, "race.")
     show_warnings(
-        [f"{entry.name} does not race: {entry.trouble}" for entry in state.entries if entry.trouble]
+        [f"{entry.name} cannot run: {entry.trouble}" for entry in state.entries if entry.trouble]
     )
 
 
 def show_race_engine(engine: WarmUp) -> None:
-    """Say, while it is so, that seconds cannot be trusted yet."""
+    """Show a note while compilation distorts the measured times."""
     if not engine.finished.is_set():
         _show_compiling(engine)
 
@@ -156,20 +156,20 @@ def _show_compiling(engine: WarmUp) -> None:
     if engine.finished.is_set():
         st.rerun()
     st.caption(
-        "The engine is still being compiled behind this page, so engine seconds are too long. When "
-        "this note is gone, press **Race again** to measure them anew."
+        "The engine is still being compiled, so engine seconds are too long. Press **Race again** "
+        "when this note has disappeared."
     )
 
 
 def race_files(state: RaceState) -> list[PageFile]:
-    """Return the files of the race on show; none before there is one."""
+    """Return the files of the shown race, if any."""
     if not state.entries:
         return []
     html = partial(build_race_html, state)
     return [
         PageFile("race.html", "Curves and winners (HTML, opens offline)", "text/html", html),
         PageFile(
-            "race.csv", "Data, a row a step (CSV)", "text/csv", partial(build_race_csv, state)
+            "race.csv", "Data, one row per step (CSV)", "text/csv", partial(build_race_csv, state)
         ),
     ]
 

@@ -71,8 +71,8 @@ class RaceRecorder:
         return racer_outcome(self.run, self.course())
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Refuse: a race asks nothing."""
-        raise InputError(f"A race answers no questions, such as {question.get('kind')!r}.")
+        """Refuse all queries."""
+        raise InputError(f"The Race page has no queries of kind {question.get('kind')!r}.")
 
     def result(self) -> Result:
         """Return what has been learned so far."""

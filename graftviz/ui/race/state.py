@@ -92,7 +92,7 @@ class RaceState:
     material : Material or None
         Of the race on show.
     uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the file that was brought.
+        ``uploaded(seed)`` returns the material of the uploaded file.
     chosen : int
         The racer whose options the controls show.
     complaints : list of str
@@ -182,7 +182,7 @@ class RaceState:
         return self.settings.data == UPLOAD and self.uploaded is None
 
     def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Take a file that was brought as the data of the page."""
+        """Use an uploaded file as the data of the page."""
         self.uploaded = uploaded
         self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
 
@@ -251,7 +251,7 @@ class RaceState:
         return {**defaults, **racer.options}
 
     def automatic(self, racer: Racer) -> dict[str, Any]:
-        """Return what the options come to that were left open; empty while that is not known."""
+        """Return the values of automatic options; empty while they are not known."""
         try:
             material = self.current_material()
             return automatic_values(self._learner(racer, material), material) if material else {}
@@ -273,7 +273,7 @@ class RaceState:
         return None if material is None else _edge_budget(self.settings.edges, material)
 
     def current_material(self) -> Material | None:
-        """Return the data of the settings; None while none has been brought."""
+        """Return the data of the settings; None before an upload."""
         if self.settings.data != UPLOAD:
             return self._load(self.settings.data, self.settings.seed)
         return self.uploaded(self.settings.seed) if self.uploaded else None

@@ -106,7 +106,7 @@ def write_race(settings: RaceSettings, vocabulary: Vocabulary) -> dict[str, str]
 
 
 def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> ParsedRace:
-    """Read query parameters. Never raises: what cannot be used is complained about and left out."""
+    """Parse query parameters; invalid ones are ignored and reported as complaints."""
     complaints: list[str] = []
     own = {name: value for name, value in query.items() if name not in _SHARED}
     shared = url_state.parse({k: v for k, v in query.items() if k in _SHARED}, vocabulary)
@@ -123,7 +123,7 @@ def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary)
         at=_position(left.pop("at", ""), complaints),
         racers=_racers(left, vocabulary, complaints),
     )
-    complaints += [f"A race knows no setting {quoted(name)}; it was left out." for name in left]
+    complaints += [f"Unknown setting {quoted(name)}; ignored." for name in left]
     return ParsedRace(settings, tuple(complaints))
 
 
@@ -148,7 +148,7 @@ def _racer_text(racer: Racer, vocabulary: Vocabulary) -> str:
 def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
     values = [value] if isinstance(value, str) else list(value)
     if len(values) > 1:
-        complaints.append(f"{quoted(name)} stands in the link twice; the last value is used.")
+        complaints.append(f"{quoted(name)} occurs twice in the link; using the last value.")
     return values[-1].strip() if values else ""
 
 
@@ -158,8 +158,8 @@ def _edges(text: str, complaints: list[str]) -> int | None:
     if re.fullmatch(r"\d{1,10}", text, re.ASCII) and 1 <= int(text) <= MOST_EDGES:
         return int(text)
     complaints.append(
-        f"The edges each racer may take must be a whole number from 1 on, not {quoted(text)}; "
-        "two a variable are used."
+        f"The edge budget of the racers must be a whole number of at least 1, not {quoted(text)}; "
+        "using two edges per variable."
     )
     return None
 
@@ -168,7 +168,7 @@ def _axis(text: str, complaints: list[str]) -> str:
     if not text or text in AXES:
         return text or DEFAULT_AXIS
     complaints.append(
-        f"A race can be run along {', '.join(AXES)}, not {quoted(text)}; {DEFAULT_AXIS} is used."
+        f"The axis must be one of {', '.join(AXES)}, not {quoted(text)}; using {DEFAULT_AXIS}."
     )
     return DEFAULT_AXIS
 
@@ -181,8 +181,8 @@ def _position(text: str, complaints: list[str]) -> float:
     if _NUMBER.fullmatch(text) and float(text) <= _LARGEST_POSITION:
         return float(text)
     complaints.append(
-        f"The position must be a number from 0 on, or {END}, not {quoted(text)}; the race is "
-        "shown at its start."
+        f"The position must be a number of at least 0, or {END}, not {quoted(text)}; showing the "
+        "start of the race."
     )
     return 0.0
 
@@ -194,7 +194,7 @@ def _racers(
     texts = {name: left.pop(name) for name in names}
     if len(texts) > MOST_RACERS:
         complaints.append(
-            f"At most {MOST_RACERS} can race; {', '.join(names[MOST_RACERS:])} were left out."
+            f"At most {MOST_RACERS} racers are possible; ignored {', '.join(names[MOST_RACERS:])}."
         )
     found = [
         racer
@@ -211,7 +211,7 @@ def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) 
         complaints.append(
             f"{name}: a racer is written as learner:option=value, for example "
             f"{vocabulary.default_learner}:alpha=0.5, where the learner is one of "
-            f"{', '.join(vocabulary.learners)}, not {quoted(text)}; it was left out."
+            f"{', '.join(vocabulary.learners)}, not {quoted(text)}; ignored."
         )
         return None
     names = {spec.name for spec in option_specs(vocabulary.learners[learner])}
@@ -221,8 +221,8 @@ def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) 
         if option in names:
             own[option] = value
         else:
-            complaints.append(f"{name}: {learner} has no option {quoted(option)}; it was left out.")
-    # The default learner is left out of its own links, so it is named here.
+            complaints.append(f"{name}: {learner} has no option {quoted(option)}; ignored.")
+    # Links omit the default learner, so it is named here.
     parsed = url_state.parse({"learner": learner, **own}, vocabulary)
     complaints += [f"{name}: {sentence}" for sentence in parsed.complaints]
     return Racer(learner, parsed.settings.options)

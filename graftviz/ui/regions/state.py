@@ -20,7 +20,7 @@ from graftviz.ui.watching import Watching
 _LONGEST_RUN = 600  # characters of an address on the Grow page
 _PRINT = "fingerprint"
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
-_GROWS_ANEW = ("data", "side", "query")  # after these nobody asks for the old step
+_GROWS_ANEW = ("data", "side", "query")  # changes of these make the old step meaningless
 Load = Callable[["RegionState"], ShownModel | None]
 
 
@@ -122,7 +122,7 @@ class RegionState:
         return self.options.data == UPLOAD and self.uploaded is None
 
     def accept(self, uploaded: ShownModel) -> None:
-        """Take a file that was brought as the model of the page."""
+        """Use an uploaded file as the model of the page."""
         if self.uploaded is not None and uploaded.identity == self.uploaded.identity:
             return
         is_first, self.uploaded = self.uploaded is None, uploaded

@@ -7,9 +7,9 @@ HELP = """
 **Ranks of random draws.** The best of r randomly drawn edges has a low rank among all edges, and
 the rank hardly improves beyond a few hundred draws.
 
-**Ranks in a run.** The same for a run of best-choice edge grafting: the rank, among all edges, of
-the edge that is activated, beside that of first hit.
+**Ranks in a run.** The same for a run of best-choice edge grafting: the rank of the activated edge
+among all inactive pairs, compared with first hit.
 
-**What α takes.** The reservoir of one step, best candidate first. Edges that score at least
+**Edges selected by α.** The reservoir of one step, best candidate first. Edges that score at least
 **τ_α = (1 − α) μ + α max** may be activated together, as long as no two of them share a variable.
 """

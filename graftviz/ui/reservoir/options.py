@@ -8,64 +8,64 @@ from graftviz.options import check_options, option
 from graftviz.ranks.simulation import MOST_DRAWS, MOST_TRIALS, MOST_VARIABLES
 from graftviz.ui.url_state import MAX_SEED
 
-# Small enough to rank all pairs at every step while somebody waits.
+# Small enough to rank all pairs at every step interactively.
 DATA = ("scale-free-60", "karate", "grid-8x8", "les-miserables", "digits-2")
 
 
 @dataclass(frozen=True)
 class ReservoirOptions:
-    """Settings of the page; all of them stand in its address."""
+    """Settings of the page; all of them are in its URL."""
 
     reservoir: int = option(
         20,
-        "how many edges the reservoir holds: marked on the left, used by the run on the right",
+        "number of edges in the reservoir: marked on the left, used by the run on the right",
         label="Reservoir size |R|",
         minimum=1,
         maximum=100,
     )
     alpha: float = option(
         0.75,
-        "how choosy a step is: 1 takes only the best edge, 0 all above the reservoir's mean",
+        "how selective a step is: 1 takes only the best edge, 0 all above the reservoir's mean",
         label="α",
         minimum=0.0,
         maximum=1.0,
     )
     n: int = option(
         400,
-        "how many variables, so that there are n(n−1)/2 pairs to draw from",
+        "number of variables; there are n(n−1)/2 pairs to draw from",
         label="Variables n",
         minimum=2,
         maximum=MOST_VARIABLES,
     )
     largest: int = option(
         500,
-        "the simulation goes from |R| = 1 to here",
+        "largest size |R| of the simulation, from 1",
         label="Largest |R|",
         minimum=1,
         maximum=MOST_DRAWS,
     )
     trials: int = option(
         100,
-        "how often every size of reservoir is filled anew",
+        "number of trials per reservoir size",
         label="Trials",
         minimum=1,
         maximum=MOST_TRIALS,
     )
     seed: int = option(
         0,
-        "of the draws and of both runs; same seed, same picture",
+        "random seed of the draws and of both runs",
         label="Seed",
         minimum=0,
         maximum=MAX_SEED,
     )
     logarithmic: bool = option(
         False,
-        "ranks on a logarithmic axis, where the expected rank is nearly a straight line",
+        "logarithmic axis of ranks, on which the expected rank is nearly a straight line",
         label="Log axis",
     )
     data: str = option(
         DATA[0],
-        "what the run learns from",
+        "data to learn from",
         label="Data of the run",
         choices=DATA,
     )

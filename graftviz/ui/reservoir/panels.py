@@ -1,4 +1,4 @@
-"""The panels of the Reservoir page: controls, both pictures of ranks, and what α does."""
+"""Panels of the Reservoir page: controls, both charts of ranks, and the effect of α."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
 
 
 def reservoir_state() -> PageOptions[ReservoirOptions]:
-    """Return what this session has chosen."""
+    """Return the options of this session."""
     if _STATE_KEY not in st.session_state:
         st.session_state[_STATE_KEY] = PageOptions(ReservoirOptions)
     state: PageOptions[ReservoirOptions] = st.session_state[_STATE_KEY]
@@ -33,7 +33,7 @@ def reservoir_state() -> PageOptions[ReservoirOptions]:
 
 
 def show_choices(state: PageOptions[ReservoirOptions]) -> None:
-    """Show the controls at the side."""
+    """Show the controls of the side bar."""
     specs = [spec for name, spec in _SPECS.items() if name not in _BESIDE_THE_SCORES]
     show_options(specs, state.values, state.choose, prefix=_PREFIX)
 
@@ -68,9 +68,9 @@ def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
 
 
 def show_activation(state: PageOptions[ReservoirOptions], steps: tuple[RankedStep, ...]) -> None:
-    """Show the reservoir of one step, and what α takes from it."""
+    """Show the reservoir of one step and the edges selected by α."""
     options = state.options
-    st.subheader("What α takes from the reservoir", anchor=False)
+    st.subheader("Edges selected by α", anchor=False)
     left, right = st.columns([1, 2], gap="medium")
     step = steps[min(options.step, len(steps)) - 1]
     view = step.reservoir
@@ -85,8 +85,8 @@ def show_activation(state: PageOptions[ReservoirOptions], steps: tuple[RankedSte
             plain(
                 f"The reservoir at step {step.index} of {len(steps)} on "
                 f"{dataset_title(options.data)}, after {step.tests:,} edge tests. The run itself "
-                f"was learned with α = {reservoir_work.RUN_ALPHA:g}; here α is asked what it "
-                "would take."
+                f"was learned with α = {reservoir_work.RUN_ALPHA:g}; the chart applies the α "
+                "chosen here to its reservoir."
             )
         )
         st.markdown(plain(words))

@@ -14,13 +14,13 @@ from graftviz.ui.background import Background
 from graftviz.ui.services import scheduler
 from graftviz.ui.shared import clearable_cache
 
-RUN_ALPHA = 0.75  # of the run itself: what α makes of a reservoir is asked of the same reservoirs
+RUN_ALPHA = 0.75  # of the run itself; the chart applies other α to its reservoirs
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
 T = TypeVar("T")
 
 
 @clearable_cache
-@st.cache_resource(show_spinner="Drawing at random…", max_entries=32)
+@st.cache_resource(show_spinner="Simulating…", max_entries=32)
 def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimulation:
     """Return the finished simulation."""
     found = _last(simulated_ranks(variables, largest, trials, seed))
@@ -29,9 +29,9 @@ def simulation(variables: int, largest: int, trials: int, seed: int) -> RankSimu
 
 
 @clearable_cache
-@st.cache_resource(show_spinner="Learning, and ranking all pairs beside it…", max_entries=64)
+@st.cache_resource(show_spinner="Learning and ranking all pairs…", max_entries=64)
 def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, ...]:
-    """Return all steps of a run; with one place in R and one test a step it is first hit's."""
+    """Return all steps of a run; one place in R and one test per step give first hit."""
     loaded = load_dataset(data)
     steps = ranked_steps(
         loaded.table,
@@ -49,7 +49,7 @@ def _last(values: Iterator[T]) -> T | None:
     work.start()
     if not work.wait(LONGEST_WAIT):
         work.revoke()
-        raise InputError("This server is too busy to finish this now; try again in a while.")
+        raise InputError("The server is too busy to finish this now; try again later.")
     if work.failure:
         raise InputError(work.failure)
     return work.latest
