@@ -187,7 +187,10 @@ def test_every_asset_is_used() -> None:
     for path in ASSETS.iterdir():
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
-        assert max(code, key=len) in everything, path.name
+        longest = max(code, key=len)
+        if path.suffix == ".css":  # whose spaces around marks are left out
+            longest = max(re.split(r" ?[{};,] ?", longest), key=len)
+        assert longest in everything, path.name
 
 
 def test_the_player_stays_small_enough_to_travel() -> None:

@@ -106,6 +106,7 @@ _DYNAMICS_PARTS = (
 )
 _COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_CSS_MARK = re.compile(r" ?([{};,]) ?")
 
 
 def _read(name: str) -> str:
@@ -133,7 +134,9 @@ def _export(name: str, parts: tuple[str, ...], data: str = "") -> str:
 
 
 def _slim_css(text: str) -> str:
-    lines = (line.strip() for line in _CSS_COMMENT.sub("", text).splitlines())
+    """Return a style sheet without comments, indentation and spaces around marks."""
+    text = _CSS_MARK.sub(r"\1", _CSS_COMMENT.sub("", text))
+    lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line) + "\n"
 
 

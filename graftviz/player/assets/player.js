@@ -436,11 +436,7 @@ class Player {
     for (const timer of Object.values(this.timers)) clearTimeout(timer);
     document.removeEventListener("visibilitychange", this.onVisible);
     this.schemes.removeEventListener("change", this.onScheme);
-    this.demand.destroy();
-    this.layout.destroy();
-    this.region.destroy();
-    this.transport.destroy();
-    for (const panel of [this.graph, this.reservoir, this.curves]) panel.destroy();
+    for (const part of [this.demand, this.layout, this.region, ...this.panels]) part.destroy();
     this.root.remove();
   }
 }
