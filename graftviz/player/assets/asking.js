@@ -1,4 +1,4 @@
-// Asking the server for what is not there yet: one question at a time, less often while nothing comes.
+// Requests for missing records: one at a time, less often while no record arrives.
 
 const ASKING_SOON = 150; // ms between questions while answers have new records
 const ASKING_PATIENCE = 4000; // ms without any reply before asking again

@@ -75,7 +75,7 @@ class RegionPanel {
 
   // ---------------------------------------------------------------------------- asking, knowing
 
-  /** The last step speaks of the final fit, once that has been made. */
+  /** The last step stands for the final fit, once that is available. */
   key(i, t, { cut, tolerance } = this.settings) {
     const { log } = this.app;
     return `${i} ${t} ${log.finished && t === log.last} ${cut} ${tolerance}`;
@@ -143,7 +143,7 @@ class RegionPanel {
     return region !== null && region.node === this.node && region.cut === cut && region.tolerance === tolerance;
   }
 
-  /** The region to tell of: that of the shown step, or meanwhile the one before; null if there is none. */
+  /** Region to describe: that of the shown step, or the previous one while it is loading; null without one. */
   current() {
     const { app, node } = this;
     const found = node === null ? null : this.known.get(this.key(node, app.shown)) ?? this.last;
@@ -160,7 +160,7 @@ class RegionPanel {
     return lag <= REGION_LAG + (app.playing ? 2 * app.speed : 0) ? shown.region : null;
   }
 
-  // ------------------------------------------------------------------------------------ telling
+  // ------------------------------------------------------------------------------------ messages
 
   describe() {
     const { app, offered, settings } = this;

@@ -186,7 +186,7 @@ const luminance = (c) => {
 };
 
 // Okabe–Ito, darkened for white paper and lightened for dark paper where the original would be too dim.
-// What is new is lit: bright `step` within a `rim` that can be told from the paper.
+// New items are bright: `step` inside a `rim` with contrast to the background.
 const ON_LIGHT = {
   step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
   objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],

@@ -1,4 +1,4 @@
-// A view whose steps are computed while it plays: it asks for those to come until there are none.
+// View of steps that are computed while it plays: it requests further steps until the run ends.
 
 const FED_LOST = 4000; // ms after which an answer will not come any more
 
@@ -47,7 +47,7 @@ class FedView extends StepView {
     return false;
   }
 
-  /** Another run plays from its start; a link goes where it says, and who asked for less motion to the end. */
+  /** Open a new run: at its start, at the step of a link, or with reduced motion at its end. */
   open(run, isVisit) {
     const isAtEnd = isVisit && run.at === null && this.opensAtEnd(run);
     this.wanted = isVisit && run.at !== null ? run.at : this.still || isAtEnd ? Infinity : null;
@@ -64,7 +64,7 @@ class FedView extends StepView {
     if (this.isComplete) return;
     this.timers.need = setTimeout(() => {
       this.ask(this.log.known);
-      // An answer asks again by itself; this is for one that was lost.
+      // A reply triggers the next request; this is for a lost reply.
       this.timers.need = setTimeout(() => this.askAgain(), FED_LOST);
     }, this.retry[Math.min(this.tries, this.retry.length - 1)]);
   }

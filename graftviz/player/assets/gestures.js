@@ -1,6 +1,6 @@
 // Pointer, wheel and touch on a graph: pan, zoom, point, choose. Returns the function that undoes it.
 // A view has panBy, zoomBy, resetCamera, pointAt (NaN: nowhere) and chooseAt, and if it likes pressed,
-// twiceAt, and what keys.js asks for.
+// twiceAt, and the methods that keys.js calls.
 
 function attachGestures(view) {
   const { canvas } = view.surface;
@@ -57,7 +57,7 @@ function attachGestures(view) {
     view.twiceAt?.(...place(event), event.shiftKey);
   });
   on("wheel", (event) => {
-    // A page that scrolls must go on scrolling: zoom only when asked for, or after a click here.
+    // Scrolling the page has priority: zoom only with a modifier key, or after a click here.
     const focused = canvas.getRootNode().activeElement === canvas;
     if (!event.ctrlKey && !focused) return;
     event.preventDefault();

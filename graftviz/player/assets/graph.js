@@ -162,7 +162,7 @@ class GraphView extends CameraView {
     this.pointer.turnEdge(step);
   }
 
-  // ------------------------------------------------------------------------------ what is where
+  // ------------------------------------------------------------------------------ positions
 
   nodeAt(x, y) {
     let best = -1;

@@ -1,4 +1,4 @@
-// The chosen node, edge or pair at the shown step: what the log knows at once, then the full answer.
+// The selected node, edge or pair at the shown step: data of the log at once, then the full answer.
 
 let inspectors = 0;
 
@@ -83,7 +83,7 @@ class InspectorPanel {
     const stale = told && told.t !== shown ? h("p", { class: "gv-muted" }, `Details as of step ${told.t}.`) : null;
     const more = told || app.callbacks.ask ? null
       : h("p", { class: "gv-muted" }, "Open this run in the app for probabilities, weights and scores at any step.");
-    // What the region says is kept apart: its controls must not lose the focus with every step.
+    // The region is updated separately: its controls must keep the focus from step to step.
     const [title, ...rest] = build(facts, app);
     this.heading.replaceChildren(title);
     replaceChildren(this.body, rest, stale, more);
@@ -161,7 +161,7 @@ function edgeView(facts, app) {
   return parts;
 }
 
-/** Weights of an edge, state by state: colour says sign and size, numbers stand in small tables. */
+/** Weights of an edge, state by state: colour shows sign and size; small tables show numbers. */
 function heatMap({ names, labels, weights, active }, palette) {
   const top = weights.flat().reduce((a, w) => Math.max(a, Math.abs(w)), 0) || 1;
   const numbers = weights.length <= 8 && weights[0].length <= 8;

@@ -1,11 +1,11 @@
-// Pictures worked with by keyboard: which key asks a picture for what.
+// Keyboard control of pictures: key → method of the picture.
 
 const KEY_ZOOM = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 };
 const KEY_PAN = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }; // px
 const KEY_TURN = { n: 1, p: -1, ArrowDown: 1, ArrowUp: -1 };
 const KEY_PLAIN = { 0: "resetCamera", Enter: "enter", Escape: "leave" };
 
-/** What a key asks a picture for: the name of a method, and what it is given. */
+/** Method of a picture that a key calls, and its arguments. */
 function keyCommand({ key, shiftKey }) {
   if (shiftKey && KEY_PAN[key]) return ["panBy", ...KEY_PAN[key]];
   if (KEY_TURN[key]) return ["turn", KEY_TURN[key]];

@@ -1,4 +1,4 @@
-// The shell: which run and step is shown, the playhead that moves, and who is told about it.
+// The player: shown run and step, the moving playhead, and messages to the server.
 
 const STEP_RATE = 11; // 1/s: how fast the playhead closes in on a step that was jumped to
 const BASE_SIZE = 14.5; // px, of the style sheet's type
@@ -13,9 +13,9 @@ class Player {
     this.ghost = null;
     this.next = null; // a run that is loading: {log, step, playing, at}
     this.p = 0; // playhead, continuous; step t is complete at p = t
-    this.shown = 0; // the step every panel speaks of
+    this.shown = 0; // the step that all panels show
     this.playing = false;
-    this.goal = null; // a step asked for that has not arrived yet
+    this.goal = null; // a requested step that has not arrived yet
     this.speed = SPEEDS.includes(remembered.get("speed", 4)) ? remembered.get("speed", 4) : 4;
     this.selection = null;
     this.scale = 1;
@@ -286,7 +286,7 @@ class Player {
       if (selection.j !== undefined) question.j = selection.j;
       const text = JSON.stringify(question);
       const wish = region.wish(shown);
-      // A region that has come is not missed again, and nothing else is asked for a second time.
+      // An available region is not requested again, nor is the same question sent twice.
       if (text === this.asked?.text && (!wish || JSON.stringify(wish) === this.asked.wish)) return;
       this.asked = { text, wish: JSON.stringify(wish) };
       if (wish) question.region = wish;
@@ -304,7 +304,7 @@ class Player {
     this.wake();
   }
 
-  // ----------------------------------------------------------------------------- telling others
+  // ----------------------------------------------------------------------------- messages
 
   /** Something other than the moving playhead changed. */
   changed() {

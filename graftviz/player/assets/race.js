@@ -1,8 +1,8 @@
-// The race: which place of which axis is shown, what moves it, and who is told about it.
+// The race: shown place on the chosen axis, movement, and messages to the server.
 
 const RACE_END = "end"; // a place in addresses and messages
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
-const RACE_STILL_SECONDS = 0.5; // between pictures for who asked for less motion
+const RACE_STILL_SECONDS = 0.5; // between pictures with reduced motion
 const RACE_TELLING = 120; // ms between changes of words and numbers while playing
 
 class RacePlayer extends View {
@@ -10,7 +10,7 @@ class RacePlayer extends View {
     super(host, callbacks, "gv-race", "Race of learning runs");
     this.axis = "tests";
     this.value = 0;
-    this.goal = null; // a place asked for that has not been learned yet
+    this.goal = null; // a requested place that has not been learned yet
     this.places = []; // the shown moment of every racer
     this.asking = new Asking(this);
     const duration = remembered.get("race.duration", 20);
@@ -231,7 +231,7 @@ class RacePlayer extends View {
     this.places = this.log.racers.map((racer) => racer.at(this.axis, this.value));
   }
 
-  // ----------------------------------------------------------------------------- telling others
+  // ----------------------------------------------------------------------------- messages
 
   /** Something is to be shown differently. */
   changed() {

@@ -1,4 +1,4 @@
-// What is known of every racer, and what is shown of it: all a function of axis and position.
+// Records of all racers, and the moment shown of each as a function of axis and position.
 
 const RACE_AXES = {
   seconds: { choice: "seconds", words: "engine seconds", title: "Engine time, on each racer's own clock" },

@@ -1,4 +1,4 @@
-// How racers are told apart: by colour, dash and mark together.
+// Appearance of racers: colour, dash and mark together distinguish them.
 
 const RACER_ON_LIGHT = [[0, 104, 168], [202, 84, 0], [0, 138, 100], [176, 88, 142], [92, 98, 110], [148, 108, 0]];
 const RACER_ON_DARK = [[98, 188, 240], [244, 130, 56], [38, 190, 146], [222, 146, 190], [190, 198, 210], [240, 196, 70]];

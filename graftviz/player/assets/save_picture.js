@@ -9,7 +9,7 @@ const SAVE_WORDS = "h3, .gv-count, .gv-race-numbers, .gv-readout > *, .gv-answer
 const SAVE_SAMPLES = ":is(.gv-key, .gv-count) > :is(i, svg), .gv-stack > i, svg.gv-racer-sample";
 const COLOUR_WORDS = /(?:rgba?|color|oklab)\([^()]*\)/g;
 
-/** A button that saves what is drawn in the card it stands in; `legend()` is what is told apart elsewhere, as [sample, words]. */
+/** Button that saves the drawing of its card; `legend()` returns entries of a legend outside it, as [sample, words]. */
 function saveButton(app, name, legend = () => []) {
   const node = button("Save this picture (PNG)", icon("save"), () => savePicture(app, node.closest(".gv-card, .gv-saved"), name, legend()), { class: "gv-save" });
   return node;

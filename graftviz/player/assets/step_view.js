@@ -1,13 +1,13 @@
 // A view of something that goes on step by step: where it stands, and what moves it.
 
-const STILL_RATE = 1; // steps per second for who asked for less motion
+const STILL_RATE = 1; // steps per second with reduced motion
 
-/** A subclass has a `transport`, and a `log` that knows `ready`, the steps there are, and `last`. */
+/** A subclass has a `transport`, and a `log` with `ready`, the number of available steps, and `last`. */
 class StepView extends View {
   constructor(host, callbacks, kind, label, { key, speed }) {
     super(host, callbacks, kind, label);
     this.key = `${key}.speed`;
-    this.shown = 0; // the step every panel speaks of
+    this.shown = 0; // the step that all panels show
     this.p = 0; // playhead, continuous
     this.age = Infinity; // seconds since the shown step was reached
     this.wanted = null; // a step to show once it has arrived

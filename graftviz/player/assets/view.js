@@ -4,7 +4,7 @@ const VIEW_TYPE = 14.5; // px, of the style sheet's type
 const VIEW_LONGEST_FRAME = 0.1; // s; a sleeping tab wakes to a huge gap
 const VIEW_SAY = { playing: 3000, still: 350 }; // ms before the next sentence for screen readers
 
-/** A subclass fills `panels` and `body` in its constructor, and says what `advance` does. */
+/** A subclass fills `panels` and `body` in its constructor, and defines `advance`. */
 class View {
   constructor(host, callbacks, kind, label) {
     this.callbacks = callbacks;

@@ -144,7 +144,7 @@ class GraphView extends CameraView {
     return this.screen[k];
   }
 
-  // ----------------------------------------------------------------------------- what is where
+  // ----------------------------------------------------------------------------- positions
 
   nodeAt(x, y) {
     let [best, bestGap] = [-1, 6];

@@ -11,7 +11,7 @@ const LIBRARY_RETRY = 25; // ms
 const SEND_RETRY = 30; // ms
 const LOOK_AGAIN = 200; // ms
 const RETURN = 60000; // ms a page that is connected again may take to show something
-const PATIENCE = 1500; // ms a view waits for a new place, before it is believed that the page was left
+const PATIENCE = 1500; // ms a view waits for a new mount point before the page counts as left
 
 /**
  * Whether the page rests. A message makes Streamlit run the fragment of its view. What the page is
@@ -33,7 +33,7 @@ const rest = (globalThis.graftvizRest ??= (() => {
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-script-state"] });
   const onGesture = (event) => {
     const path = event.composedPath();
-    // The page itself listens to nothing; what is pressed there is meant for a view.
+    // The page itself handles no keys; key presses there are for a view.
     const isForView = path.some((part) => part.classList?.contains("gv-place"))
       || [document.body, document.documentElement].includes(path[0]) || path[0].classList?.contains("stMain");
     if (!isForView) later(AFTER_GESTURE);
@@ -78,13 +78,13 @@ const returning = (globalThis.graftvizReturning ??= (() => {
   new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
   // Other actions may change the address meanwhile.
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
-  // Without a server a view moves on by itself; from a new one it may first be told another place.
+  // Without a server a view moves on by itself; a new server may first send another place.
   return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };
 })());
 
 const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
-/** One view in the page. A subclass says `library`, `callbacks` and what to `show`. */
+/** One view in the page. A subclass defines `library`, `callbacks` and `show`. */
 class Host {
   constructor() {
     this.path = location.pathname;
@@ -92,7 +92,7 @@ class Host {
     this.view = null;
     this.parts = []; // what it puts into the page
     this.waiting = []; // messages for the view
-    this.unsent = []; // what it said while it could not be heard
+    this.unsent = []; // messages not delivered yet
     this.latest = null;
   }
 
@@ -109,7 +109,7 @@ class Host {
    * once, and again when it is heard: a page that runs meanwhile writes the place from before.
    */
   send(name, value, place = null) {
-    // What was said before of the same thing is out of date.
+    // An earlier message of the same name is out of date.
     this.unsent = this.unsent.filter((other) => other.name !== name || other.isOwn);
     if (place) this.writeAddress(place);
     this.sendToo({ name, value, place });
@@ -134,7 +134,7 @@ class Host {
     this.deliver();
   }
 
-  /** Send what was said, one thing after the other. */
+  /** Send the waiting messages, one at a time. */
   deliver() {
     if (this.gone || this.unsent.length === 0) return;
     if (!this.isWithoutPlace && rest.isThere) {
@@ -203,7 +203,7 @@ class Host {
   }
 }
 
-/** The host of a view of a graph, which is sent once: it knows `graphId`, `token`, and what to `ask` for. */
+/** The host of a view of a graph, which is sent once: with `graphId`, `token`, and the parts `missing`. */
 class GraphicHost extends Host {
   graph = null;
 
@@ -220,7 +220,7 @@ class GraphicHost extends Host {
     this.token = this.tokenOf(message);
     if (message.graphId !== this.graph) {
       if (!message.graph) {
-        // The server believes that we have this graph, but this mount point is new.
+        // The server assumes that this view has the graph, but this mount point is new.
         this.sendLater("need", { token: this.token, graph: true, ...this.missing(message) });
         return;
       }

@@ -22,7 +22,7 @@ class PlayerHost extends Host {
     const { view } = this;
     if (run !== this.run) {
       if (!header) {
-        // The server believes that we have this run, but this mount point is new.
+        // The server assumes that this view has the run, but this mount point is new.
         this.sendLater("need", { run, from: 1, count: 0, header: true });
         return;
       }

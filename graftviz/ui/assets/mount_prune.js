@@ -16,7 +16,7 @@ class PruneHost extends Host {
     const { token, header } = message;
     if (token !== this.token) {
       if (!header) {
-        // The server believes that we have these runs, but this mount point is new.
+        // The server assumes that this view has the runs, but this mount point is new.
         this.sendLater("need", { token, header: true });
         return;
       }

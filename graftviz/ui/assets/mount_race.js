@@ -20,7 +20,7 @@ class RaceHost extends Host {
   show({ race, header, place, feeds, failures, replies }) {
     if (race !== this.race) {
       if (!header) {
-        // The server believes that we have this race, but this mount point is new.
+        // The server assumes that this view has the race, but this mount point is new.
         this.sendLater("need", { race, header: true });
         return;
       }

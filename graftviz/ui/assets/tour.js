@@ -5,9 +5,9 @@
 // page itself and outlive that, until the page is left.
 
 const TAKEN = "graftviz.tour"; // for as long as this tab is open
-const PATIENCE = 1500; // ms without its button before it is believed that the page was left
+const PATIENCE = 1500; // ms without its button before the page counts as left
 const [MARGIN, GAP] = [10, 14]; // px
-const HEADER = 56; // px; what is under it cannot be seen
+const HEADER = 56; // px; it hides the page under it
 const SCROLLED = "[data-testid=stMain]";
 const NARROW = 640; // px; there the card lies along an edge of the window
 const STYLE = `
@@ -200,7 +200,7 @@ class Tour {
       this.before ??= watched.textContent;
       isDone = watched.textContent !== this.before;
     }
-    // What was so from the start has not been tried, but need not be asked for.
+    // A task that is fulfilled from the start counts as done.
     if (!isDone) return;
     this.isDone = true;
     this.task.classList.add("done");
@@ -218,7 +218,7 @@ class Tour {
     Object.assign(this.light.style, { left: `${left}px`, top: `${top}px`, width: `${Math.max(size[0], 0)}px`, height: `${Math.max(size[1], 0)}px` });
     const clamped = (x, y) => [Math.min(Math.max(x, MARGIN), Math.max(right, MARGIN)), Math.min(Math.max(y, MARGIN), Math.max(bottom, MARGIN))];
     const places = [[box.right + GAP, box.top], [box.left - card.width - GAP, box.top], [box.left, box.bottom + GAP], [box.left, box.top - card.height - GAP], [right, bottom], [right, MARGIN], [MARGIN, bottom]];
-    // The place that hides least of what is lit; of equal ones the first.
+    // The place that hides least of the highlighted control; the first of equal ones.
     const hidden = ([x, y]) => Math.max(0, Math.min(x + card.width, box.right) - Math.max(x, box.left)) * Math.max(0, Math.min(y + card.height, box.bottom) - Math.max(y, box.top));
     const best = places.map(([x, y]) => clamped(x, y)).reduce((one, other) => (hidden(other) < hidden(one) ? other : one));
     this.putCard(...best);
