@@ -6,11 +6,10 @@ import streamlit as st
 
 from graftviz.ui.boundary import page_boundary
 from graftviz.ui.limits import limits
-from graftviz.ui.presenter import show_presenter
 from graftviz.ui.server import announced, middleware
 from graftviz.ui.services import register_visit
 from graftviz.ui.streamlit_runtime import show_upload_refusal
-from graftviz.ui.teaching import follow_teaching
+from graftviz.ui.teaching import follow_teaching, show_presenter
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 

@@ -6,7 +6,6 @@ from graftviz.narrative.budget import cost_sentence
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.files import budget_files
-from graftviz.ui.budget.help import HELP
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine_panel import engine_is_ready
@@ -23,7 +22,7 @@ follow_address(state, "budget")
 
 with st.sidebar:
     show_choices(state)
-header = Header("budget", "Budget", cost_sentence(state.options.complexity), HELP)
+header = Header("budget", cost_sentence(state.options.complexity))
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 if engine_is_ready(engine):

@@ -5,7 +5,6 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.dynamics.comparison import show_comparison
 from graftviz.ui.dynamics.component import DYNAMICS
-from graftviz.ui.dynamics.help import HEADLINE, HELP
 from graftviz.ui.dynamics.live import live_dynamics
 from graftviz.ui.dynamics.panels import (
     dynamics_files,
@@ -26,7 +25,7 @@ engine = page_warm_up("dynamics")
 state = dynamics_state()
 follow_address(state, "dynamics")
 
-header = Header("dynamics", "Dynamics", HEADLINE, HELP)
+header = Header("dynamics")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 if engine_is_ready(engine):

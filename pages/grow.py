@@ -7,7 +7,6 @@ from graftviz.ui.engine_panel import engine_is_ready, show_engine
 from graftviz.ui.frame.header import Header
 from graftviz.ui.grow.compare_panel import show_comparison
 from graftviz.ui.grow.component import PLAYER
-from graftviz.ui.grow.help import HEADLINE, HELP
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     INSPECT,
@@ -28,7 +27,7 @@ engine = warm_up()
 state = grow_state()
 follow_address(state, "grow")
 
-header = Header("grow", "Grow", HEADLINE, HELP)
+header = Header("grow")
 # Places first: what appears above the player must not move it, or the browser starts it anew.
 above = st.container()
 with above:

@@ -6,7 +6,6 @@ from graftviz.ui.address import follow_address
 from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
-from graftviz.ui.inspect.help import HEADLINE, HELP
 from graftviz.ui.inspect.panels import show_inspection, show_messages
 from graftviz.ui.inspect.sources_panel import show_awaited_file, show_sources
 from graftviz.ui.services import inspect_state, inspect_warm_up, warm_up
@@ -31,4 +30,4 @@ if engine_is_ready(engine):
 # With a model, the header belongs to the part of the page that shows it.
 if state.loaded is None:
     with top:
-        Header("inspect", "Inspect", HEADLINE, HELP)
+        Header("inspect")

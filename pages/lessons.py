@@ -4,14 +4,13 @@ import streamlit as st
 
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
-from graftviz.ui.lessons.help import HEADLINE, HELP
 from graftviz.ui.lessons.panels import show_glossary, show_lessons, show_overview
 from graftviz.ui.teaching import teaching_query
 
 enter_through_app()
 # Links from here have their own address.
 st.session_state["page"] = "lessons"
-header = Header("lessons", "Lessons", HEADLINE, HELP)
+header = Header("lessons")
 header.show_files(list)
 header.show_link(teaching_query, "Opens this page, anywhere graftviz runs.")
 show_overview()

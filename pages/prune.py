@@ -7,7 +7,6 @@ from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.prune.component import PRUNE
-from graftviz.ui.prune.help import HEADLINE, HELP
 from graftviz.ui.prune.live import live_pruning
 from graftviz.ui.prune.panels import (
     show_pruned_data,
@@ -23,7 +22,7 @@ engine = page_warm_up("prune")
 state = prune_state()
 follow_address(state, "prune")
 
-header = Header("prune", "Prune", HEADLINE, HELP)
+header = Header("prune")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:

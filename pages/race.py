@@ -7,7 +7,6 @@ from graftviz.ui.engine_panel import engine_is_ready
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.race.component import RACE
-from graftviz.ui.race.help import HEADLINE, HELP
 from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
     race_files,
@@ -24,7 +23,7 @@ engine = warm_up()
 state = race_state()
 follow_address(state, "race")
 
-header = Header("race", "Race", HEADLINE, HELP)
+header = Header("race")
 # Places first: what appears above the race must not move it, or the browser starts it anew.
 above = st.container()
 with above:

@@ -8,7 +8,6 @@ from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.files import region_files
-from graftviz.ui.regions.help import HEADLINE, HELP
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
     region_state,
@@ -27,7 +26,7 @@ follow_address(state, "regions")
 
 with st.sidebar:
     show_model_choice(state)
-header = Header("regions", "Regions", HEADLINE, HELP)
+header = Header("regions")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:

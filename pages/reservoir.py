@@ -8,7 +8,6 @@ from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
 from graftviz.ui.reservoir.files import reservoir_files
-from graftviz.ui.reservoir.help import HEADLINE, HELP
 from graftviz.ui.reservoir.panels import (
     reservoir_state,
     show_activation,
@@ -23,7 +22,7 @@ warm_up()
 engine = page_warm_up("reservoir")
 state = reservoir_state()
 follow_address(state, "reservoir")
-header = Header("reservoir", "Reservoir", HEADLINE, HELP)
+header = Header("reservoir")
 with st.sidebar:
     show_choices(state)
 

@@ -10,7 +10,7 @@ import pytest
 from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.awaited import Mailbox
+from graftviz.ui.background import Mailbox
 from graftviz.ui.budget.live import budget_message
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from pathlib import Path
 
 import pytest
 from app_pages import open_page
 from streamlit.testing.v1 import AppTest
 
+import graftviz
 from graftviz.ui.budget.files import budget_files
+from graftviz.ui.frame.texts import LANGUAGE, page_text
 from graftviz.ui.regions.files import region_files
 
 # Page → query of a quick view, and the file of the page that is a table.
@@ -38,6 +42,15 @@ def opened(page: str, *menus: str) -> AppTest:
 def files_of(app: AppTest) -> list[str]:
     """Return the keys of all buttons that download a file."""
     return [button.key or "" for button in app.get("download_button")]
+
+
+def test_every_text_belongs_to_a_page() -> None:
+    folder = Path(graftviz.__file__).parent / "texts" / LANGUAGE / "pages"
+    assert {path.stem for path in folder.iterdir()} == set(PAGES)
+    for page in PAGES:
+        text = page_text(page)
+        assert text.headline
+        assert not re.search(r"\{[a-z ]+\}$", text.explanation), "placeholders are filled in"
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
 
 from graftviz.errors import InputError
 from graftviz.ui.foreground import foreground
 from graftviz.ui.scheduler import Turns
 
 T = TypeVar("T")
+_AT_ONCE = 0.3  # seconds in which the end is awaited before the page goes on without it
+_LONGEST_WAIT = 60.0  # seconds until the first value, without which a page has nothing to show
 
 
 class Background(Generic[T]):
@@ -119,3 +122,51 @@ class Background(Generic[T]):
     def _notify(self) -> None:
         with self._news:
             self._news.notify_all()
+
+
+_lock = threading.Lock()
+_watchers: WeakKeyDictionary[Background[Any], WeakSet[Watching]] = WeakKeyDictionary()
+
+
+class Watching:
+    """Jobs watched by one session; holds weak references only."""
+
+    def __init__(self) -> None:
+        self._works: WeakSet[Background[Any]] = WeakSet()
+
+    def begin(self, work: Background[Any]) -> None:
+        """Watch `work` and start or resume it."""
+        with _lock:
+            _watchers.setdefault(work, WeakSet()).add(self)
+            self._works.add(work)
+            work.start()
+
+    def turn_to(self, work: Background[Any]) -> None:
+        """Watch `work` only."""
+        if work not in self._works:
+            self.leave()
+        self.begin(work)
+
+    def leave(self) -> None:
+        """Watch no job; jobs without another watcher are paused."""
+        with _lock:
+            for work in list(self._works):
+                others = _watchers[work]
+                others.discard(self)
+                if not others:
+                    work.revoke()
+            self._works.clear()
+
+
+class Mailbox:
+    """Messages between the browser and a view since the run was last shown."""
+
+    def __init__(self) -> None:
+        self.picture = ""  # identity of the graph that the browser has
+        self.need: Mapping[str, Any] = {}
+
+
+def await_first(work: Background[Any]) -> None:
+    """Wait for the first value of a job, and a moment for its end."""
+    work.wait(_AT_ONCE)
+    work.wait_for_first(_LONGEST_WAIT)

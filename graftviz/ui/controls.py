@@ -18,6 +18,7 @@ OnChange = Callable[[str, Any], None]
 AUTO = "auto"  # the position that leaves an option to its learner
 _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round numbers
 _WIDEST_INT_SLIDER = 100
+_NUMBERS = "controls.numbers"
 _CENTRE = 1e-2  # of a logarithmic slider when nothing else is known
 
 
@@ -282,3 +283,28 @@ def _show_number(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> No
         placeholder=placeholder or None,
         **common,
     )
+
+
+def key_that_shows(name: str, value: Any) -> str:
+    """Return the key of a control, a new one if the present control has another value.
+
+    A control in a closed popover is not in the browser's page. It misses a value that the server
+    sets and sends its previous one with the next message, as if it had been chosen again. So such a
+    control is replaced by a new one under another key.
+    """
+    numbers: dict[str, int] = st.session_state.setdefault(_NUMBERS, {})
+    key = _key(name, numbers.get(name, 0))
+    if key in st.session_state and st.session_state[key] != value:
+        numbers[name] = numbers.get(name, 0) + 1
+        key = _key(name, numbers[name])
+    return key
+
+
+def is_current(name: str, key: str) -> bool:
+    """Return whether a key still belongs to the control that is shown."""
+    numbers: dict[str, int] = st.session_state.get(_NUMBERS, {})
+    return key == _key(name, numbers.get(name, 0))
+
+
+def _key(name: str, number: int) -> str:
+    return f"{name}.r{number}" if number else name

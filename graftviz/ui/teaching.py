@@ -1,14 +1,19 @@
-"""Keys of an address that every page knows: presenter mode, and a tour that begins at once.
+"""Presenter mode, and the tour: parameters of the address on every page.
 
-They are no settings of a page: its own state never sees them.
+They are not settings of a page, whose state never receives them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 import streamlit as st
 
+from graftviz.ui.boundary import guarded
+
+_ASSETS = Path(__file__).parent / "assets"
 PRESENT = "present"
 TOUR = "tour"
 ON = "1"
@@ -56,3 +61,26 @@ def present(on: bool) -> None:
 def takes_tour() -> bool:
     """Whether the address asked for the tour to begin."""
     return bool(st.session_state.get(_TAKES_TOUR, False))
+
+
+@cache
+def _style(name: str) -> str:
+    return f"<style>{(_ASSETS / name).read_text(encoding='utf-8')}</style>"
+
+
+def show_presenter() -> None:
+    """Show the switch, and apply presenter mode: large type, no controls. Escape ends it."""
+    is_on = is_presenting()
+    with st.container(key="presenter"):
+        st.button(
+            "Leave" if is_on else "Present",
+            key="leave_presenting" if is_on else "present",
+            type="tertiary",
+            shortcut="Escape" if is_on else None,
+            help="Back to all controls" if is_on else "Large type and no controls, for a projector",
+            on_click=guarded(present),
+            args=(not is_on,),
+        )
+    st.html(_style("presenter_switch.css"))
+    if is_on:
+        st.html(_style("presenter.css"))

@@ -10,8 +10,7 @@ import streamlit as st
 from graftviz.narrative.budget import MEASURES, amount
 from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import budget_graph
-from graftviz.ui.awaited import Mailbox, await_first
-from graftviz.ui.background import Background
+from graftviz.ui.background import Background, Mailbox, await_first
 from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.jobs import RunProgress

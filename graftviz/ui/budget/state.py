@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.ui.background import Background
+from graftviz.ui.background import Background, Watching
 from graftviz.ui.budget.jobs import Path, RunProgress
 from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
 from graftviz.ui.page_options import PageOptions
-from graftviz.ui.watching import Watching
 
 AT_ONCE = 2  # models of the charts that are learned side by side
 _ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")

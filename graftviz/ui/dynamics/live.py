@@ -10,8 +10,7 @@ import streamlit as st
 from graftviz.dynamics import ScalableStructure
 from graftviz.errors import InputError
 from graftviz.player.dynamics_records import influence_graph, series_record
-from graftviz.ui.awaited import Mailbox, await_first
-from graftviz.ui.background import Background
+from graftviz.ui.background import Background, Mailbox, await_first
 from graftviz.ui.boundary import bounded
 from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import RunProgress

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from graftviz.dynamics import ScalableStructure
 from graftviz.dynamics.all_regressions import AllRegressions
 from graftviz.errors import InputError
-from graftviz.ui.background import Background
+from graftviz.ui.background import Background, Watching
 from graftviz.ui.dynamics.jobs import (
     CurveRequest,
     Curves,
@@ -29,7 +29,6 @@ from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, 
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import UPLOAD
-from graftviz.ui.watching import Watching
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # of the series that are seeds

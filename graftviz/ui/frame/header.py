@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.frame.texts import page_text
 from graftviz.ui.saving import file_button
 
 _HOME = "http://localhost:8501/"
@@ -60,20 +61,18 @@ class Header:
     Parameters
     ----------
     page : str
-        Begins the keys of the menus.
-    title : str
+        Decides title, text and the keys of the menus.
     headline : str
-        One sentence in Markdown.
-    help_text : str
-        Explanation of the page in Markdown, for a dialog.
+        Sentence in Markdown instead of that of the page's text.
     """
 
-    def __init__(self, page: str, title: str, headline: str, help_text: str) -> None:
+    def __init__(self, page: str, headline: str = "") -> None:
         self._page = page
+        text = page_text(page)
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key="page_header"
         ):
-            st.markdown(f"**{title}** · {headline}", width="stretch")
+            st.markdown(f"**{page.title()}** · {headline or text.headline}", width="stretch")
             with st.container(horizontal=True, gap="small", width="content", key="page_menu"):
                 self.tools = st.container(horizontal=True, width="content", gap="small")
                 self._files = self._menu("Download")
@@ -82,7 +81,7 @@ class Header:
                     "Help", key=f"{page}.help", type="tertiary", on_click=guarded(self._open_help)
                 )
         if st.session_state.pop(self._help_key, False):
-            _show_help(help_text)
+            _show_help(text.explanation)
 
     @property
     def _help_key(self) -> str:

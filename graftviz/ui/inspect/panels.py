@@ -21,11 +21,11 @@ from graftviz.narrative.inspection import (
 from graftviz.narrative.phrases import short
 from graftviz.ui.address import write_address
 from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.controls import is_current, key_that_shows
 from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.compare import show_comparison
 from graftviz.ui.inspect.component import GRAPH_KEY, GraphLook, graph_message, show_graph
 from graftviz.ui.inspect.files import Shown, model_files
-from graftviz.ui.inspect.help import HEADLINE, HELP
 from graftviz.ui.inspect.selection import show_observation, show_selection
 from graftviz.ui.inspect.source import Loaded
 from graftviz.ui.inspect.state import InspectState
@@ -33,7 +33,6 @@ from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
 from graftviz.ui.messages import show_awaiting_file, show_warnings
 from graftviz.ui.plain import plain
-from graftviz.ui.renewed import is_current, key_that_shows
 from graftviz.ui.services import inspect_warm_up
 from graftviz.wording import reworded
 
@@ -86,7 +85,7 @@ def show_inspection(state: InspectState) -> None:
     before = None if state.before is None else state.before.beliefs
     after = None if state.after is None else state.after.beliefs
     picture = state.picture(difference)
-    header = Header("inspect", "Inspect", HEADLINE, HELP)
+    header = Header("inspect")
     header.show_files(lambda: model_files(Shown(loaded, picture, before, after)))
     header.show_link(state.link, "Opens this model with this selection and evidence.")
     show_warnings(state.complaints)

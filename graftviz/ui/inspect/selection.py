@@ -14,10 +14,10 @@ from graftviz.narrative.inspection import edge_words, marginal_words, node_words
 from graftviz.narrative.phrases import pair, short
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
+from graftviz.ui.controls import is_current, key_that_shows
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import NORM_HELP, finite_norms
 from graftviz.ui.plain import plain
-from graftviz.ui.renewed import is_current, key_that_shows
 
 _PARTNERS = 8
 _MOST_PILLS = 10  # states that are offered as buttons; more in a list

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.ui.background import Background
+from graftviz.ui.background import Background, Watching
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import PLACES, RUN, RegionOptions
 from graftviz.ui.url_state import UPLOAD
-from graftviz.ui.watching import Watching
 
 _LONGEST_RUN = 600  # characters of an address on the Grow page
 _PRINT = "fingerprint"
