@@ -211,12 +211,12 @@ def test_more_uploads_than_turns_are_refused_for_now(pool: WorkerPool) -> None:
 
 def test_a_closed_pool_leaves_no_process() -> None:
     pool = WorkerPool(LIMITS)
-    before = set(psutil.Process().children())
     pool.read("table", TABLE)
-    started = set(psutil.Process().children()) - before
-    assert started
+    (worker,) = pool._idle
+    process = psutil.Process(worker._process.pid)
+    assert process.is_running()
     pool.close()
-    assert not started & set(psutil.Process().children())
+    assert not process.is_running()
 
 
 # ----------------------------------------------------------------------------------------- frames

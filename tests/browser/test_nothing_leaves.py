@@ -122,7 +122,8 @@ def test_every_page_at_work_turns_to_this_machine_only(
         page.locator(view).first.wait_for(timeout=COMPILING)
         for button in page.get_by_role("button", name="Play", exact=True).all()[:1]:
             button.click()
-    page.get_by_role("button", name="Inspect this model").click()
+    page.get_by_role("button", name="Analyse").click()
+    page.get_by_text("Inspect this model").click()
     page.get_by_text(re.compile("^Marginals: ")).wait_for(timeout=COMPILING)
     page.goto((tmp_path / "replay.html").as_uri())
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()

@@ -27,7 +27,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOST_BYTES = 64_000_000  # of one message; a server's own limit is 200 MB
 _TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 _REMEMBERED = 12  # messages; a browser forgets them after two runs of the page
-_VIEW = re.compile(r"graftviz_(?!.*_library$)")  # component of a view, not of its script
+# Component of a view; not its script, and not that of the tour.
+_VIEW = re.compile(r"graftviz_(?!tour$|.*_library$)")
 
 
 class Wire:
