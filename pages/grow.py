@@ -3,14 +3,13 @@
 import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
-from graftviz.ui.engine_panel import engine_is_ready, show_engine
+from graftviz.ui.engine import engine_is_ready, show_engine, warm_up
 from graftviz.ui.frame.header import Header
 from graftviz.ui.grow.compare_panel import show_comparison
 from graftviz.ui.grow.component import PLAYER
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     INSPECT,
-    open_in_inspect,
     show_branch_bar,
     show_choices,
     show_data_panel,
@@ -19,9 +18,10 @@ from graftviz.ui.grow.panels import (
 )
 from graftviz.ui.grow.path_panel import show_path
 from graftviz.ui.grow.stability_panel import show_stability
+from graftviz.ui.grow.state import grow_state
 from graftviz.ui.grow.tour import show_tour
+from graftviz.ui.inspect.state import inspect_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
-from graftviz.ui.services import grow_state, warm_up
 
 engine = warm_up()
 state = grow_state()
@@ -48,7 +48,8 @@ if engine_is_ready(engine):
     with header.tools:
         show_tour()
     if state.run is not None and header.show_tools(tools(state)) == INSPECT.key:
-        open_in_inspect()
+        inspect_state().take_grow()
+        st.switch_page("pages/inspect.py")
     header.show_files(lambda: run_files(state.run) if state.run else [], RUN_NOTE)
     header.show_link(state.link, "Opens this run at this step, anywhere graftviz runs.")
     with st.sidebar:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
-from graftviz.ui.engine_panel import engine_is_ready
+from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.prune.component import PRUNE
@@ -13,8 +13,8 @@ from graftviz.ui.prune.panels import (
     show_pruning_choices,
     show_pruning_messages,
 )
+from graftviz.ui.prune.state import prune_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
-from graftviz.ui.services import page_warm_up, prune_state, warm_up
 
 enter_through_app()
 warm_up()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
-from graftviz.ui.engine_panel import engine_is_ready
+from graftviz.ui.engine import engine_is_ready, warm_up
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.race.component import RACE
@@ -15,8 +15,8 @@ from graftviz.ui.race.panels import (
     show_race_engine,
     show_race_messages,
 )
+from graftviz.ui.race.state import race_state
 from graftviz.ui.run_files import RUN_NOTE
-from graftviz.ui.services import race_state, warm_up
 
 enter_through_app()
 engine = warm_up()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
-from graftviz.ui.engine_panel import engine_is_ready
+from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
@@ -15,7 +15,6 @@ from graftviz.ui.reservoir.panels import (
     show_run,
     show_simulation,
 )
-from graftviz.ui.services import page_warm_up, warm_up
 
 enter_through_app()
 warm_up()

@@ -21,7 +21,7 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.options import option_specs
 from graftviz.ranks import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.table import DiscreteTable
-from graftviz.ui import engine_panel, services
+from graftviz.ui import engine as engine_module
 from graftviz.ui.material import PAGE_PRESET, Material, prepare
 from graftviz.ui.recording import Plan, new_recorder
 from graftviz.ui.reservoir import work as reservoir_work
@@ -147,7 +147,7 @@ def page_of_engine(engine):
     """What a page does with its engine; Streamlit runs the source by itself."""
     import streamlit as st  # noqa: PLC0415
 
-    from graftviz.ui.engine_panel import engine_is_ready  # noqa: PLC0415
+    from graftviz.ui.engine import engine_is_ready  # noqa: PLC0415
 
     if engine_is_ready(engine):
         st.text("the page")
@@ -194,10 +194,11 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
         return deque(simulated_ranks(*options), maxlen=1).pop()
 
     for attribute in ("warm_up", "page_warm_up"):
-        monkeypatch.setattr(services, attribute, lambda *_page: engine)
-    monkeypatch.setattr(services, "material", load)
+        monkeypatch.setattr(engine_module, attribute, lambda *_page: engine)
+    if name != "reservoir":
+        monkeypatch.setattr(f"graftviz.ui.{name}.state.material", load)
     monkeypatch.setattr(reservoir_work, "simulation", simulation)
-    monkeypatch.setattr(engine_panel, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
     page = page_at(name, data="karate").run()
     assert re.search(
         r"Compiling the engine, about \d+ s, once per installation · \d+ s so far",
@@ -212,8 +213,8 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
 
 
 def test_nobody_has_to_wait_for_a_compiler_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_panel, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine_panel, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(engine_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
     gate = threading.Event()
     engine = WarmUp([gate.wait])
     page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
@@ -9,8 +10,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from graftviz.options import OptionSpec, format_value
+from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
+from graftviz.ui.url_state import MAX_SEED
 from graftviz.ui.when_to_use import WHEN_TO_USE
 
 Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number"]
@@ -20,6 +22,17 @@ _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round nu
 _WIDEST_INT_SLIDER = 100
 _NUMBERS = "controls.numbers"
 _CENTRE = 1e-2  # of a logarithmic slider when nothing else is known
+
+SEED = OptionSpec(
+    name="seed",
+    kind="int",
+    default=0,
+    help="Random seed for ties in the order of tests and for the held-out rows",
+    label="Seed",
+    minimum=0,
+    maximum=MAX_SEED,
+)
+PRESET = "preset"
 
 
 def widget_for(spec: OptionSpec) -> Widget:
@@ -64,6 +77,12 @@ def round_steps(
     if spec.minimum == 0:
         inner.add(0.0)
     return sorted(inner if value is None else inner | {float(value)})
+
+
+def own_options_first(cls: type) -> list[OptionSpec]:
+    """Return a learner's option specs, those it does not share with others before those it does."""
+    own = inspect.get_annotations(cls)
+    return sorted(option_specs(cls), key=lambda spec: spec.name not in own)
 
 
 def slider_step(minimum: float, maximum: float) -> float:

@@ -14,8 +14,8 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.records import answer, outcome_record, run_header, step_record
 from graftviz.runs import Branch, Result, Run
 from graftviz.ui.automatic import settings_of
-from graftviz.ui.grow.region_answers import RegionAnswers
 from graftviz.ui.material import Material
+from graftviz.ui.region_answers import RegionAnswers
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 

@@ -22,7 +22,7 @@ COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 PLAYER_STEPS = 40  # of the first run of `player_runs`
 ROOT = FOLDER.parent.parent
 COMPILE_ALL = """
-from graftviz.ui.services import every_job
+from graftviz.ui.engine import every_job
 from graftviz.ui.warm_up import WarmUp
 
 # Backwards, as some tests go through the same jobs at the same time: they meet halfway.

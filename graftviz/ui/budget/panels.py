@@ -17,9 +17,8 @@ from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import help_text, show_option
 from graftviz.ui.messages import show_problem, show_warnings
 from graftviz.ui.plain import plain
-from graftviz.ui.services import stops_with_session
+from graftviz.ui.services import page_state
 
-_STATE_KEY = "budget"
 _PREFIX = "budget"
 _POLL = 0.6  # seconds between two updates of the charts
 _TITLES = {
@@ -33,13 +32,10 @@ _TITLES = {
 
 def budget_state() -> BudgetState:
     """Return the state of this session's page."""
-    if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = BudgetState(
-            lambda options, bound: bounded_run(run_key(options, bound)), path_of
-        )
-    state: BudgetState = st.session_state[_STATE_KEY]
-    stops_with_session(state)
-    return state
+    return page_state(
+        "budget",
+        lambda: BudgetState(lambda options, bound: bounded_run(run_key(options, bound)), path_of),
+    )
 
 
 def show_choices(state: BudgetState) -> None:

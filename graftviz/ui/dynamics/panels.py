@@ -32,10 +32,9 @@ from graftviz.ui.messages import (
     show_warnings,
 )
 from graftviz.ui.plain import plain
-from graftviz.ui.services import stops_with_session
+from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
 
-_STATE_KEY = "dynamics"
 _PREFIX = "dynamics"
 _PATIENCE = 120.0  # seconds a download waits for the end of the run
 _METHODS = {
@@ -54,11 +53,7 @@ _WIRINGS = {
 
 def dynamics_state() -> DynamicsState:
     """Return the state of this session's page."""
-    if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = DynamicsState(Work(source, run, measure, survey, curves))
-    state: DynamicsState = st.session_state[_STATE_KEY]
-    stops_with_session(state)
-    return state
+    return page_state("dynamics", lambda: DynamicsState(Work(source, run, measure, survey, curves)))
 
 
 def show_files(state: DynamicsState) -> None:

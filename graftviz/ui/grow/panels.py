@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import streamlit as st
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import show_options
+from graftviz.ui.controls import PRESET, SEED, own_options_first, show_options
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.grow.compare_panel import compare_tool
 from graftviz.ui.grow.component import PLAYER
@@ -24,20 +23,9 @@ from graftviz.ui.messages import (
     show_question,
     show_warnings,
 )
-from graftviz.ui.services import inspect_state
 from graftviz.ui.upload import show_upload
-from graftviz.ui.url_state import MAX_SEED, UPLOAD
+from graftviz.ui.url_state import UPLOAD
 
-SEED = OptionSpec(
-    name="seed",
-    kind="int",
-    default=0,
-    help="Random seed for ties in the order of tests and for the held-out rows",
-    label="Seed",
-    minimum=0,
-    maximum=MAX_SEED,
-)
-PRESET = "preset"
 INSPECT = Tool("inspect", "Inspect this model")
 
 
@@ -95,12 +83,6 @@ def _main_options_first(cls: type) -> list[OptionSpec]:
         (spec._replace(advanced=spec.name not in main) for spec in specs),
         key=lambda spec: spec.advanced,
     )
-
-
-def own_options_first(cls: type) -> list[OptionSpec]:
-    """Return a learner's option specs, those it does not share with others before those it does."""
-    own = inspect.get_annotations(cls)
-    return sorted(option_specs(cls), key=lambda spec: spec.name not in own)
 
 
 def show_messages(state: GrowState) -> None:
@@ -162,12 +144,6 @@ def tools(state: GrowState) -> list[Tool]:
         return []
     found = (compare_tool(state), stability_tool(state), path_tool(state), INSPECT)
     return [tool for tool in found if tool is not None]
-
-
-def open_in_inspect() -> None:
-    """Open the page Inspect with the model of the shown step."""
-    inspect_state().take_grow()
-    st.switch_page("pages/inspect.py")
 
 
 def _choose(

@@ -24,6 +24,7 @@ from graftviz.ui.recording import Plan, start_run
 from graftviz.ui.run_eviction import evict_runs
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge
 from graftviz.ui.scheduler import Turns
+from graftviz.ui.services import material, opened_state, page_state, share, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.url_state import (
     BEST,
@@ -39,6 +40,7 @@ from graftviz.ui.url_state import (
 
 COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 LENDS_PLACES = 3.0  # seconds to wait for the layout of the run that another is compared with
+_KEY = "grow"
 FIRST_CREDIT = 400  # steps computed before anybody presses play
 
 
@@ -386,3 +388,13 @@ def _has_places(material: Material) -> bool:
     return material.positions is not None or (
         material.truth is not None and len(material.truth) > 0
     )
+
+
+def grow_state() -> GrowState:
+    """Return the state of the Grow page in this session."""
+    return page_state(_KEY, lambda: GrowState(vocabulary(), material, share()))
+
+
+def opened_grow_state() -> GrowState | None:
+    """Return the state of the Grow page in this session; None if it has not been opened."""
+    return opened_state(_KEY)

@@ -30,10 +30,10 @@ from graftviz.ui.inspect.selection import show_observation, show_selection
 from graftviz.ui.inspect.source import Loaded
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
-from graftviz.ui.inspect.work import AUTOMATIC, METHODS
+from graftviz.ui.inspect.work import AUTOMATIC, METHODS, inspect_jobs
 from graftviz.ui.messages import show_awaiting_file, show_warnings
 from graftviz.ui.plain import plain
-from graftviz.ui.services import inspect_warm_up
+from graftviz.ui.warm_up import WarmUp
 from graftviz.wording import reworded
 
 _LOOK_AGAIN = 0.5  # seconds
@@ -199,6 +199,12 @@ def _method_sentence(state: InspectState) -> str:
         about = "" if answer.beliefs.method == "exact" else "about "
         sentences.append(f"The evidence has probability {about}{share:.3g}.")
     return " ".join((*sentences, *answer.beliefs.notes))
+
+
+@st.cache_resource(show_spinner=False)
+def inspect_warm_up() -> WarmUp:
+    """Return the compilation of the kernels of the page; it begins with the first call."""
+    return WarmUp(inspect_jobs())
 
 
 @st.fragment(run_every=_LOOK_AGAIN)

@@ -26,7 +26,7 @@ from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
 from graftviz.regions import LocalMarginal
 from graftviz.ui.background import Background
-from graftviz.ui.grow.state import GrowState
+from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.source import Loaded, ModelSource
 from graftviz.ui.inspect.url import (
     FILE,
@@ -48,6 +48,7 @@ from graftviz.ui.inspect.work import (
 from graftviz.ui.material import Material
 from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.scheduler import Turns
+from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.url_state import Settings, Vocabulary
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page says that they are on their way
@@ -409,3 +410,10 @@ class InspectState:
         self.before = self.after = self.other = None
         self._pictures = {}
         self._links.add({})  # an address without settings leaves those there are
+
+
+def inspect_state() -> InspectState:
+    """Return the state of the Inspect page in this session."""
+    return page_state(
+        "inspect", lambda: InspectState(vocabulary(), material, share(), opened_grow_state)
+    )

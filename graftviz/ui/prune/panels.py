@@ -8,8 +8,7 @@ from graftviz.datasets import dataset_title
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import show_options
-from graftviz.ui.grow.panels import SEED
+from graftviz.ui.controls import SEED, show_options
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,

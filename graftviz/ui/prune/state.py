@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from graftviz.datasets import dataset_keys
 from graftviz.errors import InputError
 from graftviz.layout import ring_layout
 from graftviz.learners.forced_pruning import ForcedPruning
@@ -31,6 +32,7 @@ from graftviz.ui.recording import Plan
 from graftviz.ui.run_eviction import evict_runs
 from graftviz.ui.run_limits import Verdict, judge_all
 from graftviz.ui.scheduler import Turns
+from graftviz.ui.services import material, page_state, share
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
 
@@ -38,6 +40,7 @@ from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, p
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 MOST_ON_A_RING = 40  # variables; their names find room there, and no edge runs through a node
 FIRST_CREDIT = 200  # steps of every run computed before anybody presses play
+_FIRST_DATA = "survey"
 _OF_OTHER_PAGES = ("learner", "branch", "compare")
 
 
@@ -309,3 +312,9 @@ def _places(material: Material) -> np.ndarray:
     if material.positions is None and 0 < material.train.n_variables <= MOST_ON_A_RING:
         return ring_layout(material.train.n_variables, material.tree)
     return material.places
+
+
+def prune_state() -> PruneState:
+    """Return the state of the Prune page in this session."""
+    keys = (_FIRST_DATA, *(key for key in dataset_keys() if key != _FIRST_DATA))
+    return page_state("prune", lambda: PruneState(keys, material, share()))

@@ -11,9 +11,8 @@ import streamlit as st
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.controls import PRESET, SEED, own_options_first, show_option, show_options
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.grow.panels import PRESET, SEED, own_options_first
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,

@@ -36,8 +36,10 @@ from graftviz.ui.recording import Plan
 from graftviz.ui.run_eviction import evict_runs
 from graftviz.ui.run_limits import Verdict, judge_all
 from graftviz.ui.scheduler import Turns
+from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
+from graftviz.ui.warm_up import rehearse_learner
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
@@ -437,3 +439,8 @@ def _course(entry: Entry) -> Course | None:
 def _edge_budget(edges: int | None, material: Material) -> int:
     n = material.train.n_variables
     return max(1, min(edges or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
+
+
+def race_state() -> RaceState:
+    """Return the state of the Race page in this session."""
+    return page_state("race", lambda: RaceState(vocabulary(), material, share(), rehearse_learner))

@@ -20,10 +20,9 @@ from graftviz.ui.regions.models import ShownModel, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.regions.work import link_of_grow_page, load_model
-from graftviz.ui.services import stops_with_session
+from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
 
-_STATE_KEY = "regions"
 _PREFIX = "region"
 _SPECS = {spec.name: spec for spec in option_specs(RegionOptions)}
 _STRENGTHS = ("t2", "t1")
@@ -37,11 +36,7 @@ _CUTS = {"drop": "dropped", "mean-field": "mean field"}
 
 def region_state() -> RegionState:
     """Return the state of this session's page."""
-    if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = RegionState(load_model)
-    state: RegionState = st.session_state[_STATE_KEY]
-    stops_with_session(state)
-    return state
+    return page_state("regions", lambda: RegionState(load_model))
 
 
 def show_model_choice(state: RegionState) -> None:

@@ -15,7 +15,7 @@ from graftviz.errors import InputError
 from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
 from graftviz.ui.background import Background
-from graftviz.ui.grow.state import GrowState
+from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import prepare
 from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.recording import RunRecorder
@@ -32,7 +32,7 @@ from graftviz.ui.regions.jobs import (
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, learning
 from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.services import grow_state, material, scheduler, vocabulary
+from graftviz.ui.services import material, scheduler, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.shared import clearable_cache
 from graftviz.ui.source_cache import cached_for
@@ -80,13 +80,8 @@ def _learned(data: str) -> ShownModel:
 
 def link_of_grow_page() -> str:
     """Return the address of the run on this session's Grow page; empty if there is none."""
-    state = _grow_state()
+    state = opened_grow_state()
     return "" if state is None or state.run is None else _query_text(state)
-
-
-def _grow_state() -> GrowState | None:
-    """Return the Grow page's state, if this session has been there."""
-    return grow_state() if "grow" in st.session_state else None
 
 
 def _query_text(state: GrowState) -> str:
@@ -108,7 +103,7 @@ def _model_of_run(link: str) -> ShownModel:
         raise InputError("The Grow page has no run yet. Learn a model there, then choose it here.")
     cached: tuple[str, ShownModel] | None = st.session_state.get(_RUN_KEY)
     if cached is None or cached[0] != link:
-        here = _grow_state()
+        here = opened_grow_state()
         is_here = here is not None and here.run is not None and _query_text(here) == link
         cached = link, _of_state(here, link) if here and is_here else _run_again(link)
         st.session_state[_RUN_KEY] = cached

@@ -18,7 +18,6 @@ from graftviz.ui.plain import plain
 from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.reservoir.options import ReservoirOptions
 
-_STATE_KEY = "reservoir"
 _PREFIX = "reservoir"
 _SPECS = {spec.name: spec for spec in option_specs(ReservoirOptions)}
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
@@ -26,9 +25,9 @@ _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
 
 def reservoir_state() -> PageOptions[ReservoirOptions]:
     """Return the options of this session."""
-    if _STATE_KEY not in st.session_state:
-        st.session_state[_STATE_KEY] = PageOptions(ReservoirOptions)
-    state: PageOptions[ReservoirOptions] = st.session_state[_STATE_KEY]
+    state: PageOptions[ReservoirOptions] = st.session_state.setdefault(
+        "reservoir", PageOptions(ReservoirOptions)
+    )
     return state
 
 

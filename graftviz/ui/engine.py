@@ -1,0 +1,97 @@
+"""Compilation of the engine for all pages, and the notices shown meanwhile."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graftviz.ui.boundary import bounded
+from graftviz.ui.budget.jobs import rehearse_budget_page
+from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
+from graftviz.ui.inspect.work import inspect_jobs
+from graftviz.ui.plain import plain
+from graftviz.ui.prune.recording import rehearse_prune_page
+from graftviz.ui.regions.jobs import rehearse_regions_page
+from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
+from graftviz.ui.warm_up import COMPILE_SECONDS, Job, WarmUp, first_jobs, later_jobs
+
+_PAGES = {
+    "regions": rehearse_regions_page,
+    "prune": rehearse_prune_page,
+    "budget": rehearse_budget_page,
+    "dynamics": rehearse_dynamics_page,
+    "reservoir": rehearse_reservoir_page,
+}
+LONG_SECONDS = 20.0  # a start from the cache is faster
+QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
+PATIENCE = 3 * COMPILE_SECONDS  # seconds after which the page can be opened without waiting
+_GOES_ON = "engine.goes_on"
+
+
+def every_job() -> list[Job]:
+    """Return the jobs that compile the kernels of all pages."""
+    return [*first_jobs(), *later_jobs(), *_PAGES.values(), *inspect_jobs()]
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> WarmUp:
+    """Return the compilation of the engine, which begins with the first call."""
+    return WarmUp(first_jobs(), [*later_jobs(), *_PAGES.values()])
+
+
+@st.cache_resource(show_spinner=False)
+def page_warm_up(page: str) -> WarmUp:
+    """Return the compilation of the kernels of one page, for visitors who open it first."""
+    return WarmUp([_PAGES[page]])
+
+
+def engine_is_ready(engine: WarmUp) -> bool:
+    """Return whether the engine is compiled; until then show the progress.
+
+    Data must be loaded after this: drawing rows needs compiled kernels as well.
+    """
+    # The container comes first: a later notice must not move the view, or the browser reloads it.
+    above = st.container()
+    if st.session_state.get(_GOES_ON) or engine.ready.wait(QUIET_SECONDS):
+        if engine.failure:
+            above.warning(plain(engine.failure))
+        return True
+    _show_compiling(engine)
+    return False
+
+
+def show_engine(engine: WarmUp) -> None:
+    """Show a note while the rest of the engine is compiled in the background."""
+    if not engine.finished.is_set() and engine.seconds > LONG_SECONDS:
+        _show_rest(engine)
+
+
+@st.fragment(run_every=3.0)
+@bounded
+def _show_rest(engine: WarmUp) -> None:
+    if engine.finished.is_set():
+        st.rerun()
+    st.caption(
+        f"Still compiling other learners, scores and presets ({engine.seconds:.0f} s so far, once "
+        "per installation): the first run of another kind may take a moment."
+    )
+
+
+@st.fragment(run_every=0.5)
+@bounded
+def _show_compiling(engine: WarmUp) -> None:
+    if engine.ready.is_set():
+        st.rerun()
+    st.progress(
+        min(0.98, engine.seconds / COMPILE_SECONDS),
+        f"Compiling the engine, about {COMPILE_SECONDS} s, once per installation · "
+        f"{engine.seconds:.0f} s so far",
+    )
+    st.caption("The page opens by itself. Later starts take seconds.")
+    if engine.seconds > PATIENCE:
+        st.caption(
+            "This takes unusually long. The page can be opened without waiting: then the first "
+            "run waits for the compiler instead."
+        )
+        if st.button("Open the page now", key="engine.open"):
+            st.session_state[_GOES_ON] = True
+            st.rerun()
