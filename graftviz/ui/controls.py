@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -175,10 +176,7 @@ def show_option(
     shown = float(value) if spec.kind == "float" and value is not None else value
     if shown is None and widget_for(spec) != "number":  # to these None would be nothing chosen
         shown = AUTO
-    # The widget follows the page's record (a link, another data set, a refused value); it is not
-    # touched while they agree, so that a slider does not jump while it is dragged.
-    if key not in st.session_state or st.session_state[key] != shown:
-        st.session_state[key] = shown
+    follow_value(key, shown)
     common: dict[str, Any] = {
         "label": spec.label,
         "key": key,
@@ -199,6 +197,75 @@ def show_option(
             _show_slider(spec, common)
         case "number":
             _show_number(spec, common, automatic)
+
+
+def follow_value(key: str, value: Any) -> str:
+    """Set a control to a value of the page, such as that of a link; return its key.
+
+    A control that has the value is not touched, so that a slider does not jump while it is dragged.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
+def show_list(
+    label: str,
+    key: str,
+    choices: Sequence[Any],
+    value: Any,
+    on_change: Callable[[Any], object],
+    *,
+    title: Callable[[Any], str],
+    as_buttons: bool = False,
+    **more: Any,
+) -> None:
+    """Show a choice as a list, or as a row of buttons.
+
+    Parameters
+    ----------
+    label, key : str
+    choices : sequence
+    value : object
+        The present choice.
+    on_change : callable
+        Called with the new choice before the page is drawn again.
+    title : callable
+        Returns the text of a choice.
+    as_buttons : bool
+    **more
+        Other arguments of the control, such as ``help``.
+    """
+    follow_value(key, value)
+    show = partial(st.segmented_control, required=True) if as_buttons else st.selectbox
+
+    def change() -> None:
+        chosen = st.session_state[key]
+        on_change(value if chosen is None else chosen)
+
+    show(label, choices, key=key, format_func=title, on_change=guarded(change), **more)
+
+
+def show_titled(
+    spec: OptionSpec,
+    value: Any,
+    on_change: OnChange,
+    *,
+    prefix: str,
+    title: Callable[[str], str],
+    as_buttons: bool = False,
+) -> None:
+    """Show the control of an option whose choices have titles."""
+    show_list(
+        spec.label,
+        f"{prefix}.{spec.name}",
+        spec.choices,
+        value,
+        lambda chosen: on_change(spec.name, chosen),
+        title=title,
+        as_buttons=as_buttons,
+        help=help_text(spec),
+    )
 
 
 def _chosen(state: Any) -> Any:

@@ -7,14 +7,14 @@ import streamlit as st
 from graftviz.figures import partition_figure, quality_figure
 from graftviz.narrative.budget import comparison_words, error_words
 from graftviz.tradeoff import TradeOff, at_equal_cost
-from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.jobs import RunProgress
 from graftviz.ui.budget.material import data_title
 from graftviz.ui.budget.options import SPECS, slider_of
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import bounded_run, path_of, run_key
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import help_text, show_option
+from graftviz.ui.controls import show_option, show_titled
 from graftviz.ui.messages import show_problem, show_warnings
 from graftviz.ui.plain import plain
 from graftviz.ui.services import page_state
@@ -41,7 +41,7 @@ def budget_state() -> BudgetState:
 def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
     options = state.options
-    _select(state, "data")
+    show_titled(SPECS["data"], options.data, state.choose, prefix=_PREFIX, title=data_title)
     show_option(SPECS["complexity"], options.complexity, state.choose, prefix=_PREFIX)
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
@@ -62,10 +62,16 @@ def show_charts(state: BudgetState) -> None:
     """Show quality against cost, and the error of log Z, of the models measured so far."""
     st.subheader("Accuracy versus cost", anchor=False)
     left, right = st.columns(2)
-    with left:
-        _segments(state, "quality")
-    with right:
-        _segments(state, "cost")
+    for place, name in ((left, "quality"), (right, "cost")):
+        with place:
+            show_titled(
+                SPECS[name],
+                getattr(state.options, name),
+                state.choose,
+                prefix=_PREFIX,
+                title=_TITLES.__getitem__,
+                as_buttons=True,
+            )
     runs, path, is_complete = state.compared()
     if is_complete:
         _show_points(state, runs, path.points if path else (), is_complete=True)
@@ -121,34 +127,3 @@ def _show_unmeasured(runs: list[RunProgress], path_reason: str) -> None:
     reasons = [run.unmeasured for run in runs]
     if missing := list(filter(None, [*reasons, path_reason])):
         st.caption(plain(" ".join(missing)))
-
-
-def _select(state: BudgetState, name: str) -> None:
-    spec, key = SPECS[name], f"{_PREFIX}.{name}"
-    value = getattr(state.options, name)
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.selectbox(
-        spec.label,
-        spec.choices,
-        key=key,
-        format_func=data_title,
-        help=help_text(spec),
-        on_change=guarded(lambda: state.choose(name, st.session_state[key])),
-    )
-
-
-def _segments(state: BudgetState, name: str) -> None:
-    spec, key = SPECS[name], f"{_PREFIX}.{name}"
-    value = getattr(state.options, name)
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.segmented_control(
-        spec.label,
-        spec.choices,
-        key=key,
-        format_func=_TITLES.__getitem__,
-        help=help_text(spec),
-        required=True,
-        on_change=guarded(lambda: state.choose(name, st.session_state[key] or spec.default)),
-    )

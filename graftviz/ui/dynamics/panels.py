@@ -9,7 +9,7 @@ import streamlit as st
 from graftviz.dynamics.samples import load_sample
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import help_text, show_option, show_options
+from graftviz.ui.controls import follow_value, help_text, show_option, show_options, show_titled
 from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.options import (
@@ -141,8 +141,7 @@ def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> Non
     spec, key = SPECS[name], f"{_PREFIX}.{most}.{name}"
     end = max(most, 2)
     shown = min(value, end)
-    if st.session_state.get(key) != shown:
-        st.session_state[key] = shown
+    follow_value(key, shown)
 
     def choose() -> None:
         # A slider that was replaced may still report its last value.
@@ -153,15 +152,10 @@ def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> Non
 
 
 def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:
-    spec, key = SPECS[name], f"{_PREFIX}.{name}"
-    value = getattr(state.options, name)
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.selectbox(
-        spec.label,
-        list(titles) if name != "data" else spec.choices,
-        key=key,
-        format_func=lambda choice: titles.get(choice) or load_sample(choice).title,
-        help=help_text(spec),
-        on_change=guarded(lambda: state.choose(name, st.session_state[key])),
+    show_titled(
+        SPECS[name],
+        getattr(state.options, name),
+        state.choose,
+        prefix=_PREFIX,
+        title=lambda choice: titles.get(choice) or load_sample(choice).title,
     )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import PRESET, SEED, own_options_first, show_options
+from graftviz.ui.controls import PRESET, SEED, own_options_first, show_list, show_options
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.grow.compare_panel import compare_tool
 from graftviz.ui.grow.component import PLAYER
@@ -35,22 +32,24 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
     What is automatic is worked out once the engine is ready; before, that would wait for it.
     """
     is_branch = state.settings.branch is not None
-    _choose(
+    show_list(
         "Data",
+        "choose.data",
         (*state.vocabulary.data, UPLOAD),
         state.settings.data,
         state.choose_data,
-        format_func=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
+        title=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
         help=state.description(),
         disabled=is_branch,
     )
     learners = state.vocabulary.learners
-    _choose(
+    show_list(
         "Learner",
+        "choose.learner",
         tuple(learners),
         state.settings.learner,
         state.choose_learner,
-        format_func=lambda name: learners[name].title,  # type: ignore[attr-defined]
+        title=lambda name: learners[name].title,  # type: ignore[attr-defined]
         help=f"{state.learner_class.idea} ({state.learner_class.source})",
         disabled=is_branch,
     )
@@ -144,18 +143,3 @@ def tools(state: GrowState) -> list[Tool]:
         return []
     found = (compare_tool(state), stability_tool(state), path_tool(state), INSPECT)
     return [tool for tool in found if tool is not None]
-
-
-def _choose(
-    label: str,
-    keys: tuple[str, ...],
-    value: str,
-    on_change: Callable[[str], None],
-    **more: Any,
-) -> None:
-    key = f"choose.{label.lower()}"
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.selectbox(
-        label, keys, key=key, on_change=guarded(lambda: on_change(st.session_state[key])), **more
-    )

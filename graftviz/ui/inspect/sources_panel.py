@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,6 +12,7 @@ from graftviz.formats.model_records import ModelFile
 from graftviz.options import format_value, option_specs
 from graftviz.ui import url_state
 from graftviz.ui.boundary import guarded
+from graftviz.ui.controls import follow_value, show_list
 from graftviz.ui.inspect.source import ModelSource
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
@@ -45,7 +44,7 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
         _show_return_link(state.first)
     st.toggle(
         "Compare with another model",
-        key=_synced("inspect.compares", state.compares),
+        key=follow_value("inspect.compares", state.compares),
         on_change=guarded(lambda: state.compare(st.session_state["inspect.compares"])),
     )
     if state.compares:
@@ -54,17 +53,16 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
 
 def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True) -> None:
     """Show where a model comes from."""
-    kind_key = _synced(f"{prefix}.kind", source.kind)
-    st.segmented_control(
+    show_list(
         "Where the model comes from",
+        f"{prefix}.kind",
         tuple(_KINDS),
-        key=kind_key,
-        format_func=_KINDS.__getitem__,
-        required=True,
+        source.kind,
+        source.choose_kind,
+        title=_KINDS.__getitem__,
+        as_buttons=True,
         label_visibility="collapsed",
         width="stretch",
-        help=None,
-        on_change=guarded(lambda: source.choose_kind(st.session_state[kind_key])),
     )
     if source.kind == FILE:
         if has_uploader:
@@ -79,26 +77,26 @@ def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True)
         offered = (*offered, UPLOAD)
     _choose_data(source, prefix, offered)
     learners = source.learned.vocabulary.learners
-    _choose(
+    show_list(
         "Learner",
         f"{prefix}.learner",
         tuple(learners),
         source.learned.settings.learner,
         source.learned.choose_learner,
-        lambda name: learners[name].title,  # type: ignore[attr-defined]
+        title=lambda name: learners[name].title,  # type: ignore[attr-defined]
     )
     _show_step(source, prefix)
     _show_options(source)
 
 
 def _choose_data(source: ModelSource, prefix: str, keys: tuple[str, ...]) -> None:
-    _choose(
+    show_list(
         "Data",
         f"{prefix}.data",
         keys,
         source.learned.settings.data,
         source.choose_data,
-        lambda key: "Your own data" if key == UPLOAD else dataset_title(key),
+        title=lambda key: "Your own data" if key == UPLOAD else dataset_title(key),
     )
 
 
@@ -110,7 +108,7 @@ def _show_step(source: ModelSource, prefix: str) -> None:
     last = run.computed
     step = min(source.learned.settings.step or last, last)
     # A slider of another range is another slider, or it would fall back to its first position.
-    key = _synced(f"{prefix}.step.{last}", step)
+    key = follow_value(f"{prefix}.step.{last}", step)
 
     def choose() -> None:
         chosen = st.session_state[key]
@@ -190,32 +188,3 @@ def _read(files: list[Any]) -> tuple[str, ModelFile]:
     models = [file.name for file in files if not file.name.lower().endswith(".names.json")]
     title = models[0] if len(models) == 1 else "Result folder"
     return title, read_files("model", (("model", file) for file in files))
-
-
-def _choose(
-    label: str,
-    key: str,
-    options: tuple[str, ...],
-    value: str,
-    on_change: Callable[[str], None],
-    told: Callable[[str], str],
-) -> None:
-    _synced(key, value)
-    st.selectbox(
-        label,
-        options,
-        key=key,
-        format_func=told,
-        on_change=guarded(partial(_pass_on, key, on_change)),
-    )
-
-
-def _pass_on(key: str, on_change: Callable[[str], None]) -> None:
-    on_change(st.session_state[key])
-
-
-def _synced(key: str, value: Any) -> str:
-    """Let a control follow the page's own record; return its key."""
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    return key

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from graftviz.datasets import dataset_title
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.options import OptionSpec, option_specs
-from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import SEED, show_options
+from graftviz.ui.controls import SEED, show_list, show_options
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,
@@ -33,15 +30,13 @@ def show_pruned_data(state: PruneState) -> None:
 
 def show_pruning_choices(state: PruneState, *, is_ready: bool) -> None:
     """Show data, the learner's options and the seed."""
-    key = "prune.data"
-    if st.session_state.get(key) != state.settings.data:
-        st.session_state[key] = state.settings.data
-    st.selectbox(
+    show_list(
         "Data",
+        "prune.data",
         (*state.vocabulary.data, UPLOAD),
-        key=key,
-        format_func=lambda name: "Upload data…" if name == UPLOAD else dataset_title(name),
-        on_change=guarded(lambda: state.choose_data(st.session_state[key])),
+        state.settings.data,
+        state.choose_data,
+        title=lambda name: "Upload data…" if name == UPLOAD else dataset_title(name),
     )
     automatic = state.automatic() if is_ready else {}
     for group in _groups():

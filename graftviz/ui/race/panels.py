@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.options import OptionSpec
 from graftviz.ui.boundary import bounded, guarded
-from graftviz.ui.controls import PRESET, SEED, own_options_first, show_option, show_options
+from graftviz.ui.controls import (
+    PRESET,
+    SEED,
+    own_options_first,
+    show_list,
+    show_option,
+    show_options,
+)
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.messages import (
     show_awaiting_file,
@@ -48,13 +53,13 @@ def show_race_data(state: RaceState) -> None:
 
 def show_race_choices(state: RaceState, *, is_ready: bool) -> None:
     """Show data, seed, edge budget, and the racers, one of them with its options."""
-    _choose(
+    show_list(
         "Data",
         "race.data",
         (*state.vocabulary.data, UPLOAD),
         state.settings.data,
         state.choose_data,
-        format_func=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
+        title=lambda key: "Your own data…" if key == UPLOAD else dataset_title(key),
         help=state.description(),
     )
     show_option(
@@ -109,13 +114,13 @@ def _show_racer(state: RaceState, *, is_ready: bool) -> None:
     """Show learner and options of the selected racer."""
     racer, learners = state.racer, state.vocabulary.learners
     cls = state.learner_class(racer)
-    _choose(
+    show_list(
         f"Learner of racer {state.chosen + 1}",
         "race.learner",
         tuple(learners),
         racer.learner,
         state.choose_learner,
-        format_func=lambda name: learners[name].title,  # type: ignore[attr-defined]
+        title=lambda name: learners[name].title,  # type: ignore[attr-defined]
         help=f"{cls.idea} ({cls.source})",
     )
     automatic = state.automatic(racer) if is_ready else {}
@@ -171,18 +176,3 @@ def race_files(state: RaceState) -> list[PageFile]:
             "race.csv", "Data, one row per step (CSV)", "text/csv", partial(build_race_csv, state)
         ),
     ]
-
-
-def _choose(
-    label: str,
-    key: str,
-    keys: tuple[str, ...],
-    value: str,
-    on_change: Callable[[str], None],
-    **more: Any,
-) -> None:
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.selectbox(
-        label, keys, key=key, on_change=guarded(lambda: on_change(st.session_state[key])), **more
-    )

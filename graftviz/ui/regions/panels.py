@@ -10,7 +10,7 @@ from graftviz.datasets import dataset_title
 from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import help_text, show_option
+from graftviz.ui.controls import follow_value, help_text, show_option, show_titled
 from graftviz.ui.limits import limits
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.plain import plain
@@ -42,7 +42,13 @@ def region_state() -> RegionState:
 def show_model_choice(state: RegionState) -> None:
     """Show the choice of the model and the options of the grid."""
     options = state.options
-    _select("data", options.data, lambda key: _choose_data(state, key), _title)
+    show_titled(
+        _SPECS["data"],
+        options.data,
+        lambda _, key: _choose_data(state, key),
+        prefix=_PREFIX,
+        title=_title,
+    )
     if options.data == RUN:
         newest = link_of_grow_page()
         if newest and newest != state.run:
@@ -68,7 +74,14 @@ def show_growth_choices(state: RegionState) -> None:
     show_option(_SPECS["tolerance"], options.tolerance, state.choose, prefix=_PREFIX)
     show_option(_SPECS["size"], options.size, state.choose, prefix=_PREFIX)
     for name, texts in (("expansion", _EXPANSIONS), ("cut", _CUTS)):
-        _segments(state, name, texts)
+        show_titled(
+            _SPECS[name],
+            getattr(options, name),
+            state.choose,
+            prefix=_PREFIX,
+            title=texts.__getitem__,
+            as_buttons=True,
+        )
     if options.data != GRID and options.expansion == "random":
         show_option(_SPECS["seed"], options.seed, state.choose, prefix=_PREFIX)
 
@@ -141,42 +154,10 @@ def _choose_data(state: RegionState, key: str) -> None:
         state.choose("data", key)
 
 
-def _select(name: str, value: str, on_change: Any, title: Any) -> None:
-    spec, key = _SPECS[name], f"{_PREFIX}.{name}"
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.selectbox(
-        spec.label,
-        spec.choices,
-        key=key,
-        format_func=title,
-        help=help_text(spec),
-        on_change=guarded(lambda: on_change(st.session_state[key])),
-    )
-
-
-def _segments(state: RegionState, name: str, texts: dict[str, str]) -> None:
-    spec, key = _SPECS[name], f"{_PREFIX}.{name}"
-    value = getattr(state.options, name)
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.segmented_control(
-        spec.label,
-        spec.choices,
-        key=key,
-        format_func=lambda choice: texts[choice],
-        help=help_text(spec),
-        required=True,
-        on_change=guarded(lambda: state.choose(name, st.session_state[key] or spec.default)),
-    )
-
-
 def _strength(state: RegionState, name: str) -> None:
     """Show a slider with small steps, for dragging."""
     spec, key = _SPECS[name], f"{_PREFIX}.{name}"
-    value = float(getattr(state.options, name))
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
+    follow_value(key, float(getattr(state.options, name)))
     st.slider(
         spec.label,
         min_value=float(spec.minimum or 0.0),
