@@ -5,8 +5,8 @@ import streamlit as st
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, show_engine, warm_up
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.compare_panel import show_comparison
-from graftviz.ui.grow.component import PLAYER
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     INSPECT,

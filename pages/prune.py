@@ -6,7 +6,7 @@ from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
-from graftviz.ui.prune.component import PRUNE
+from graftviz.ui.frame.view import PRUNE
 from graftviz.ui.prune.live import live_pruning
 from graftviz.ui.prune.panels import (
     show_pruned_data,

@@ -6,7 +6,7 @@ from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, warm_up
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
-from graftviz.ui.race.component import RACE
+from graftviz.ui.frame.view import RACE
 from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
     race_files,

@@ -6,7 +6,7 @@ from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
-from graftviz.ui.regions.component import REGION
+from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.files import region_files
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (

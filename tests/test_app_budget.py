@@ -10,8 +10,8 @@ import pytest
 from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.background import Mailbox
 from graftviz.ui.budget.live import budget_message
+from graftviz.ui.frame.view import Mailbox
 
 
 def state_of(app: AppTest) -> Any:

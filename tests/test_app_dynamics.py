@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.dynamics.city import city_positions, city_series
 from graftviz.dynamics.samples import positions_csv, series_csv
-from graftviz.ui.background import Mailbox
 from graftviz.ui.dynamics.live import dynamics_message
 from graftviz.ui.dynamics.panels import build_matrix, build_result
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.limits import Limits
 
 SMALL = {"size": "12", "rows": "120", "parents": "3", "seeds": "3"}

@@ -8,7 +8,7 @@ from typing import Any
 from app_pages import open_page, query_of, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.feeding import Mailbox
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.prune.live import prune_message
 from graftviz.ui.prune.recording import HEURISTICS
 from graftviz.ui.session_run import EVERYTHING

@@ -18,9 +18,10 @@ from graftviz.inference import infer
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.background import Background
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.regions import live
 from graftviz.ui.regions.jobs import Grown, Question, growing
-from graftviz.ui.regions.live import Mailbox, region_message
+from graftviz.ui.regions.live import region_message
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import LEARNED
 from graftviz.ui.scheduler import Scheduler

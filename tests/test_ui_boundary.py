@@ -187,5 +187,5 @@ def test_every_edge_of_the_app_has_its_boundary() -> None:
     bare = [place for place, value, guard in found if not ast.unparse(value).startswith(guard)]
     assert not bare
     assert "guarded(picked)" in {ast.unparse(value) for _, value, _ in found}, "of a component"
-    assert "guarded(" in (UI / "mounted.py").read_text(encoding="utf-8")
+    assert "guarded(" in (UI / "frame" / "view.py").read_text(encoding="utf-8")
     assert "page_boundary()" in (UI.parent.parent / "app.py").read_text(encoding="utf-8")

@@ -18,9 +18,10 @@ from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
 from graftviz.ui import run_eviction, run_limits
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.grow import live
 from graftviz.ui.grow import state as grow_state
-from graftviz.ui.grow.live import Mailbox, grow_message
+from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -156,14 +156,6 @@ class Watching:
                 if not others:
                     work.revoke()
             self._works.clear()
-
-
-class Mailbox:
-    """Messages between the browser and a view since the run was last shown."""
-
-    def __init__(self) -> None:
-        self.picture = ""  # identity of the graph that the browser has
-        self.need: Mapping[str, Any] = {}
 
 
 def await_first(work: Background[Any]) -> None:

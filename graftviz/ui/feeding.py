@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 
 _AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece
 _MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet
 _MAX_COUNT = 100_000
-
-
-class Mailbox:
-    """Messages between the browser and a view since the view was last shown."""
-
-    def __init__(self) -> None:
-        self.sent = ""  # token of what it was shown last
-        self.need: Mapping[str, Any] | None = None
 
 
 def everything_so_far(runs: Iterable[SessionRun]) -> str:

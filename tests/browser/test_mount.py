@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import graftviz.ui.mounted
+import graftviz.ui.frame.view
 
 pytestmark = pytest.mark.browser
 
-GLUE = Path(graftviz.ui.mounted.__file__).parent / "assets" / "mount.js"
+GLUE = Path(graftviz.ui.frame.view.__file__).parents[1] / "assets" / "mount.js"
 PAGE = """<!DOCTYPE html><meta charset="utf-8"><div id="first"></div><div id="second"></div>
 <script>
 globalThis.views = [];

@@ -11,7 +11,7 @@ from painting import painted, watch_painting
 
 from graftviz.datasets import load_dataset
 from graftviz.player.assets import prune_css, prune_javascript
-from graftviz.ui.feeding import Mailbox
+from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.material import prepare
 from graftviz.ui.prune.live import prune_message
 from graftviz.ui.prune.state import PruneState

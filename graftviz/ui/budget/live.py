@@ -10,15 +10,15 @@ import streamlit as st
 from graftviz.narrative.budget import MEASURES, amount
 from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import budget_graph
-from graftviz.ui.background import Background, Mailbox, await_first
+from graftviz.ui.background import Background, await_first
 from graftviz.ui.boundary import bounded
-from graftviz.ui.budget.component import BUDGET
 from graftviz.ui.budget.jobs import RunProgress
 from graftviz.ui.budget.material import BudgetMaterial
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import run_key, source
 from graftviz.ui.feeding import whole_number
+from graftviz.ui.frame.view import BUDGET, Mailbox
 from graftviz.ui.session_run import to_json
 
 
@@ -26,7 +26,7 @@ from graftviz.ui.session_run import to_json
 @bounded
 def live_budget(state: BudgetState) -> None:
     """Show the run of `state`; its messages run this again, and nothing else of the page."""
-    mail: Mailbox = st.session_state.setdefault("budget.mail", Mailbox())
+    mail = BUDGET.mail
     work = state.run
     if work is None or state.shown is None:
         return
@@ -40,12 +40,8 @@ def live_budget(state: BudgetState) -> None:
     message = budget_message(state, state.shown, work, found, mail)
     BUDGET.show(
         message,
-        {
-            "need": lambda need: setattr(mail, "need", need),
-            "moved": lambda place: _moved(state, place),
-        },
+        {"moved": lambda place: _moved(state, place)},
     )
-    mail.need = {}
 
 
 def budget_message(

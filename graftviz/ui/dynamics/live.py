@@ -10,13 +10,13 @@ import streamlit as st
 from graftviz.dynamics import ScalableStructure
 from graftviz.errors import InputError
 from graftviz.player.dynamics_records import influence_graph, series_record
-from graftviz.ui.background import Background, Mailbox, await_first
+from graftviz.ui.background import Background, await_first
 from graftviz.ui.boundary import bounded
-from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.material import DynamicsMaterial
 from graftviz.ui.dynamics.state import DynamicsState, Shown
 from graftviz.ui.feeding import whole_number
+from graftviz.ui.frame.view import DYNAMICS, Mailbox
 from graftviz.ui.session_run import to_json
 
 
@@ -24,7 +24,7 @@ from graftviz.ui.session_run import to_json
 @bounded
 def live_dynamics(state: DynamicsState) -> None:
     """Show the run of `state`; its messages run this again, and nothing else of the page."""
-    mail: Mailbox = st.session_state.setdefault("dynamics.mail", Mailbox())
+    mail = DYNAMICS.mail
     work = state.run
     if work is None or state.shown is None:
         return
@@ -34,12 +34,8 @@ def live_dynamics(state: DynamicsState) -> None:
         return
     DYNAMICS.show(
         dynamics_message(state, state.shown, work, work.latest, mail),
-        {
-            "need": lambda need: setattr(mail, "need", need),
-            "moved": lambda place: _moved(state, mail, place),
-        },
+        {"moved": lambda place: _moved(state, mail, place)},
     )
-    mail.need = {}
 
 
 def dynamics_message(

@@ -10,7 +10,6 @@ from graftviz.dynamics.samples import load_sample
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import follow_value, help_text, show_option, show_options, show_titled
-from graftviz.ui.dynamics.component import DYNAMICS
 from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
@@ -25,6 +24,7 @@ from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
 from graftviz.ui.dynamics.work import curves, measure, run, source, survey
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,7 @@ import streamlit as st
 from graftviz.ui.boundary import bounded
 from graftviz.ui.feeding import whole_number
 from graftviz.ui.foreground import foreground
-from graftviz.ui.grow.component import PLAYER, player_message
+from graftviz.ui.frame.view import PLAYER, Mailbox, json_object
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
@@ -28,19 +29,6 @@ AHEAD_IN_A_CROWD = 24  # steps
 AHEAD = 2  # times what is asked for is computed, so that the next question finds its answer there
 
 
-class Mailbox:
-    """Messages between the browser and the player since the player was last shown."""
-
-    def __init__(self) -> None:
-        self.sent = ""  # token of the run it was shown last
-        self.need: Mapping[str, Any] | None = None
-        self.question: Mapping[str, Any] | None = None
-        self.beside: Mapping[str, Any] | None = None
-        self.answer: str | None = None  # of the last message
-        self.wants_page = False
-        self.stability: tuple[str | None, ...] = (None, None)  # of the last two messages
-
-
 @st.fragment
 @bounded
 def live_player(state: GrowState, *, new_run: bool) -> None:
@@ -55,11 +43,10 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
     run = state.run
     if run is None:
         return
-    mail = _mailbox()
+    mail = PLAYER.mail
     PLAYER.show(
         grow_message(state, run, mail, new_run=new_run),
         {
-            "need": lambda need: setattr(mail, "need", need),
             "ask": lambda question: setattr(mail, "question", question),
             "beside": lambda wish: setattr(mail, "beside", wish),
             "branch": lambda wish: _branch(state, mail, wish),
@@ -68,23 +55,17 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
     )
     if run.failure:
         st.error(plain(run.failure))
-    mail.need = mail.question = mail.beside = None
     mail.sent = run.token
     if mail.wants_page:
         mail.wants_page = False
         st.rerun()
 
 
-def _mailbox() -> Mailbox:
-    mailbox: Mailbox = st.session_state.setdefault("grow.mail", Mailbox())
-    return mailbox
-
-
 def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
     """Return what the player is told now: a new run, or what it has asked for."""
     need, question = mail.need, mail.question
     answer = None
-    if question is not None and question.get("run") == run.token:
+    if question.get("run") == run.token:
         answer = run.answer_json(question)
     # Of two messages in a row a browser may show the last one only: an answer goes out with both.
     answer, mail.answer = answer or mail.answer, answer
@@ -98,7 +79,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
         if is_crowded:
             run.ration(AHEAD_IN_A_CROWD)
         return told
-    if need is None or need.get("run") != run.token:
+    if need.get("run") != run.token:
         return player_message(
             run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
         )
@@ -116,7 +97,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
 def _late(state: GrowState, mail: Mailbox) -> str | None:
     """Return what the browser asked for of the run shown beside."""
     ghost, wish = state.ghost, mail.beside
-    if ghost is None or wish is None or wish.get("run") != ghost.token:
+    if ghost is None or wish.get("run") != ghost.token:
         return None
     return ghost.feed_json(whole_number(wish.get("from"), 1), EVERYTHING)
 
@@ -178,3 +159,46 @@ def _branch(state: GrowState, mail: Mailbox, wish: Mapping[str, Any]) -> None:
 def _moved(state: GrowState, place: Mapping[str, Any]) -> None:
     if state.run is not None and place.get("run") == state.run.token:
         state.look_at(whole_number(place.get("t"), 0))
+
+
+def player_message(
+    run: str,
+    *,
+    header: str | None = None,
+    step: int | None = None,
+    feed: str | None = None,
+    answer: str | None = None,
+    ghost: tuple[str, str] | None = None,
+    stability: str | None = None,
+    late: str | None = None,
+) -> str:
+    """Put JSON texts together to the message that ``assets/mount_player.js`` reads.
+
+    Parameters
+    ----------
+    run : str
+        Token of the run that is to be shown.
+    header : str or None
+        None when the browser is believed to have it; it asks if not.
+    step : int or None
+        Where a new mount point opens.
+    feed, answer : str or None
+    ghost : pair of str or None
+        Header and feed of the run to show beside it.
+    stability : str or None
+        How often every pair was found, see ``stabilise`` in docs/player.md.
+    late : str or None
+        Feed of the run that is shown beside already.
+    """
+    return json_object(
+        {
+            "run": json.dumps(run),
+            "header": header,
+            "step": None if step is None else str(step),
+            "feed": feed,
+            "answer": answer,
+            "ghost": f'{{"header":{ghost[0]},"feed":{ghost[1]}}}' if ghost else None,
+            "stability": stability,
+            "late": late,
+        }
+    )

@@ -9,8 +9,8 @@ from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import PRESET, SEED, own_options_first, show_list, show_options
 from graftviz.ui.frame.header import Tool
+from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.compare_panel import compare_tool
-from graftviz.ui.grow.component import PLAYER
 from graftviz.ui.grow.path_panel import path_tool
 from graftviz.ui.grow.stability_panel import stability_tool
 from graftviz.ui.grow.state import GrowState

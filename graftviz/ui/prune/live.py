@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
-from graftviz.ui.feeding import Mailbox, everything_so_far, requested_feeds, whole_number
-from graftviz.ui.prune.component import PRUNE
+from graftviz.ui.feeding import everything_so_far, requested_feeds, whole_number
+from graftviz.ui.frame.view import PRUNE, Mailbox, json_object
 from graftviz.ui.prune.recording import HEURISTICS
 from graftviz.ui.prune.state import PruneState
 
@@ -19,8 +19,9 @@ from graftviz.ui.prune.state import PruneState
 @bounded
 def live_pruning(state: PruneState) -> None:
     """Show the runs of `state`; messages run this again, and nothing else of the page."""
-    mail: Mailbox = st.session_state.setdefault("prune.mail", Mailbox())
-    if st.session_state.pop("prune.wants_page", False):
+    mail = PRUNE.mail
+    if mail.wants_page:
+        mail.wants_page = False
         # The controls around have to follow what was chosen in the picture.
         st.rerun()
     if not state.runs:
@@ -28,18 +29,16 @@ def live_pruning(state: PruneState) -> None:
     PRUNE.show(
         prune_message(state, mail),
         {
-            "need": lambda need: setattr(mail, "need", need),
-            "heuristic": lambda choice: _choose(state, choice),
+            "heuristic": lambda choice: _choose(state, mail, choice),
             "moved": lambda place: _moved(state, place),
         },
     )
-    mail.need = None
     mail.sent = state.token
 
 
 def prune_message(state: PruneState, mail: Mailbox) -> str:
     """Return, as JSON, what the browser should know now; see the Prune page in docs/player.md."""
-    need = mail.need if mail.need is not None and mail.need.get("token") == state.token else None
+    need = mail.need if mail.need.get("token") == state.token else None
     runs = state.runs.values()
     parts = {
         "token": json.dumps(state.token),
@@ -55,13 +54,13 @@ def prune_message(state: PruneState, mail: Mailbox) -> str:
         parts |= {"header": state.header_json, "feeds": everything_so_far(runs)}
     else:
         parts["feeds"] = "[]" if need is None else requested_feeds(runs, need.get("wants"))
-    return "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
+    return json_object(parts)
 
 
-def _choose(state: PruneState, choice: Mapping[str, Any]) -> None:
+def _choose(state: PruneState, mail: Mailbox, choice: Mapping[str, Any]) -> None:
     if choice.get("key") in HEURISTICS and choice["key"] != state.heuristic:
         state.choose("heuristic", choice["key"])
-        st.session_state["prune.wants_page"] = True
+        mail.wants_page = True
 
 
 def _moved(state: PruneState, place: Mapping[str, Any]) -> None:

@@ -6,13 +6,13 @@ from graftviz.datasets import dataset_title
 from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.options import OptionSpec, option_specs
 from graftviz.ui.controls import SEED, show_list, show_options
+from graftviz.ui.frame.view import PRUNE
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,
     show_question,
     show_warnings,
 )
-from graftviz.ui.prune.component import PRUNE
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +11,8 @@ import streamlit as st
 
 from graftviz.racing import AXES
 from graftviz.ui.boundary import bounded
-from graftviz.ui.feeding import Mailbox, everything_so_far, requested_feeds
-from graftviz.ui.race.component import RACE, race_message
+from graftviz.ui.feeding import everything_so_far, requested_feeds
+from graftviz.ui.frame.view import RACE, Mailbox, json_object
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import END
 from graftviz.ui.session_run import SessionRun
@@ -30,15 +31,11 @@ def live_race(state: RaceState, *, new_race: bool) -> None:
     """
     if not state.entries:
         return
-    mail: Mailbox = st.session_state.setdefault("race.mail", Mailbox())
+    mail = RACE.mail
     RACE.show(
         _message(state, mail, new_race=new_race),
-        {
-            "need": lambda need: setattr(mail, "need", need),
-            "moved": lambda place: _moved(state, place),
-        },
+        {"moved": lambda place: _moved(state, place)},
     )
-    mail.need = None
     mail.sent = state.token
 
 
@@ -47,7 +44,7 @@ def _message(state: RaceState, mail: Mailbox, *, new_race: bool) -> str:
     # A fragment sees its arguments again and again; a race is new once.
     if new_race and mail.sent != state.token:
         return _introduction(state)
-    if need is None or need.get("race") != state.token:
+    if need.get("race") != state.token:
         return race_message(state.token)
     if need.get("header"):
         return _introduction(state)
@@ -87,3 +84,45 @@ def _moved(state: RaceState, place: Mapping[str, Any]) -> None:
         state.look_at(str(axis), math.inf)
     elif isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at):
         state.look_at(str(axis), max(0.0, float(at)))
+
+
+def _place_json(axis: str, at: float) -> str:
+    return json.dumps({"axis": axis, "at": END if math.isinf(at) else at})
+
+
+def race_message(
+    race: str,
+    *,
+    header: str | None = None,
+    place: tuple[str, float] | None = None,
+    feeds: str = "[]",
+    failures: Mapping[str, str] | None = None,
+    replies: bool = False,
+) -> str:
+    """Put JSON texts together to the message that ``assets/mount_race.js`` reads.
+
+    Parameters
+    ----------
+    race : str
+        Token of the race that is to be shown.
+    header : str or None
+        None when the browser is believed to have it; it asks if not.
+    place : (str, float) or None
+        Axis and position where a new mount point opens.
+    feeds : str
+        What is known of runs after their first step, and feeds of them.
+    failures : mapping
+        Token of a run → why it stopped before its end.
+    replies : bool
+        Whether this answers a `need`.
+    """
+    return json_object(
+        {
+            "race": json.dumps(race),
+            "header": header,
+            "place": None if place is None else _place_json(*place),
+            "feeds": feeds,
+            "failures": json.dumps(dict(failures or {}), ensure_ascii=False),
+            "replies": json.dumps(replies),
+        }
+    )

@@ -18,6 +18,7 @@ from graftviz.ui.controls import (
     show_options,
 )
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.view import RACE
 from graftviz.ui.messages import (
     show_awaiting_file,
     show_problem,
@@ -25,7 +26,6 @@ from graftviz.ui.messages import (
     show_warnings,
 )
 from graftviz.ui.plain import plain
-from graftviz.ui.race.component import RACE
 from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS

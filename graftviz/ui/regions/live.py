@@ -16,9 +16,9 @@ from graftviz.player.region_records import curve_record, graph_record, step_reco
 from graftviz.regions import minimal_radius
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded
+from graftviz.ui.frame.view import REGION, Mailbox
 from graftviz.ui.plain import plain
 from graftviz.ui.regions import work as region_work
-from graftviz.ui.regions.component import REGION
 from graftviz.ui.regions.halo import halo
 from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Whole, question_of
 from graftviz.ui.regions.models import ShownModel
@@ -33,21 +33,11 @@ MORE = 0.15  # seconds to wait for what was asked for and is not there yet
 _MAX_STEP = 1_000
 
 
-class Mailbox:
-    """Messages from the browser since the last update, and the content sent then."""
-
-    def __init__(self) -> None:
-        self.picture = ""  # the graph it has
-        self.map = ""
-        self.need: Mapping[str, Any] | None = None
-        self.wants_page = False
-
-
 @st.fragment
 @bounded
 def live_region(state: RegionState) -> None:
     """Show the region of `state`; its messages run this again, and nothing else of the page."""
-    mail: Mailbox = st.session_state.setdefault("region.mail", Mailbox())
+    mail = REGION.mail
     if mail.wants_page:
         # The controls around have to follow what was chosen in the picture.
         mail.wants_page = False
@@ -63,14 +53,12 @@ def live_region(state: RegionState) -> None:
     REGION.show(
         message,
         {
-            "need": lambda need: setattr(mail, "need", need),
             "ask": lambda request: _ask(state, mail, request),
             "rule": lambda rule: _choose_rule(state, mail, rule),
             "strengths": lambda point: _drag(state, mail, point),
             "moved": lambda place: _moved(state, place),
         },
     )
-    mail.need = None
 
 
 def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
@@ -80,7 +68,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     ``pending`` names the parts that are still worked out and have to be asked for again.
     """
     options, query = state.options, state.query
-    need = mail.need or {}
+    need = mail.need
     until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
     token = f"{shown.identity}:{question_of(options, query)}"
     pending: list[str] = []

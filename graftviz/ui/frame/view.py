@@ -1,0 +1,167 @@
+"""JavaScript views inside Streamlit: a script that is sent once, and messages in both directions.
+
+Streamlit sends the script of a component again with every message. A view has a hundred kilobytes
+of it, so they are sent once, by a component without data. The component that shows the view
+contains only the glue: ``assets/mount.js`` of all views, and one file per view.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from graftviz.player.assets import (
+    budget_css,
+    budget_javascript,
+    dynamics_css,
+    dynamics_javascript,
+    player_css,
+    player_javascript,
+    prune_css,
+    prune_javascript,
+    race_css,
+    race_javascript,
+    region_css,
+    region_javascript,
+)
+from graftviz.ui.boundary import guarded
+
+_ASSETS = Path(__file__).parents[1] / "assets"
+Trigger = Callable[[Mapping[str, Any]], None]
+
+
+def mounting(script: str, shared: str = "") -> str:
+    """Return the JavaScript of a component: ``mount.js``, what else is `shared`, then `script`."""
+    glue, own = ((_ASSETS / part).read_text(encoding="utf-8") for part in ("mount.js", script))
+    return "\n".join((glue, shared, own))
+
+
+@dataclass
+class Mailbox:
+    """Messages from a view since it was last shown, and the contents that the browser has.
+
+    Attributes
+    ----------
+    need, question, beside : mapping
+        The latest messages of these names; empty if there was none.
+    sent, picture, map : str
+        Identities of the run, the graph and the map that were sent last.
+    answer : str or None
+        Answer in the last message.
+    stability : pair of str or None
+        Stability in the last two messages.
+    wants_page : bool
+        Whether the controls of the page must follow a message.
+    """
+
+    need: Mapping[str, Any] = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    sent: str = ""
+    picture: str = ""
+    map: str = ""
+    answer: str | None = None
+    stability: tuple[str | None, ...] = (None, None)
+    wants_page: bool = False
+
+
+class MountedView:
+    """View of ``graftviz/player``, with a component that loads it and one that shows it.
+
+    Parameters
+    ----------
+    name : str
+        Name in the keys of the components and of the glue, ``assets/mount_{name}.js``. The script
+        defines ``globalThis.Graftviz{Name}``.
+    script, style : callable
+        Return the view's JavaScript and its style sheet.
+    """
+
+    def __init__(self, name: str, script: Callable[[], str], style: Callable[[], str]) -> None:
+        self.name = name
+        self._script = script
+        self._style = style
+
+    @cached_property
+    def _components(self) -> tuple[Any, Any]:
+        """Register both components, once per process."""
+        library = (
+            f"{self._script()}\n"
+            f"globalThis.Graftviz{self.name.title()}.style = {json.dumps(self._style())};\n"
+            "export default () => {};\n"
+        )
+        return (
+            st.components.v2.component(f"graftviz_{self.name}_library", js=library),
+            st.components.v2.component(
+                f"graftviz_{self.name}", js=mounting(f"mount_{self.name}.js")
+            ),
+        )
+
+    @property
+    def key(self) -> str:
+        """The key of the component that shows the view."""
+        return f"{self.name}_view"
+
+    def load(self) -> None:
+        """Send the view to the browser; call once per page, outside the fragment that shows it."""
+        self._components[0](key=f"{self.name}_library", height=1)
+
+    @property
+    def mail(self) -> Mailbox:
+        """Messages of this session."""
+        mail: Mailbox = st.session_state.setdefault(f"{self.name}.mail", Mailbox())
+        return mail
+
+    def show(self, message: str, callbacks: Mapping[str, Trigger]) -> None:
+        """Show the view with a message.
+
+        Parameters
+        ----------
+        message : str
+            JSON, for the glue.
+        callbacks : mapping
+            Name of a message from the view → function called with it before the fragment that
+            shows the view runs again. A message "need" is stored in :attr:`mail` until the next
+            call of :meth:`show`.
+        """
+        mail = self.mail
+        mail.need, mail.question, mail.beside = {}, {}, {}
+        triggers = {"need": lambda need: setattr(mail, "need", need), **callbacks}
+        self._components[1](
+            key=self.key,
+            # Bytes are passed through; other data would be parsed and serialised again.
+            data=message.encode("utf-8", "replace"),
+            **{
+                f"on_{name}_change": guarded(self._passed_on(name, callback))
+                for name, callback in triggers.items()
+            },
+        )
+
+    def _passed_on(self, name: str, callback: Trigger) -> Callable[[], None]:
+        def call() -> None:
+            # Nothing is left of the component when its message comes after the page was left.
+            value = (st.session_state.get(self.key) or {}).get(name)
+            if isinstance(value, Mapping):
+                callback(value)
+
+        return call
+
+
+PLAYER = MountedView("player", player_javascript, player_css)
+RACE = MountedView("race", race_javascript, race_css)
+PRUNE = MountedView("prune", prune_javascript, prune_css)
+BUDGET = MountedView("budget", budget_javascript, budget_css)
+REGION = MountedView("region", region_javascript, region_css)
+DYNAMICS = MountedView("dynamics", dynamics_javascript, dynamics_css)
+
+
+def json_object(parts: Mapping[str, str | None]) -> str:
+    """Return a JSON object of members that are JSON texts; members that are None are left out."""
+    pairs = (f'"{name}":{text}' for name, text in parts.items() if text is not None)
+    return "{" + ",".join(pairs) + "}"
