@@ -17,7 +17,8 @@ from graftviz.errors import InputError
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class
 from graftviz.table import DiscreteTable
-from graftviz.ui import run_eviction, run_limits
+from graftviz.ui import run_limits
+from graftviz.ui.frame import learning
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.grow import live
 from graftviz.ui.grow import state as grow_state
@@ -153,8 +154,8 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
         assert state.run is not None
         assert state.run.wait(1, 30)
         runs.append(state.run)
-    assert len(state._runs) == Limits().kept_runs
-    assert state.run in state._runs.values()
+    assert len(list(state._runs)) == Limits().kept_runs
+    assert state.run in state._runs
     last = runs[-Limits().kept_runs :]
     assert [run.memory_bytes > 0 for run in runs] == [run in last for run in runs]
 
@@ -176,19 +177,19 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
     state.choose_data(UPLOAD)
     upload(1)
     first, second = show(), show(seed=1)
-    assert list(state._runs.values()) == [first, second]
+    assert list(state._runs) == [first, second]
     upload(2)
     third = show()
     assert state.ghost is second, "the run before is shown beside the new one"
     fourth = show(seed=2)
-    assert list(state._runs.values()) == [third, fourth]
+    assert list(state._runs) == [third, fourth]
 
 
 def test_runs_on_show_stay_whatever_else_begins(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grow_state, "limits", lambda: Limits(kept_runs=2))
-    monkeypatch.setattr(run_eviction, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
     for alpha in (0.1, 0.2):
         for change in (
             lambda alpha=alpha: state.choose_option("alpha", alpha),
@@ -201,7 +202,7 @@ def test_runs_on_show_stay_whatever_else_begins(
             state.refresh()
             for shown in (state.run, state.ghost):
                 assert shown is None or (shown.wait(1, 30) and not shown.failure)
-            assert set(state._runs.values()) <= {state.run, state.ghost}
+            assert set(state._runs) <= {state.run, state.ghost}
     base, branch = state.ghost, state.run
     assert base is not None
     assert branch is not None
@@ -252,13 +253,13 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
 def test_large_runs_are_kept_two_at_a_time(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_eviction, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
     for seed in range(5):
         state.choose_seed(seed)
         state.refresh()
         assert state.run is not None
         state.run.wait(2, 10)
-    assert len(state._runs) == 2
+    assert len(list(state._runs)) == 2
 
 
 def test_both_runs_of_a_comparison_are_checked_before_they_begin(
@@ -276,7 +277,7 @@ def test_both_runs_of_a_comparison_are_checked_before_they_begin(
     assert not state.refresh()
     assert "has no such data" in state.problem
     assert state.run is before
-    assert list(state._runs.values()) == [before]
+    assert list(state._runs) == [before]
 
 
 def test_what_is_beyond_comes_with_offers(

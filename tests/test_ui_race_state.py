@@ -14,7 +14,8 @@ from graftviz.datasets import DataSet
 from graftviz.learners.base import Learner
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.table import DiscreteTable
-from graftviz.ui import run_eviction, run_limits
+from graftviz.ui import run_limits
+from graftviz.ui.frame import learning
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -128,10 +129,10 @@ def test_racers_of_races_long_past_are_let_go(
     finish(state)  # its racers have their turns after the step that one of the others was at
     assert all(entry.run is not None and entry.run.memory_bytes == 0 for entry in before)
     assert not any(entry.trouble for entry in state.entries)
-    monkeypatch.setattr(run_eviction, "limits", lambda: Limits(kept_memory=0.0))
+    monkeypatch.setattr(learning, "limits", lambda: Limits(kept_memory=0.0))
     state.choose_edges(3)
     assert state.refresh()
-    assert set(state._runs.values()) == {entry.run for entry in state.entries}, "but those on show"
+    assert set(state._runs) == {entry.run for entry in state.entries}, "but those on show"
 
 
 def test_racers_come_and_go(state: RaceState) -> None:

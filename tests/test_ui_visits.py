@@ -210,7 +210,12 @@ def all_states() -> list[tuple[Any, dict[Any, Any]]]:
     grow = GrowState(names, services.material, share)
     race = RaceState(names, services.material, share, lambda _: None)
     prune = PruneState(("survey",), services.material, share)
-    return [(grow, grow._runs), (grow, grow.paths), (race, race._runs), (prune, prune._kept)]
+    return [
+        (grow, grow._runs._runs),
+        (grow, grow.paths),
+        (race, race._runs._runs),
+        (prune, prune._runs._runs),
+    ]
 
 
 @pytest.mark.parametrize("which", range(4))

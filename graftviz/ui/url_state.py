@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, format_value, option, option_specs, parse_options
@@ -132,8 +132,7 @@ class Vocabulary:
     default_learner: str
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """Settings of a link, with one sentence per part that could not be used."""
 
     settings: Settings

@@ -17,21 +17,19 @@ from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
 from graftviz.ui.background import Background
 from graftviz.ui.command_line import learn_command
+from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
 from graftviz.ui.material import PAGE_PRESET, Material, default_options, with_choice
-from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan, start_run
-from graftviz.ui.run_eviction import evict_runs
-from graftviz.ui.run_limits import Verdict, fewer_edges, judge
+from graftviz.ui.run_limits import fewer_edges, judge
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, opened_state, page_state, share, vocabulary
 from graftviz.ui.session_run import EVERYTHING, SessionRun
 from graftviz.ui.url_state import (
     BEST,
-    UPLOAD,
     BranchPoint,
+    Parsed,
     Settings,
-    UploadOptions,
     Vocabulary,
     has_presets,
     parse,
@@ -44,8 +42,8 @@ _KEY = "grow"
 FIRST_CREDIT = 400  # steps computed before anybody presses play
 
 
-class GrowState:
-    """Settings and runs of one session.
+class GrowState(LearningPage[Settings]):
+    """Settings and runs of the Grow page in one session.
 
     Parameters
     ----------
@@ -56,25 +54,11 @@ class GrowState:
 
     Attributes
     ----------
-    settings : Settings
-        What the controls show.
-    shown : Settings or None
-        What the run on show was made from; this is what the address says.
     run : SessionRun or None
     ghost : SessionRun or None
         The run to show beside it: the one `run` branched from, or else the one before.
-    material : Material or None
-        Of the run on show.
-    uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the uploaded file.
-    complaints : list of str
-        About the link; shown until the settings change.
     paths : dict
         Work on paths over λ, by what decides them.
-    problem : str
-        Why the run on show does not follow the controls; empty if it does.
-    question : str
-        What a run would take that has to be agreed to first; empty if none has.
     is_beyond : bool
         Whether question or problem are about what the run would take.
     """
@@ -85,54 +69,31 @@ class GrowState:
         load: Callable[[str, int], Material],
         scheduler: Turns,
     ) -> None:
+        super().__init__(
+            Settings(vocabulary.default_data, vocabulary.default_learner), load, places=("step",)
+        )
         self.vocabulary = vocabulary
-        self.settings = Settings(vocabulary.default_data, vocabulary.default_learner)
-        self.shown: Settings | None = None
         self.run: SessionRun | None = None
         self.ghost: SessionRun | None = None
-        self.material: Material | None = None
-        self.uploaded: Callable[[int], Material] | None = None
-        self.complaints: list[str] = []
-        self.problem = ""
-        self.question = ""
         self.is_beyond = False
-        self._agreed: set[Plan] = set()
-        self._asked: Plan | None = None
-        self._load = load
         self.scheduler = scheduler
-        self._plan: Plan | None = None
-        self._runs: dict[Plan, SessionRun] = {}
-        self._links = OwnLinks(("step",))
         self.paths: dict[Hashable, Background[LamPath]] = {}
+        self._plan: Plan | None = None
 
-    # ------------------------------------------------------------------------------ the address
+    # ---------------------------------------------------------------------------------- address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take settings from the address, unless it is one we wrote ourselves.
+    def _parse(self, query: Mapping[str, str]) -> Parsed:
+        return parse(query, self.vocabulary)
 
-        A message from the browser may carry an address that is a moment old; that must not undo
-        what has been changed meanwhile, the shown step least of all: the player itself says where
-        it is (`look_at`). Going back in the history (`is_history`) may.
-        """
-        if query in self._links and not is_history:
-            return
-        parsed = parse(query, self.vocabulary)
-        self.settings = parsed.settings
-        self.complaints = list(parsed.complaints)
-        self._links.add(query)
-
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of what is shown, and remember them as ours."""
+    def _write(self) -> dict[str, str]:
         shown = dataclasses.replace(self.shown or self.settings, step=self.settings.step)
-        query = write(shown, self.vocabulary)
-        self._links.add(query)
-        return query
+        return write(shown, self.vocabulary)
 
     def look_at(self, step: int) -> None:
-        """Note which step the visitor is looking at."""
-        self._set(step=step)
+        """Record the step that the browser shows."""
+        self.settings = self._with(step=step)
 
-    # ------------------------------------------------------------------------------ the controls
+    # --------------------------------------------------------------------------------- controls
 
     def choose_data(self, key: str) -> None:
         """Show another data set; options that were chosen by hand stay."""
@@ -177,36 +138,11 @@ class GrowState:
         """Return to the run without its branch."""
         self._set(branch=None)
 
-    def choose_reading(self, name: str, value: Any) -> None:
-        """Read the upload in another way."""
-        defaults = default_options(UploadOptions, {})
-        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
-
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.settings.data == UPLOAD and self.uploaded is None
-
-    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Use an uploaded file as the data of the page."""
-        self.uploaded = uploaded
-        self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
-
-    def _set(self, **changes: Any) -> None:
-        if set(changes) - {"step"}:
-            self.complaints = []
-        self.settings = dataclasses.replace(self.settings, **changes)
-
     @property
     def learner_class(self) -> type[Learner]:
         """The learner the controls show."""
         cls: type[Learner] = self.vocabulary.learners[self.settings.learner]
         return cls
-
-    def description(self) -> str | None:
-        """Return what is worth knowing about the data; None when there is nothing to say."""
-        material = self.current_material()
-        return (material.description or None) if material else None
 
     def defaults(self) -> dict[str, Any]:
         """Return the default value of every option."""
@@ -249,7 +185,7 @@ class GrowState:
                 return False
             plan = self._plan_for(material)
             if plan != self._plan:
-                if not self._may_begin(plan, material):
+                if not self._may_show(plan, material):
                     return False
                 self._show(plan, material)
                 return True
@@ -259,21 +195,14 @@ class GrowState:
         self.shown = self.settings
         return False
 
-    def agree(self) -> None:
-        """Let the run begin that was asked about."""
-        if self._asked is not None:
-            self._agreed.add(self._asked)
-
-    def _may_begin(self, plan: Plan, material: Material) -> bool:
-        """Whether what a plan takes is within the budget, or has been agreed to; say so if not."""
-        if plan in self._agreed or plan in self._runs:
+    def _may_show(self, plan: Plan, material: Material) -> bool:
+        """Return whether a plan is within the limits or confirmed; set problem and question."""
+        if plan in self._runs:
             return True
         for part in filter(None, (plan, plan.base)):
             part.learner.check(material.train)
-            verdict = judge(material.train, part.learner)
-            self._asked, self.problem, self.question = plan, verdict.refusal, verdict.question
-            self.is_beyond = verdict != Verdict()
-            if verdict != Verdict():
+            if not self._may_begin(plan, judge(material.train, part.learner)):
+                self.is_beyond = True
                 return False
         return True
 
@@ -288,20 +217,17 @@ class GrowState:
         return learn_command(chosen.data, self.learner(), chosen.seed, chosen.reading)
 
     def revoke(self) -> None:
-        """Stop all computing of this session; nothing that was computed is lost."""
-        for run in list(self._runs.values()):
-            run.revoke()
+        """Pause all computing of this session; computed steps remain."""
+        super().revoke()
         for path in list(self.paths.values()):
             path.revoke()
 
     def forget(self) -> None:
-        """Let go of all runs; the page computes the one on show again when it is asked for."""
-        self.revoke()
-        for run in list(self._runs.values()):
-            run.forget()
-        self._runs.clear()
-        self.paths.clear()
-        self.run = self.ghost = self._plan = self.shown = self.material = None
+        """Release all runs; they are computed again when the page is opened."""
+        super().forget()
+        for path in list(self.paths):
+            self.drop_path(path)
+        self.run = self.ghost = self._plan = None
 
     def keep_path(self, plan: Hashable, path: Background[LamPath]) -> None:
         """Remember the work on a path over λ; the oldest are forgotten, and others paused."""
@@ -315,12 +241,6 @@ class GrowState:
         """Stop the work on a path and forget it."""
         if (path := self.paths.pop(plan, None)) is not None:
             path.revoke()
-
-    def current_material(self) -> Material | None:
-        """Return the data of the settings; None before an upload."""
-        if self.settings.data != UPLOAD:
-            return self._load(self.settings.data, self.settings.seed)
-        return self.uploaded(self.settings.seed) if self.uploaded else None
 
     def learner(self) -> Learner:
         """Return the learner the controls describe, its branch aside."""
@@ -362,12 +282,11 @@ class GrowState:
             base.grant()
             base.wait(EVERYTHING, LENDS_PLACES)
         run = self._run_of(plan, material, base)
-        for other in self._runs.values():
-            if other is not run and other is not base:
-                other.revoke()
+        if base is None and self.run is not None and self.run is not run:
+            self.run.revoke()  # it stays on show beside the new one
         self.run, self.ghost, self._plan = run, base or self.run, plan
         self.shown, self.material = self.settings, material
-        evict_runs(self._runs, (self.run, self.ghost), limits().kept_runs)
+        self._runs.show((self.run, self.ghost), limits().kept_runs)
         # The first picture needs a few steps; a change of options is shown as a whole.
         run.grant(max(FIRST_CREDIT, self.settings.step) if is_first else EVERYTHING)
         if base is not None:
@@ -376,11 +295,7 @@ class GrowState:
     def _run_of(
         self, plan: Plan, material: Material, beside: SessionRun | None = None
     ) -> SessionRun:
-        run = self._runs.pop(plan, None)
-        if run is None or run.failure:
-            run = start_run(plan, material, self.scheduler, beside)
-        self._runs[plan] = run
-        return run
+        return self._runs.get(plan, lambda: start_run(plan, material, self.scheduler, beside))
 
 
 def _has_places(material: Material) -> bool:

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -23,18 +24,17 @@ from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
+from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, default_options, with_choice
+from graftviz.ui.material import Material, with_choice
 from graftviz.ui.one_at_a_time import OneAtATime
-from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
-from graftviz.ui.run_eviction import evict_runs
-from graftviz.ui.run_limits import Verdict, judge_all
+from graftviz.ui.run_limits import judge_all
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share
 from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import UPLOAD, Settings, UploadOptions, Vocabulary, parse, write
+from graftviz.ui.url_state import Settings, Vocabulary, parse, write
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
@@ -44,8 +44,8 @@ _FIRST_DATA = "survey"
 _OF_OTHER_PAGES = ("learner", "branch", "compare")
 
 
-class PruneState:
-    """Settings and runs of one session.
+class PruneState(LearningPage[Settings]):
+    """Settings and runs of the Prune page in one session.
 
     Parameters
     ----------
@@ -57,26 +57,12 @@ class PruneState:
 
     Attributes
     ----------
-    settings : Settings
-        What the controls show.
-    shown : Settings or None
-        What the runs on show were made from; this is what the address says.
     runs : mapping
         Heuristic → the run on show.
     token, header_json : str
         What the browser calls these runs, and what it is told of them.
-    material : Material or None
-        Of the runs on show.
-    uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the uploaded file.
     visit : int
         Grows when a link is followed: then the browser goes where it says.
-    complaints : list of str
-        About the link; shown until the settings change.
-    problem : str
-        Why the runs on show do not follow the controls; empty if they do.
-    question : str
-        What the runs would take that has to be agreed to first; empty if nothing has.
     """
 
     def __init__(
@@ -85,52 +71,38 @@ class PruneState:
         self.vocabulary = Vocabulary(
             data, {ForcedPruning.name: ForcedPruning}, data[0], ForcedPruning.name
         )
-        self.settings = Settings(data[0], ForcedPruning.name)
-        self.shown: Settings | None = None
+        super().__init__(Settings(data[0], ForcedPruning.name), load, places=("step",))
         self.runs: Mapping[str, SessionRun] = {}
         self.token = ""
         self.header_json = ""
-        self.material: Material | None = None
-        self.uploaded: Callable[[int], Material] | None = None
         self.visit = 0
-        self.complaints: list[str] = []
-        self.problem = ""
-        self.question = ""
-        self._load = load
         self._turns = OneAtATime(scheduler)
         self._plans: dict[str, Plan] = {}
-        self._kept: dict[Plan, SessionRun] = {}
-        self._agreed: list[dict[str, Plan]] = []
-        self._asked: dict[str, Plan] = {}
-        self._links = OwnLinks(("step",))
 
-    # ------------------------------------------------------------------------------ the address
+    # ---------------------------------------------------------------------------------- address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take settings from the address, unless it is one we wrote ourselves."""
-        if query in self._links and not is_history:
-            return
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
+        """Apply an address, unless the page wrote it itself; return whether it was applied."""
+        is_applied = super().follow(query, is_history=is_history)
+        self.visit += is_applied
+        return is_applied
+
+    def _parse(self, query: Mapping[str, str]) -> tuple[Settings, list[str]]:
         own = {name: text for name, text in query.items() if name not in _OF_OTHER_PAGES}
         parsed = parse(own, self.vocabulary)
-        self.settings = parsed.settings
-        self.complaints = list(parsed.complaints) + [
-            f"Unknown setting {name!r}; ignored." for name in _OF_OTHER_PAGES if name in query
-        ]
-        self.visit += 1
-        self._links.add(query)
+        others = [name for name in _OF_OTHER_PAGES if name in query]
+        ignored = [f"Unknown setting {name!r}; ignored." for name in others]
+        return parsed.settings, [*parsed.complaints, *ignored]
 
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of what is shown, and remember them as ours."""
+    def _write(self) -> dict[str, str]:
         shown = dataclasses.replace(self.shown or self.settings, step=self.settings.step)
-        query = write(shown, self.vocabulary)
-        self._links.add(query)
-        return query
+        return write(shown, self.vocabulary)
 
     def look_at(self, step: int) -> None:
-        """Note which step the visitor is looking at."""
-        self.settings = dataclasses.replace(self.settings, step=step)
+        """Record the step that the browser shows."""
+        self.settings = self._with(step=step)
 
-    # ------------------------------------------------------------------------------ the controls
+    # --------------------------------------------------------------------------------- controls
 
     def choose_data(self, key: str) -> None:
         """Prune on another data set: what was asked of the last one does not apply."""
@@ -143,25 +115,6 @@ class PruneState:
             self._set(seed=value or 0)
             return
         self._set(options=with_choice(self.settings.options, name, value, self._defaults()))
-
-    def choose_reading(self, name: str, value: Any) -> None:
-        """Read the upload in another way."""
-        defaults = default_options(UploadOptions, {})
-        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
-
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.settings.data == UPLOAD and self.uploaded is None
-
-    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Use an uploaded file as the data of the page."""
-        self.uploaded = uploaded
-        self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
-
-    def _set(self, **changes: Any) -> None:
-        self.complaints = []
-        self.settings = dataclasses.replace(self.settings, **changes)
 
     @staticmethod
     def _defaults() -> dict[str, Any]:
@@ -199,12 +152,6 @@ class PruneState:
         options["heuristic"] = heuristic or options["heuristic"]
         return ForcedPruning(**options)
 
-    def current_material(self) -> Material | None:
-        """Return the data of the settings; None before an upload."""
-        if self.settings.data != UPLOAD:
-            return self._load(self.settings.data, self.settings.seed)
-        return self.uploaded(self.settings.seed) if self.uploaded else None
-
     # ---------------------------------------------------------------------------------- the runs
 
     def refresh(self) -> bool:
@@ -218,7 +165,9 @@ class PruneState:
             if plans == self._plans:
                 self.shown = self.settings
                 return False
-            if not self._may_begin(plans, material):
+            new = [plan.learner for plan in plans.values() if plan not in self._runs]
+            key = tuple(plans.values())
+            if new and not self._may_begin(key, judge_all(material.train, new)):
                 return False
             self._show(plans, material)
         except InputError as error:
@@ -226,22 +175,10 @@ class PruneState:
             return False
         return True
 
-    def agree(self) -> None:
-        """Let the runs begin that were asked about."""
-        self._agreed.append(self._asked)
-
-    def revoke(self) -> None:
-        """Stop all computing of this session; nothing that was computed is lost."""
-        for run in list(self._kept.values()):
-            run.revoke()
-
     def forget(self) -> None:
-        """Let go of all runs; they are computed again when the page is asked for."""
-        self.revoke()
-        for run in list(self._kept.values()):
-            run.forget()
-        self._kept.clear()
-        self.runs, self._plans, self.material = {}, {}, None
+        """Release all runs; they are computed again when the page is opened."""
+        super().forget()
+        self.runs, self._plans = {}, {}
 
     def _plans_for(self, material: Material) -> dict[str, Plan]:
         plans = {}
@@ -251,27 +188,13 @@ class PruneState:
             plans[heuristic] = Plan(material.identity, learner, self.settings.seed)
         return plans
 
-    def _may_begin(self, plans: dict[str, Plan], material: Material) -> bool:
-        """Whether what the new runs take is within the budget, or agreed to; say so if not."""
-        new = [plan.learner for plan in plans.values() if plan not in self._kept]
-        if plans in self._agreed or not new:
-            return True
-        verdict = judge_all(material.train, new)
-        self._asked, self.problem, self.question = plans, verdict.refusal, verdict.question
-        return verdict == Verdict()
-
     def _show(self, plans: dict[str, Plan], material: Material) -> None:
         tree, places = material.tree, _places(material)  # first: what is refused changes nothing
-        runs = {}
-        for heuristic, plan in plans.items():
-            run = self._kept.pop(plan, None)
-            if run is None or run.failure:
-                run = start_pruning(plan, material, self._turns)
-            self._kept[plan] = runs[heuristic] = run
-        evict_runs(self._kept, runs.values(), limits().kept_racers)
-        for session_run in self._kept.values():
-            if session_run not in runs.values():
-                session_run.revoke()
+        runs = {
+            heuristic: self._runs.get(plan, partial(start_pruning, plan, material, self._turns))
+            for heuristic, plan in plans.items()
+        }
+        self._runs.show(tuple(runs.values()), limits().kept_racers)
         self.runs, self._plans = runs, plans
         self.shown, self.material = self.settings, material
         self.token = secrets.token_hex(4)

@@ -18,10 +18,10 @@ from graftviz.options import format_value, option_specs
 from graftviz.player.race_records import race_header
 from graftviz.racing import Course, Race, distinct_names
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
-from graftviz.ui.material import Material, default_options, with_choice
+from graftviz.ui.material import Material, default_options
 from graftviz.ui.one_at_a_time import OneAtATime
-from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.race.recording import RaceRecorder, start_racer
 from graftviz.ui.race.url import (
     LINE_UP,
@@ -33,12 +33,11 @@ from graftviz.ui.race.url import (
     write_race,
 )
 from graftviz.ui.recording import Plan
-from graftviz.ui.run_eviction import evict_runs
-from graftviz.ui.run_limits import Verdict, judge_all
+from graftviz.ui.run_limits import judge_all
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.session_run import SessionRun
-from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
+from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.warm_up import rehearse_learner
 
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
@@ -69,8 +68,8 @@ class Entry(NamedTuple):
         return self.problem or (self.run.failure if self.run is not None else "")
 
 
-class RaceState:
-    """Settings and runs of one session.
+class RaceState(LearningPage[RaceSettings]):
+    """Settings and runs of the Race page in one session.
 
     Parameters
     ----------
@@ -83,26 +82,12 @@ class RaceState:
 
     Attributes
     ----------
-    settings : RaceSettings
-        What the controls show.
-    shown : RaceSettings or None
-        What the race on show was made from; this is what the address says.
     entries : tuple of Entry
         The race on show.
     token, header_json : str
         What the browser calls it, and what it is told of it.
-    material : Material or None
-        Of the race on show.
-    uploaded : callable or None
-        ``uploaded(seed)`` returns the material of the uploaded file.
     chosen : int
         The racer whose options the controls show.
-    complaints : list of str
-        About the link; shown until the settings change.
-    problem : str
-        Why the race on show does not follow the controls; empty if it does.
-    question : str
-        What the race would take that has to be agreed to first; empty if nothing has.
     """
 
     def __init__(
@@ -112,54 +97,39 @@ class RaceState:
         scheduler: Turns,
         warm: Callable[[Learner], None],
     ) -> None:
+        super().__init__(RaceSettings(vocabulary.default_data), load, _BY_THE_BROWSER)
         self.vocabulary = vocabulary
-        self.settings = RaceSettings(vocabulary.default_data)
-        self.shown: RaceSettings | None = None
         self.entries: tuple[Entry, ...] = ()
         self.token = ""
         self.header_json = ""
-        self.material: Material | None = None
-        self.uploaded: Callable[[int], Material] | None = None
         self.chosen = 0
-        self.complaints: list[str] = []
-        self.problem = ""
-        self.question = ""
-        self._load = load
         self._warm = warm
         self._turns = OneAtATime(scheduler)
         self._plans: tuple[Plan | str, ...] = ()
         self._names: tuple[str, ...] = ()
-        self._runs: dict[Plan, SessionRun] = {}
-        self._agreed: set[tuple[Plan | str, ...]] = set()
-        self._asked: tuple[Plan | str, ...] = ()
-        self._links = OwnLinks(_BY_THE_BROWSER)
 
-    # ------------------------------------------------------------------------------ the address
+    # ---------------------------------------------------------------------------------- address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take settings from the address, unless it is one we wrote ourselves."""
-        if query in self._links and not is_history:
-            return
-        parsed: ParsedRace = parse_race(query, self.vocabulary)
-        self.settings = parsed.settings
-        self.complaints = list(parsed.complaints)
-        self.chosen = 0
-        self._links.add(query)
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
+        """Apply an address, unless the page wrote it itself; return whether it was applied."""
+        is_applied = super().follow(query, is_history=is_history)
+        if is_applied:
+            self.chosen = 0
+        return is_applied
 
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of what is shown, and remember them as ours."""
-        shown = dataclasses.replace(
-            self.shown or self.settings, axis=self.settings.axis, at=self.settings.at
-        )
-        query = write_race(shown, self.vocabulary)
-        self._links.add(query)
-        return query
+    def _parse(self, query: Mapping[str, str]) -> ParsedRace:
+        return parse_race(query, self.vocabulary)
+
+    def _write(self) -> dict[str, str]:
+        settings = self.settings
+        shown = dataclasses.replace(self.shown or settings, axis=settings.axis, at=settings.at)
+        return write_race(shown, self.vocabulary)
 
     def look_at(self, axis: str, at: float) -> None:
-        """Note which place of which axis the visitor is looking at."""
-        self.settings = dataclasses.replace(self.settings, axis=axis, at=at)
+        """Record the axis and the position that the browser shows."""
+        self.settings = self._with(axis=axis, at=at)
 
-    # ------------------------------------------------------------------------------ the controls
+    # --------------------------------------------------------------------------------- controls
 
     def choose_data(self, key: str) -> None:
         """Race on another data set."""
@@ -172,21 +142,6 @@ class RaceState:
     def choose_edges(self, edges: int | None) -> None:
         """Change how many edges each racer may take."""
         self._set(edges=edges)
-
-    def choose_reading(self, name: str, value: Any) -> None:
-        """Read the upload in another way."""
-        defaults = default_options(UploadOptions, {})
-        self._set(reading=with_choice(self.settings.reading, name, value, defaults))
-
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.settings.data == UPLOAD and self.uploaded is None
-
-    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Use an uploaded file as the data of the page."""
-        self.uploaded = uploaded
-        self.settings = dataclasses.replace(self.settings, fingerprint=fingerprint)
 
     def edit(self, racer: int) -> None:
         """Let the controls show another racer."""
@@ -228,10 +183,6 @@ class RaceState:
         racers[self.chosen] = racer
         self._set(racers=tuple(racers))
 
-    def _set(self, **changes: Any) -> None:
-        self.complaints = []
-        self.settings = dataclasses.replace(self.settings, **changes)
-
     @property
     def racer(self) -> Racer:
         """The racer in hand."""
@@ -264,21 +215,10 @@ class RaceState:
         """Return what people call the racers of the controls, each name once."""
         return distinct_names([self._name(racer) for racer in self.settings.racers])
 
-    def description(self) -> str | None:
-        """Return what is worth knowing about the data; None when there is nothing to say."""
-        material = self.current_material()
-        return (material.description or None) if material else None
-
     def budget(self) -> int | None:
         """Return how many edges each racer may take; None while there are no data."""
         material = self.current_material()
         return None if material is None else _edge_budget(self.settings.edges, material)
-
-    def current_material(self) -> Material | None:
-        """Return the data of the settings; None before an upload."""
-        if self.settings.data != UPLOAD:
-            return self._load(self.settings.data, self.settings.seed)
-        return self.uploaded(self.settings.seed) if self.uploaded else None
 
     # ---------------------------------------------------------------------------------- the race
 
@@ -301,49 +241,26 @@ class RaceState:
         if not started:
             self.problem = " ".join(dict.fromkeys(str(plan) for plan in plans))
             return False
-        if not self._may_begin(plans, started, material):
+        new = [plan.learner for plan in dict.fromkeys(started) if plan not in self._runs]
+        if new and not self._may_begin(plans, judge_all(material.train, new)):
             return False
         self._show(plans, names, material)
         return True
 
-    def agree(self) -> None:
-        """Confirm the race of the current question."""
-        self._agreed.add(self._asked)
-
     def race_again(self) -> None:
         """Run all racers again: the same edges, with newly measured engine seconds."""
-        self.revoke()
         self._runs.clear()
         self._plans = ()
 
-    def revoke(self) -> None:
-        """Pause all runs of this session; computed steps remain."""
-        for run in list(self._runs.values()):
-            run.revoke()
-
     def forget(self) -> None:
-        """Remove all runs; they are computed again when the page is opened."""
-        self.revoke()
-        for run in list(self._runs.values()):
-            run.forget()
-        self._runs.clear()
-        self.entries, self._plans, self.material = (), (), None
+        """Release all runs; they are computed again when the page is opened."""
+        super().forget()
+        self.entries, self._plans = (), ()
 
     def race(self) -> Race | None:
         """Return the computed part of the race; None before the first step."""
         courses = [course for entry in self.entries if (course := _course(entry)) is not None]
         return Race(tuple(courses)) if courses else None
-
-    def _may_begin(
-        self, plans: tuple[Plan | str, ...], started: list[Plan], material: Material
-    ) -> bool:
-        """Whether what the new runs take is within the budget, or agreed to; say so if not."""
-        new = [plan.learner for plan in dict.fromkeys(started) if plan not in self._runs]
-        if plans in self._agreed or not new:
-            return True
-        verdict = judge_all(material.train, new)
-        self._asked, self.problem, self.question = plans, verdict.refusal, verdict.question
-        return verdict == Verdict()
 
     def _learner(self, racer: Racer, material: Material) -> Learner:
         cls, options = self.learner_class(racer), self.options(racer)
@@ -381,11 +298,7 @@ class RaceState:
         self.shown, self.material = self.settings, material
         self.token = secrets.token_hex(4)
         self.header_json = json.dumps(self._header(material), ensure_ascii=False, allow_nan=False)
-        running = {entry.run for entry in entries}
-        evict_runs(self._runs, running, limits().kept_racers)
-        for run in self._runs.values():
-            if run not in running:
-                run.revoke()
+        self._runs.show([entry.run for entry in entries], limits().kept_racers)
         for entry in entries:
             if entry.run is not None:
                 entry.run.grant(FIRST_CREDIT)
@@ -393,13 +306,10 @@ class RaceState:
     def _entry(self, plan: Plan | str, name: str, material: Material) -> Entry:
         if isinstance(plan, str):
             return Entry(name, None, plan)
-        run = self._runs.pop(plan, None)
-        if run is None or run.failure:
-            try:
-                run = start_racer(plan, material, self._turns, self._warm)
-            except InputError as error:
-                return Entry(name, None, str(error))
-        self._runs[plan] = run
+        try:
+            run = self._runs.get(plan, lambda: start_racer(plan, material, self._turns, self._warm))
+        except InputError as error:
+            return Entry(name, None, str(error))
         return Entry(name, run, "")
 
     def _header(self, material: Material) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from graftviz.options import option_specs
 from graftviz.racing import AXES
@@ -75,8 +75,7 @@ class RaceSettings:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class ParsedRace:
+class ParsedRace(NamedTuple):
     """Settings of a link, with one sentence per part that could not be used."""
 
     settings: RaceSettings
