@@ -155,7 +155,7 @@ def test_old_runs_are_let_go(state: GrowState) -> None:
         assert state.run.wait(1, 30)
         runs.append(state.run)
     assert len(list(state._runs)) == Limits().kept_runs
-    assert state.run in state._runs
+    assert state.run in list(state._runs)
     last = runs[-Limits().kept_runs :]
     assert [run.memory_bytes > 0 for run in runs] == [run in last for run in runs]
 

@@ -14,7 +14,7 @@ import streamlit as st
 from graftviz.inspection import GraphPicture
 from graftviz.player.assets import canvas_javascript
 from graftviz.ui.boundary import guarded
-from graftviz.ui.mounted import mounting
+from graftviz.ui.frame.view import mounting
 
 _ASSETS = Path(__file__).parent.parent / "assets"
 GRAPH_KEY = "inspect_graph"
