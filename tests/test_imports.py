@@ -39,7 +39,18 @@ STREAMLIT_ROOMS = {"ui", "app", "pages"}
 # the public face a name only when it is used.
 IMPORT_BY_NAME_ROOMS = {"learners", "commands", "__main__", "graftviz"}
 
+# Inside graftviz/ui: shared modules (no rank), pages, pages that show runs of other pages, and the
+# modules that know all pages. A page imports no page of its own rank.
+UI_RANKS = (
+    ("grow", "race", "prune", "budget", "dynamics", "reservoir"),
+    ("regions", "inspect"),
+    ("lessons",),
+    ("engine",),
+    ("server",),
+)
+
 RANK_OF = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}
+UI_RANK_OF = {part: rank for rank, parts in enumerate(UI_RANKS) for part in parts}
 
 
 class Module(NamedTuple):
@@ -148,6 +159,15 @@ def _broken_by(arrow: Import) -> Iterator[str]:
     is_ours = arrow.target.split(".")[0] in ("graftviz", "app", "pages")
     if is_ours and RANK_OF.get(there, 0) > RANK_OF.get(here, len(RANKS)):
         yield f"{place}: {here} must not import {there}, which comes later"
+    if here == there == "ui":
+        own, other = (_part_of_ui(name) for name in (arrow.importer, arrow.target))
+        if own != other and UI_RANK_OF.get(other, -1) >= UI_RANK_OF.get(own, 0):
+            yield f"{place}: {own} must not import {other}, which is not below it"
+
+
+def _part_of_ui(name: str) -> str:
+    """Return the page or the shared module of a name below graftviz.ui."""
+    return [*name.split("."), "", ""][2]
 
 
 def _cycles(arrows: set[tuple[str, str]], what: str) -> list[str]:
@@ -199,6 +219,14 @@ BROKEN = {
     ),
     "face": ({"graftviz.model": "import graftviz as gv"}, "must not import graftviz"),
     "page": ({"graftviz.ui.player": "import pages.grow"}, "must not import pages"),
+    "another page": (
+        {"graftviz.ui.race.state": "from graftviz.ui.grow.state import GrowState"},
+        "race must not import grow",
+    ),
+    "shared by pages": (
+        {"graftviz.ui.services": "from graftviz.ui.engine import warm_up"},
+        "services must not import engine",
+    ),
     "for types only": (
         {"graftviz.trace": "if TYPE_CHECKING:\n    import graftviz.metrics"},
         "must not import metrics",
