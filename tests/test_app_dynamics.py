@@ -29,7 +29,7 @@ def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
     """Return what the browser is told of the run on show, once it has ended."""
     state = state_of(app)
     work = state.run
-    work.wait(60)
+    work.wait_for_end(60)
     message = dynamics_message(state, state.shown, work, work.latest, mail or Mailbox())
     return json.loads(message)  # type: ignore[no-any-return]
 

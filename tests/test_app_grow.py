@@ -18,11 +18,11 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.learners.settings import OBJECTIVE_NAMES, OBJECTIVES, SCORES
 from graftviz.memory import size_text
 from graftviz.ui import run_limits
+from graftviz.ui.background import EVERYTHING
 from graftviz.ui.controls import AUTO
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.limits import Limits
 from graftviz.ui.run_files import FILES, build_edges, build_file
-from graftviz.ui.session_run import EVERYTHING
 
 
 def open_app(**query: str) -> AppTest:
@@ -60,7 +60,7 @@ def with_advanced(app: AppTest) -> AppTest:
 def finished(app: AppTest) -> dict[str, Any]:
     run = state_of(app).run
     run.grant()
-    assert run.wait(EVERYTHING, 120)
+    assert run.wait_for_end(120)
     assert run.failure == ""
     return dict(json.loads(run.feed_json(1, EVERYTHING, whole=True)))
 
@@ -251,7 +251,7 @@ def test_one_click_shows_best_in_front_of_the_papers_run_and_one_goes_back() -> 
     assert state.ghost is paper
     assert state.run.recorder.run.learner.preset == "best"
     paper.grant()
-    assert paper.wait(EVERYTHING, 60)
+    assert paper.wait_for_end(60)
     best_end, paper_end = finished(app)["outcome"], paper.outcome
     app.run()
     told = "\n".join(element.value for element in app.markdown)
@@ -306,7 +306,7 @@ def test_learners_without_presets_are_not_compared_with_best() -> None:
 
 
 def wait_for(app: AppTest, work: Any) -> None:
-    assert work.wait(120)
+    assert work.wait_for_end(120)
     assert work.failure == ""
     app.run()
     assert not app.exception
@@ -514,7 +514,7 @@ def test_branching_and_the_way_back() -> None:
     assert state.ghost is base
     branch = finished(app)["records"]
     base.grant()
-    base.wait(EVERYTHING, 60)
+    base.wait_for_end(60)
     own = json.loads(base.feed_json(1, 3))["records"]
     assert [r["activated"] for r in branch[:3]] == [r["activated"] for r in own]
     app.button(key="end_branch").click().run()

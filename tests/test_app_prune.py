@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.prune.live import prune_message
 from graftviz.ui.prune.recording import HEURISTICS
-from graftviz.ui.session_run import EVERYTHING
 
 
 def state_of(app: AppTest) -> Any:
@@ -25,7 +24,7 @@ def test_it_opens_with_three_runs_of_the_same_start() -> None:
     assert len(app.get("bidi_component")) == 2
     state = state_of(app)
     for run in state.runs.values():
-        assert run.wait(EVERYTHING, 60)
+        assert run.wait_for_end(60)
     message = json.loads(prune_message(state, Mailbox()))
     assert [run["heuristic"] for run in message["header"]["runs"]] == list(HEURISTICS)
     starts = [feed["feed"]["records"][0] for feed in message["feeds"]]
@@ -102,4 +101,4 @@ def test_data_may_be_brought_and_wrong_files_are_told_about() -> None:
     assert sentences(app) == ""
     assert "fingerprint" in query_of(app)
     runs = state_of(app).runs.values()
-    assert all(run.wait(EVERYTHING, 60) and not run.failure for run in runs)
+    assert all(run.wait_for_end(60) and not run.failure for run in runs)

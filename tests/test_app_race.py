@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 from graftviz.learners.registry import learner_names
 from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.url import LINE_UP
-from graftviz.ui.session_run import EVERYTHING
 
 
 def open_race(**query: str) -> AppTest:
@@ -34,7 +33,7 @@ def finish(app: AppTest) -> None:
     for entry in state_of(app).entries:
         if entry.run is not None:
             entry.run.grant()
-            assert entry.run.wait(EVERYTHING, 120)
+            assert entry.run.wait_for_end(120)
             assert entry.run.failure == ""
 
 

@@ -104,7 +104,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
                 gate.wait(5)
 
         work = Background(values(), scheduler)
-        work.start()
+        work.grant()
         return work
 
     monkeypatch.setattr(live, "AT_ONCE", AT_ONCE)

@@ -25,9 +25,9 @@ def test_it_ends_with_its_last_value(pool: Scheduler) -> None:
     work = Background(iter(range(5)), pool)
     assert work.latest is None
     assert not work.ended
-    work.start()
-    work.start()
-    assert work.wait(5)
+    work.grant()
+    work.grant()
+    assert work.wait_for_end(5)
     assert work.latest == 4
     assert work.finished
     assert work.seconds > 0
@@ -40,10 +40,10 @@ def test_it_shares_its_thread(pool: Scheduler) -> None:
             yield k
 
     endless = Background(slow(), pool)
-    endless.start()
+    endless.grant()
     quick = Background(iter([1]), pool)
-    quick.start()
-    assert quick.wait(5)
+    quick.grant()
+    assert quick.wait_for_end(5)
     assert not endless.ended
     endless.revoke()
 
@@ -60,7 +60,7 @@ def test_revoked_it_waits_and_started_again_it_goes_on(pool: Scheduler) -> None:
             yield k
 
     work = Background(values(), pool)
-    work.start()
+    work.grant()
     assert gate.wait(5)
     work.revoke()
     time.sleep(0.1)
@@ -68,8 +68,8 @@ def test_revoked_it_waits_and_started_again_it_goes_on(pool: Scheduler) -> None:
     time.sleep(0.1)
     assert len(drawn) == count < 50
     assert not work.ended
-    work.start()
-    assert work.wait(5)
+    work.grant()
+    assert work.wait_for_end(5)
     assert drawn == list(range(50))
 
 
@@ -84,8 +84,8 @@ def test_refused_input_becomes_a_sentence_and_errors_a_reference(pool: Scheduler
 
     first, second = Background(refusing(), pool), Background(broken(), pool)
     for work in (first, second):
-        work.start()
-        assert work.wait(5)
+        work.grant()
+        assert work.wait_for_end(5)
         assert not work.finished
     assert (first.latest, first.failure) == (1, "Too few rows.")
     assert second.latest == 2
@@ -102,25 +102,27 @@ def test_who_waits_for_the_first_value_does_not_wait_for_the_end(pool: Scheduler
         yield 2
 
     work = Background(values(), pool)
-    work.start()
-    assert not work.wait_for_first(0.05)
+    work.grant()
+    assert not work.wait(1, 0.05)
     first.set()
-    assert work.wait_for_first(5)
+    assert work.wait(1, 5)
     assert work.latest == 1
-    assert not work.wait(0.05)
+    assert not work.wait_for_end(0.05)
     rest.set()
-    assert work.wait(5)
-    assert work.wait_for_first(0)
+    assert work.wait_for_end(5)
+    assert work.wait(1, 0)
     empty: Background[int] = Background(iter([]), pool)
-    empty.start()
-    assert empty.wait_for_first(5)
+    empty.grant()
+    assert empty.wait(1, 5)
     assert empty.latest is None
 
 
 def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
     work = Background(iter([None, None, 3]), Desk())
     assert not work.urgent, "nobody waits"
-    waiting = [threading.Thread(target=work.wait, args=(seconds,)) for seconds in (5.0, 0.3)]
+    waiting = [
+        threading.Thread(target=work.wait_for_end, args=(seconds,)) for seconds in (5.0, 0.3)
+    ]
     for thread in waiting:
         thread.start()
     give_up = time.monotonic() + 5
@@ -128,7 +130,7 @@ def test_it_is_urgent_while_somebody_waits_for_its_first_value() -> None:
         time.sleep(0.01)
     waiting[1].join()
     assert work.urgent, "the other waits still"
-    work.start()
+    work.grant()
     work.work(time.perf_counter())
     assert work.urgent, "there is nothing yet"
     while work.latest is None:
@@ -159,11 +161,11 @@ class Desk:
 def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> None:
     desk = Desk()
     work = Background(iter([1]), desk)
-    work.start()
+    work.grant()
     leaving = threading.Thread(target=work.revoke)
     leaving.start()
     assert desk.is_asked.wait(5)
-    work.start()
+    work.grant()
     leaving.join()
     assert desk.queue == [work]
     assert work.work(time.perf_counter() + 1.0) is False
@@ -173,7 +175,7 @@ def test_who_starts_it_last_has_it_go_on_though_another_revokes_it_then() -> Non
 def test_started_again_it_has_its_turn_though_the_first_was_lost() -> None:
     desk = Desk()
     work = Background(iter([1]), desk)
-    work.start()
+    work.grant()
     desk.queue.clear()
-    work.start()
+    work.grant()
     assert desk.queue == [work]

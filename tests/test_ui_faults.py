@@ -36,7 +36,7 @@ from graftviz.ui.dynamics.upload import read_series_files
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import default_options, prepare
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 from graftviz.ui.upload import read_upload
 from graftviz.ui.url_state import UploadOptions, Vocabulary
 
@@ -74,7 +74,7 @@ def finished(state: GrowState) -> SessionRun:
     run = state.run
     assert run is not None
     run.grant()
-    assert run.wait(EVERYTHING, 30)
+    assert run.wait_for_end(30)
     return run
 
 

@@ -27,7 +27,7 @@ from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, BranchPoint, Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in ("best-choice", "edge-grafting")}
@@ -139,7 +139,7 @@ def test_a_branch_shares_its_beginning_and_keeps_its_base_as_ghost(state: GrowSt
     assert state.ghost is base
     assert state.run is not None
     state.run.grant()
-    assert state.run.wait(EVERYTHING, 30)
+    assert state.run.wait_for_end(30)
     assert state.link()["branch"] == "1:alpha=0.5"
     state.end_branch()
     assert state.refresh()
@@ -206,10 +206,10 @@ def test_runs_on_show_stay_whatever_else_begins(
     base, branch = state.ghost, state.run
     assert base is not None
     assert branch is not None
-    assert branch.wait(EVERYTHING, 30)
+    assert branch.wait_for_end(30)
     told = json.loads(branch.header_json or "")["branch"]
     assert told["run"] == base.token
-    assert base.wait(EVERYTHING, 30)
+    assert base.wait_for_end(30)
     held = weakref.ref(base.recorder)
     base.forget()
     gc.collect()
@@ -223,7 +223,7 @@ def test_a_session_that_leaves_stops_computing_and_can_return(state: GrowState) 
     assert run is not None
     assert not run.has_credit
     run.grant()
-    assert run.wait(EVERYTHING, 30)
+    assert run.wait_for_end(30)
     assert run.ended
 
 
@@ -233,7 +233,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     before = state.run
     assert before is not None
     before.grant()
-    assert before.wait(EVERYTHING, 20)
+    assert before.wait_for_end(20)
     told = json.loads(before.feed_json(1, 1000))["records"]
     state.forget()
     assert state.run is None
@@ -244,7 +244,7 @@ def test_what_is_forgotten_is_computed_again_from_the_same_settings(state: GrowS
     again = state.run
     assert again is not None
     again.grant()
-    assert again.wait(EVERYTHING, 20)
+    assert again.wait_for_end(20)
     steps = [record["activated"] for record in json.loads(again.feed_json(1, 1000))["records"]]
     assert steps == [record["activated"] for record in told]
     assert state.settings.options == {"alpha": 0.25}

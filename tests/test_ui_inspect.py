@@ -578,7 +578,7 @@ def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) 
     state.certify()
     work = state.region
     assert work is not None
-    assert work.wait(SOON)
+    assert work.wait_for_end(SOON)
     assert work.latest is not None
     assert state.answer(SOON)
     assert state.before is not None

@@ -24,7 +24,7 @@ from graftviz.ui.prune import state as prune_state
 from graftviz.ui.prune.recording import HEURISTICS, PruneRecorder
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING, to_json
+from graftviz.ui.session_run import to_json
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_a_ring_follows_the_tree_and_holds_parts_that_hang_apart() -> None:
 def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) -> None:
     assert state.refresh()
     assert list(state.runs) == list(HEURISTICS)
-    assert all(run.wait(EVERYTHING, 60) for run in state.runs.values())
+    assert all(run.wait_for_end(60) for run in state.runs.values())
     told = json.loads(feeding.everything_so_far(state.runs.values()))
     starts = [feed["feed"]["records"][0] for feed in told]
     assert starts[0] == starts[1] == starts[2]
@@ -154,7 +154,7 @@ def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
     state = PruneState(("first",), lambda _key, _seed: prepare(data, 0), scheduler)
     assert state.refresh()
     run = state.runs["greedy"]
-    assert run.wait(EVERYTHING, 60)
+    assert run.wait_for_end(60)
     records = json.loads(feeding.everything_so_far([run]))[0]["feed"]["records"]
     present: set[tuple[int, int]] = set()
     for record in records:
@@ -197,7 +197,7 @@ def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: Prune
     state.choose("exchanges", 2)
     state.refresh()
     run = state.runs["greedy"]
-    assert run.wait(EVERYTHING, 60)
+    assert run.wait_for_end(60)
     told = json.loads(feeding.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
     assert [record["t"] for record in told[0]["feed"]["records"]] == [2]
     for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):

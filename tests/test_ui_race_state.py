@@ -23,7 +23,6 @@ from graftviz.ui.race import state as race_state
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_RACERS
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
@@ -57,7 +56,7 @@ def finish(state: RaceState) -> None:
     for entry in state.entries:
         if entry.run is not None:
             entry.run.grant()
-            assert entry.run.wait(EVERYTHING, 60)
+            assert entry.run.wait_for_end(60)
 
 
 def test_the_usual_line_up_races_to_the_end(state: RaceState, warmed: list[Learner]) -> None:

@@ -48,8 +48,8 @@ class Work(Background[int]):
         super().__init__(iter([1]), Scheduler(threads=1))
         self.told: list[str] = []
 
-    def start(self) -> None:
-        self.told.append("start")
+    def grant(self, target: int = 0) -> None:
+        self.told.append("grant")
 
     def revoke(self) -> None:
         self.told.append("revoke")
@@ -60,11 +60,11 @@ def test_the_whole_graph_is_computed_for_who_waits_for_it_and_nobody_else() -> N
     state.revoke()
     state.begin_whole(first)
     state.begin_whole(first)
-    assert first.told == ["start", "start"], "another visitor may have stopped it"
+    assert first.told == ["grant", "grant"], "another visitor may have stopped it"
     state.begin_whole(second)
     assert first.told[2:] == ["revoke"]
     state.revoke()
-    assert second.told == ["start", "revoke"]
+    assert second.told == ["grant", "revoke"]
 
 
 def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
@@ -75,7 +75,7 @@ def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
     assert "revoke" not in first.told
     other.revoke()
     assert first.told[-1] == "revoke"
-    assert second.told == ["start"]
+    assert second.told == ["grant"]
 
 
 def test_a_link_gives_back_what_it_was_made_of() -> None:

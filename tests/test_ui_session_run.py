@@ -88,7 +88,7 @@ def test_credit_bounds_what_is_computed(scheduler: Scheduler) -> None:
 def test_credit_for_everything_reaches_the_outcome(scheduler: Scheduler) -> None:
     run = SessionRun(Told(30), "r1", scheduler)
     run.grant()
-    assert run.wait(session_run.EVERYTHING, 5)
+    assert run.wait_for_end(5)
     whole = feed(run)
     assert [record["t"] for record in whole["records"]] == list(range(1, 31))
     assert whole["outcome"] == {"steps": 30}
@@ -106,7 +106,7 @@ def test_a_run_without_steps_has_header_and_outcome(scheduler: Scheduler) -> Non
 def test_feeds_start_anywhere_and_repeat(scheduler: Scheduler) -> None:
     run = SessionRun(Told(30), "r1", scheduler)
     run.grant()
-    run.wait(session_run.EVERYTHING, 5)
+    run.wait_for_end(5)
     part = feed(run, 11, 5)
     assert [record["t"] for record in part["records"]] == [11, 12, 13, 14, 15]
     assert part["from"] == 11
@@ -123,7 +123,7 @@ def test_a_feed_is_bounded_in_size(scheduler: Scheduler, monkeypatch: pytest.Mon
     monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
     run = SessionRun(Told(30), "r1", scheduler)
     run.grant()
-    run.wait(session_run.EVERYTHING, 5)
+    run.wait_for_end(5)
     collected: list[int] = []
     while len(collected) < 30:
         part = feed(run, len(collected) + 1)
@@ -188,7 +188,7 @@ def test_who_forgets_a_run_does_not_wait_for_its_step(scheduler: Scheduler, ends
 def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
     run = SessionRun(Told(broken_at=7), "r1", scheduler)
     run.grant()
-    assert run.wait(session_run.EVERYTHING, 5)
+    assert run.wait_for_end(5)
     assert run.computed == 7
     assert "unexpected error" in run.failure
     assert "KeyError" not in run.failure
@@ -199,7 +199,7 @@ def test_a_broken_run_says_so_and_keeps_its_steps(scheduler: Scheduler) -> None:
 def test_a_refused_run_passes_its_sentence_on(scheduler: Scheduler) -> None:
     run = SessionRun(Told(refused_at=0), "r1", scheduler)
     run.grant()
-    assert run.wait(session_run.EVERYTHING, 5)
+    assert run.wait_for_end(5)
     assert run.failure == "There are no rows to learn from."
 
 

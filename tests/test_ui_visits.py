@@ -101,14 +101,14 @@ def test_what_begins_after_somebody_has_left_waits_for_them(now: list[float]) ->
 
         def revoke(self) -> None:
             super().revoke()
-            begun.start()
+            begun.grant()
 
     late = Late()
     visit.add(late)
     visits.left(visit)
-    assert not begun.wait(0.3)
+    assert not begun.wait_for_end(0.3)
     visits.register(visit)
-    assert begun.wait(5)
+    assert begun.wait_for_end(5)
     assert begun.latest == 1
 
 

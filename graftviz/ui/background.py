@@ -1,10 +1,11 @@
-"""Work behind an open page: a generator that the engine threads advance in slices."""
+"""Jobs of pages: long computations that the engine threads advance in slices."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -13,115 +14,163 @@ from graftviz.ui.foreground import foreground
 from graftviz.ui.scheduler import Turns
 
 T = TypeVar("T")
+EVERYTHING = 1 << 60
 _AT_ONCE = 0.3  # seconds in which the end is awaited before the page goes on without it
 _LONGEST_WAIT = 60.0  # seconds until the first value, without which a page has nothing to show
 
 
-class Background(Generic[T]):
-    """Generator advanced by the engine threads; its latest value is stored.
+class Job:
+    """Long computation, advanced in slices by the engine threads while it has credit.
+
+    Credit is a number of values: a job computes until it has that many, or ends. Engine threads
+    compute under the lock of the job.
+
+    Parameters
+    ----------
+    scheduler : Turns
+
+    Attributes
+    ----------
+    failure : str
+        Reason if the job stopped before its end; else empty.
+    seconds : float
+        Time spent computing.
+    """
+
+    def __init__(self, scheduler: Turns) -> None:
+        self.failure = ""
+        self.seconds = 0.0
+        self._scheduler = scheduler
+        self._lock = threading.Lock()
+        self._credit = threading.Lock()  # one session may resume a job while another pauses it
+        self._news = threading.Condition()
+        self._target = 0
+        self._awaited = 0
+
+    @property
+    def computed(self) -> int:
+        """Number of values computed so far."""
+        raise NotImplementedError
+
+    @property
+    def ended(self) -> bool:
+        """Whether no value will follow."""
+        raise NotImplementedError
+
+    @property
+    def urgent(self) -> bool:
+        """Whether a client waits for the next value; values computed ahead are not urgent."""
+        return self.computed < self._awaited and not self.ended
+
+    @property
+    def has_credit(self) -> bool:
+        """Whether further values will be computed."""
+        return not self.ended and self.computed < self._target
+
+    def grant(self, target: int = EVERYTHING) -> None:
+        """Allow the job to compute its values up to number `target`."""
+        with self._credit:
+            self._target = max(self._target, target)
+            if self.has_credit:
+                self._scheduler.submit(self)
+
+    def revoke(self) -> None:
+        """Withdraw all credit; computed values remain."""
+        with self._credit:
+            self._target = 0
+            self._scheduler.withdraw(self)
+
+    def wait(self, values: int, timeout: float) -> bool:
+        """Return whether `values` values were computed, or the job ended, within `timeout` seconds.
+
+        These values become urgent; of `EVERYTHING`, only the first.
+        """
+        self._awaited = max(self._awaited, values if values < EVERYTHING else 1)
+        with foreground.waiting(), self._news:
+            return self._news.wait_for(lambda: self.ended or self.computed >= values, timeout)
+
+    def wait_for_end(self, timeout: float) -> bool:
+        """Return whether the job ended within `timeout` seconds."""
+        return self.wait(EVERYTHING, timeout)
+
+    def work(self, until: float) -> bool:
+        """Compute values until about `until`; return whether there is credit for more."""
+        began = time.perf_counter()
+        try:
+            with self._at_work():
+                was_urgent = self.urgent
+                while self.has_credit:
+                    self._advance()
+                    if time.perf_counter() >= until or was_urgent > self.urgent:
+                        break  # others may wait for their values
+        except InputError as error:
+            self.failure = self.failure or str(error)
+        self.seconds += time.perf_counter() - began
+        self._notify()
+        return self.has_credit
+
+    def fail(self, reference: str) -> None:
+        """End the job after an unexpected error; computed values remain."""
+        self.failure = self.failure or (
+            "This computation stopped with an unexpected error; the results so far are kept. "
+            f"The server's log has the details under reference {reference}."
+        )
+        self._notify()
+
+    def _advance(self) -> None:
+        """Compute one more value, or reach the end."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    def _notify(self) -> None:
+        with self._news:
+            self._news.notify_all()
+
+
+class Background(Job, Generic[T]):
+    """Job of which only the latest value is kept.
 
     Parameters
     ----------
     values : iterator
-        Should yield often: the engine threads are shared with all other sessions.
+        Should yield often, since the engine threads are shared; None stands for no value yet.
     scheduler : Turns
 
     Attributes
     ----------
     latest : object or None
-        The last value that was drawn.
-    ended : bool
-        Whether nothing will follow.
-    failure : str
-        Why it ended before its time; empty if it did not.
-    seconds : float
-        Time spent working.
     """
 
     def __init__(self, values: Iterator[T], scheduler: Turns) -> None:
+        super().__init__(scheduler)
         self.latest: T | None = None
-        self.ended = False
-        self.failure = ""
-        self.seconds = 0.0
         self._values = values
-        self._scheduler = scheduler
-        self._lock = threading.Lock()  # what one visitor starts, another may revoke
-        self._wanted = False
-        self._news = threading.Condition()
-        self._waiting = 0  # how many are in `wait`
+        self._is_complete = False
+
+    @property
+    def computed(self) -> int:
+        """1 as soon as there is a value."""
+        return int(self.latest is not None)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the latest value is the last."""
+        return self._is_complete or bool(self.failure)
 
     @property
     def finished(self) -> bool:
-        """Whether it ended by itself, so that `latest` is the result."""
-        return self.ended and not self.failure
+        """Whether it ended without a failure, so that the latest value is the result."""
+        return self._is_complete
 
-    @property
-    def urgent(self) -> bool:
-        """Whether a caller waits for the first value."""
-        return self._waiting > 0 and self.latest is None
-
-    def start(self) -> None:
-        """Start, or resume after :meth:`revoke`; no effect while it runs."""
-        with self._lock:
-            self._wanted = not self.ended
-            if self._wanted:
-                self._scheduler.submit(self)
-
-    def revoke(self) -> None:
-        """Pause; the values drawn so far remain."""
-        with self._lock:
-            self._wanted = False
-            self._scheduler.withdraw(self)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for the end; False after `timeout` seconds."""
-        return self._wait_for(lambda: self.ended, timeout)
-
-    def wait_for_first(self, timeout: float) -> bool:
-        """Wait for the first value, or the end without any; False after `timeout` seconds."""
-        return self._wait_for(lambda: self.latest is not None or self.ended, timeout)
-
-    def _wait_for(self, is_there: Callable[[], bool], timeout: float) -> bool:
-        with foreground.waiting(), self._news:
-            self._waiting += 1
-            try:
-                return self._news.wait_for(is_there, timeout)
-            finally:
-                self._waiting -= 1
-
-    def work(self, until: float) -> bool:
-        """Draw values until about `until`; True while there are more."""
-        began = time.perf_counter()
+    def _advance(self) -> None:
         try:
-            while self._wanted and not self.ended:
-                is_first = self.latest is None
-                self.latest = next(self._values)
-                if is_first:
-                    self._notify()
-                if time.perf_counter() >= until:
-                    break
+            self.latest = next(self._values)
         except StopIteration:
-            self._end()
-        except InputError as error:
-            self._end(str(error))
-        self.seconds += time.perf_counter() - began
-        return self._wanted and not self.ended
-
-    def fail(self, reference: str) -> None:
-        """End after an unexpected error."""
-        self._end(
-            "This stopped with an unexpected error. "
-            f"The server's log has the details under reference {reference}."
-        )
-
-    def _end(self, failure: str = "") -> None:
-        self.failure = failure
-        self.ended = True
-        self._notify()
-
-    def _notify(self) -> None:
-        with self._news:
-            self._news.notify_all()
+            self._is_complete = True
 
 
 _lock = threading.Lock()
@@ -139,7 +188,7 @@ class Watching:
         with _lock:
             _watchers.setdefault(work, WeakSet()).add(self)
             self._works.add(work)
-            work.start()
+            work.grant()
 
     def turn_to(self, work: Background[Any]) -> None:
         """Watch `work` only."""
@@ -160,5 +209,5 @@ class Watching:
 
 def await_first(work: Background[Any]) -> None:
     """Wait for the first value of a job, and a moment for its end."""
-    work.wait(_AT_ONCE)
-    work.wait_for_first(_LONGEST_WAIT)
+    work.wait_for_end(_AT_ONCE)
+    work.wait(1, _LONGEST_WAIT)

@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Iterable
 
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.background import EVERYTHING
+from graftviz.ui.session_run import SessionRun
 
 _AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece
 _MORE_STEPS = 0.25  # seconds to wait for steps that were asked for and are not there yet

@@ -17,8 +17,9 @@ from graftviz.formats.result_json import result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.runs import Result
+from graftviz.ui.background import EVERYTHING
 from graftviz.ui.frame.header import PageFile
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 
 PATIENCE = 120.0  # seconds a download waits for the end of the run; then it holds the steps so far
 RUN_NOTE = "Unfinished runs are completed first."
@@ -75,7 +76,7 @@ FILES = (
 def build_file(run: SessionRun, kind: FileKind) -> bytes:
     """Let the run finish (or run out of patience) and return the file."""
     run.grant()
-    run.wait(EVERYTHING, PATIENCE)
+    run.wait_for_end(PATIENCE)
     content = kind.build(run)
     return content if isinstance(content, bytes) else content.encode("utf-8", "replace")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -13,12 +11,10 @@ from typing import Any, Protocol
 from graftviz.errors import InputError
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
-from graftviz.ui.background import Background
-from graftviz.ui.foreground import foreground
+from graftviz.ui.background import Background, Job
 from graftviz.ui.references import log_exception
 from graftviz.ui.scheduler import Turns
 
-EVERYTHING = 1 << 60
 # A message to the browser stays well under the server's limit; the player asks for the rest.
 MAX_FEED_CHARACTERS = 4_000_000
 log = logging.getLogger(__name__)
@@ -54,8 +50,8 @@ class _Forgotten:
         raise InputError(FORGOTTEN)
 
 
-class SessionRun:
-    """Run with an append-only log of records, advanced by the scheduler while it has credit.
+class SessionRun(Job):
+    """Job that keeps all its values: records of the steps of a run.
 
     Engine threads write under the run's lock; readers of the log need no lock, because entries are
     only appended and never changed. The memory of a removed run is released by the thread that
@@ -72,8 +68,6 @@ class SessionRun:
     ----------
     header_json : str or None
         None before the first step.
-    failure : str
-        Reason if the run stopped before its end; else empty.
     delivered : int
         The last step that any feed contained.
     stability : Background or None
@@ -81,19 +75,15 @@ class SessionRun:
     """
 
     def __init__(self, recorder: Recorder, token: str, scheduler: Turns) -> None:
+        super().__init__(scheduler)
         self.recorder = recorder
         self.token = token
         self.header_json: str | None = None
-        self.failure = ""
         self.delivered = 0
         self.stability: Background[EdgeStability] | None = None
-        self._scheduler = scheduler
-        self._lock = threading.Lock()
         self._is_forgotten = False
-        self._news = threading.Condition()
         self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
         self._outcome: str | None = None
-        self._target = 0
         self._awaited = 1  # the first step includes the header
 
     @property
@@ -116,30 +106,13 @@ class SessionRun:
         """Outcome of the run in the format of the player; None before its end."""
         return None if self._outcome is None else json.loads(self._outcome)
 
-    @property
-    def urgent(self) -> bool:
-        """Whether the viewer waits for the next step; steps ahead of the viewer are not urgent."""
-        return self.computed < self._awaited and not self.ended
-
-    @property
-    def has_credit(self) -> bool:
-        """Whether further steps will be computed."""
-        return self._has_work()
-
-    def grant(self, target: int = EVERYTHING) -> None:
-        """Allow the run to compute its steps up to `target`."""
-        self._target = max(self._target, target)
-        if self._has_work():
-            self._scheduler.submit(self)
-
     def ration(self, ahead: int) -> None:
         """Allow the run to compute up to `ahead` steps beyond the last requested one."""
         self._target = min(self._target, self.computed + ahead)
 
     def revoke(self) -> None:
         """Withdraw all credit; computed steps remain."""
-        self._target = 0
-        self._scheduler.withdraw(self)
+        super().revoke()
         if self.stability is not None:
             self.stability.revoke()
 
@@ -166,7 +139,7 @@ class SessionRun:
             self._lock.release()
 
     @contextmanager
-    def _at_recorder(self) -> Iterator[None]:
+    def _at_work(self) -> Iterator[None]:
         """Lock the recorder; release the memory afterwards if the run was removed meanwhile."""
         try:
             with self._lock:
@@ -174,16 +147,6 @@ class SessionRun:
         finally:
             if self._is_forgotten:
                 self._release()
-
-    def wait(self, steps: int, timeout: float) -> bool:
-        """Return whether `steps` steps were computed, or the run ended, within `timeout` seconds.
-
-        Waiting for all steps (`EVERYTHING`) does not make the run urgent.
-        """
-        if steps < EVERYTHING:
-            self._awaited = max(self._awaited, steps)
-        with foreground.waiting(), self._news:
-            return self._news.wait_for(lambda: self.ended or self.computed >= steps, timeout)
 
     def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
         """Return the computed records of `start` … `start` + `count` − 1, and the outcome.
@@ -210,7 +173,7 @@ class SessionRun:
     def answer_json(self, question: Mapping[str, Any]) -> str:
         """Return the answer to a question of the player, or a sentence with the error."""
         try:
-            with self._at_recorder():
+            with self._at_work():
                 answer = self.recorder.answer(question)
         except InputError as error:
             answer = {"error": str(error)}
@@ -224,32 +187,10 @@ class SessionRun:
 
     def result(self) -> Result:
         """Return the result of the computed steps."""
-        with self._at_recorder():
+        with self._at_work():
             return self.recorder.result()
 
-    def work(self, until: float) -> bool:
-        """Compute steps until about `until`; return whether there is credit for more."""
-        try:
-            with self._at_recorder():
-                was_urgent = self.urgent
-                while self._has_work():
-                    self._advance_once()
-                    if time.perf_counter() >= until or was_urgent > self.urgent:
-                        break  # others may wait for theirs
-        except InputError as error:
-            self.failure = self.failure or str(error)
-        self._notify()
-        return self._has_work()
-
-    def fail(self, reference: str) -> None:
-        """End the run after an unexpected error; computed steps remain."""
-        self.failure = self.failure or (
-            "This run stopped with an unexpected error; the steps so far are kept. "
-            f"The server's log has the details under reference {reference}."
-        )
-        self._notify()
-
-    def _advance_once(self) -> None:
+    def _advance(self) -> None:
         goes_on = self.recorder.advance()
         if self.header_json is None:
             self.header_json = to_json(self.recorder.header())
@@ -258,13 +199,6 @@ class SessionRun:
             self._records.append(record.encode("utf-8", "replace"))
         else:
             self._outcome = to_json(self.recorder.outcome())
-
-    def _has_work(self) -> bool:
-        return not self.ended and self.computed < self._target
-
-    def _notify(self) -> None:
-        with self._news:
-            self._news.notify_all()
 
 
 def to_json(value: object) -> str:

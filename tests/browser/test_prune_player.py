@@ -16,7 +16,6 @@ from graftviz.ui.material import prepare
 from graftviz.ui.prune.live import prune_message
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +30,7 @@ def everything() -> Any:
     assert state.refresh()
     for run in state.runs.values():
         run.grant()
-        assert run.wait(EVERYTHING, 60)
+        assert run.wait_for_end(60)
     return json.loads(prune_message(state, Mailbox()))
 
 

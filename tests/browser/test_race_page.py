@@ -16,7 +16,6 @@ from graftviz.racing import COLUMNS, Race, column_results
 from graftviz.ui.material import prepare
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.session_run import EVERYTHING
 from graftviz.ui.url_state import Vocabulary
 
 pytestmark = pytest.mark.browser
@@ -55,7 +54,7 @@ def same_race_in_python() -> Race:
     for entry in state.entries:
         assert entry.run is not None
         entry.run.grant()
-        assert entry.run.wait(EVERYTHING, 60)
+        assert entry.run.wait_for_end(60)
     pool.close()
     found = state.race()
     assert found is not None

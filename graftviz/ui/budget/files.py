@@ -41,7 +41,7 @@ def build_steps(work: Background[RunProgress], names: tuple[str, ...]) -> str:
     InputError
         When the run has no step yet.
     """
-    work.wait(PATIENCE)
+    work.wait_for_end(PATIENCE)
     if work.latest is None:
         raise InputError(work.failure or "The run has no step yet; try again.")
     rows = []

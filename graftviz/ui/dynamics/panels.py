@@ -131,7 +131,7 @@ def _finished(state: DynamicsState) -> RunProgress | None:
     work = state.run
     if work is None:
         return None
-    work.wait(_PATIENCE)
+    work.wait_for_end(_PATIENCE)
     return work.latest
 
 

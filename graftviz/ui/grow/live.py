@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.ui.background import EVERYTHING
 from graftviz.ui.boundary import bounded
 from graftviz.ui.feeding import whole_number
 from graftviz.ui.foreground import foreground
@@ -16,7 +17,7 @@ from graftviz.ui.frame.view import PLAYER, Mailbox, json_object
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.plain import plain
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 
 LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at
@@ -74,7 +75,7 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
         is_crowded = foreground.at_work > CROWD
         patience = 0.0 if is_crowded else LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
         until = time.monotonic() + patience
-        run.wait(EVERYTHING, patience)
+        run.wait_for_end(patience)
         told = _introduction(state, run, answer, known=mail.sent, until=until)
         if is_crowded:
             run.ration(AHEAD_IN_A_CROWD)
@@ -137,7 +138,7 @@ def _beside(ghost: SessionRun | None, known: str, until: float) -> tuple[str, st
     if ghost is None:
         return None
     if ghost.has_credit:
-        ghost.wait(EVERYTHING, max(0.0, until - time.monotonic()))
+        ghost.wait_for_end(max(0.0, until - time.monotonic()))
     if ghost.header_json is None:
         return None
     first = ghost.delivered + 1 if ghost.token == known else 1

@@ -126,7 +126,7 @@ def _panel(state: GrowState, plan: PathPlan) -> None:
     if work.ended:
         _show_result(state, plan, work)
     else:
-        work.start()
+        work.grant()
         _show_progress(state, plan, work)
 
 

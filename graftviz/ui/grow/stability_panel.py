@@ -73,7 +73,7 @@ def show_stability(state: GrowState) -> None:
     if work.failure:
         st.warning(plain(work.failure))
     elif not work.ended:
-        work.start()
+        work.grant()
         _show_progress(run, work)
     elif work.latest is not None:
         st.markdown(_verdict(run, work.latest))
@@ -105,7 +105,7 @@ def _begin(state: GrowState) -> None:
         st.session_state[_PROBLEM] = str(error)
         return
     if run.stability is not None:
-        run.stability.start()
+        run.stability.grant()
 
 
 def _cancel(run: SessionRun) -> None:

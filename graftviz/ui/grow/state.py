@@ -15,7 +15,7 @@ from graftviz.learners.base import Learner
 from graftviz.runs import Branch
 from graftviz.selection import LamPath
 from graftviz.ui.automatic import automatic_values
-from graftviz.ui.background import Background
+from graftviz.ui.background import EVERYTHING, Background
 from graftviz.ui.command_line import learn_command
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
@@ -24,7 +24,7 @@ from graftviz.ui.recording import Plan, start_run
 from graftviz.ui.run_limits import fewer_edges, judge
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, opened_state, page_state, share, vocabulary
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import (
     BEST,
     BranchPoint,
@@ -280,7 +280,7 @@ class GrowState(LearningPage[Settings]):
         base = self._run_of(plan.base, material) if plan.base is not None else None
         if base is not None and plan.beside and not _has_places(material):
             base.grant()
-            base.wait(EVERYTHING, LENDS_PLACES)
+            base.wait_for_end(LENDS_PLACES)
         run = self._run_of(plan, material, base)
         if base is None and self.run is not None and self.run is not run:
             self.run.revoke()  # it stays on show beside the new one

@@ -22,10 +22,11 @@ from graftviz.formats.models import read_model
 from graftviz.learners.base import Learner
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
+from graftviz.ui.background import EVERYTHING
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE, SourceSettings
 from graftviz.ui.recording import RunRecorder
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings
 
 FINGERPRINT_DIGITS = 16

@@ -181,9 +181,9 @@ class Desk(Generic[T]):
         self._works[question] = work
         for old in list(self._works)[:-_KEPT]:
             self._works.pop(old).revoke()
-        work.start()
+        work.grant()
         if patience > 0:
-            work.wait(patience)
+            work.wait_for_end(patience)
         return work
 
     def find(self, question: Hashable) -> Background[T] | None:
@@ -204,4 +204,4 @@ class Desk(Generic[T]):
 def wait_for_all(works: list[Background[Answer | None]], patience: float) -> bool:
     """Wait for the end of several works; False after `patience` seconds in all."""
     deadline = time.monotonic() + patience
-    return all(work.wait(max(0.0, deadline - time.monotonic())) for work in works)
+    return all(work.wait_for_end(max(0.0, deadline - time.monotonic())) for work in works)

@@ -8,7 +8,6 @@ from graftviz.figures import figure_html, race_figure
 from graftviz.formats.race_csv import race_csv
 from graftviz.racing import Race
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.session_run import EVERYTHING
 
 PATIENCE = 120.0  # seconds a download waits for the end of the race; then it holds what there is
 
@@ -31,5 +30,5 @@ def _finished(state: RaceState) -> Race | None:
     for run in runs:
         run.grant()
     for run in runs:
-        run.wait(EVERYTHING, max(0.0, until - time.monotonic()))
+        run.wait_for_end(max(0.0, until - time.monotonic()))
     return state.race()

@@ -33,7 +33,7 @@ def build_region(shown: ShownModel, question: Question) -> str:
         When the region has no variable yet.
     """
     work = region_work.region(shown, question)
-    work.wait(PATIENCE)
+    work.wait_for_end(PATIENCE)
     grown = work.latest
     if grown is None:
         raise InputError(work.failure or "The region has not begun to grow; try again.")

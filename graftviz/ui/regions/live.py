@@ -90,7 +90,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
     if need.get("parts"):
         work = region_work.whole(shown)
         state.begin_whole(work)
-        work.wait(max(0.0, until - time.monotonic()))
+        work.wait_for_end(max(0.0, until - time.monotonic()))
         if work.latest is not None:
             message["whole"] = _whole_record(work, query)
         if not work.ended:
@@ -109,8 +109,8 @@ def _region_part(
 ) -> dict[str, Any]:
     model = shown.model
     work = region_work.region(shown, question_of(options, query))
-    work.wait(max(0.0, until - time.monotonic()))
-    work.wait_for_first(LONGEST_WAIT)  # without its first step there is nothing to show
+    work.wait_for_end(max(0.0, until - time.monotonic()))
+    work.wait(1, LONGEST_WAIT)  # without its first step there is nothing to show
     grown = work.latest
     if grown is None:
         raise InputError(work.failure or BUSY)
@@ -167,7 +167,7 @@ def _curves(
         question = question_of(options, query)._replace(expansion=expansion, cut=cut, tolerance=0.0)
         grown.append(region_work.region(shown, question))
     for growth, (choice, rule) in zip(grown, named_rules(options).items(), strict=True):
-        if not growth.wait(max(0.0, until - time.monotonic())) or growth.latest is None:
+        if not growth.wait_for_end(max(0.0, until - time.monotonic())) or growth.latest is None:
             return None
         chosen = choice == (options.expansion, options.cut)
         curves.append(curve_record(**rule, steps=growth.latest.steps, truth=truth, chosen=chosen))
@@ -183,7 +183,7 @@ def _map_part(
 ) -> dict[str, Any]:
     """Return the point on show, c there, and the map around it if the browser lacks it."""
     work = region_work.influence(shown)
-    work.wait(AT_ONCE)
+    work.wait_for_end(AT_ONCE)
     c = work.latest.coefficient if work.latest else None
     radius = None if c is None else minimal_radius(c, options.tolerance).tail
     part: dict[str, Any] = {

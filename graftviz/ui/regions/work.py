@@ -14,7 +14,7 @@ from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
 from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
-from graftviz.ui.background import Background
+from graftviz.ui.background import EVERYTHING, Background
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import prepare
 from graftviz.ui.one_at_a_time import OneAtATime
@@ -33,7 +33,7 @@ from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, le
 from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.services import material, scheduler, vocabulary
-from graftviz.ui.session_run import EVERYTHING, SessionRun
+from graftviz.ui.session_run import SessionRun
 from graftviz.ui.shared import clearable_cache
 from graftviz.ui.source_cache import cached_for
 from graftviz.ui.url_state import UPLOAD
@@ -69,8 +69,8 @@ def _learned(data: str) -> ShownModel:
     """Return what best-choice edge grafting learns from a data set."""
     prepared = prepare(load_dataset(data), 0)
     work = Background(learning(prepared, BestChoice(preset="best")), scheduler())
-    work.start()
-    if not work.wait(LONGEST_WAIT):
+    work.grant()
+    if not work.wait_for_end(LONGEST_WAIT):
         work.revoke()
         raise InputError(BUSY)
     if work.failure or work.latest is None:
@@ -133,7 +133,7 @@ def _of_state(state: GrowState, link: str) -> ShownModel:
     assert run is not None
     assert prepared is not None
     run.grant(EVERYTHING)
-    if not run.wait(EVERYTHING, LONGEST_WAIT):
+    if not run.wait_for_end(LONGEST_WAIT):
         raise InputError(BUSY)
     model, note = _model_at(run, at)
     return learned_model(model, prepared, f"run:{link}:{run.computed}", note)
@@ -197,5 +197,5 @@ def _whole_graphs() -> OneAtATime:
 
 def _begun(values: Iterator[T]) -> Background[T]:
     work = Background(values, scheduler())
-    work.start()
+    work.grant()
     return work

@@ -46,8 +46,8 @@ def run(data: str, reservoir: int, tests: int, seed: int) -> tuple[RankedStep, .
 
 def _last(values: Iterator[T]) -> T | None:
     work = Background(values, scheduler())
-    work.start()
-    if not work.wait(LONGEST_WAIT):
+    work.grant()
+    if not work.wait_for_end(LONGEST_WAIT):
         work.revoke()
         raise InputError("The server is too busy to finish this now; try again later.")
     if work.failure:
