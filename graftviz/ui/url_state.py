@@ -8,9 +8,10 @@ sentence and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.options import OptionSpec, format_value, option, option_specs, parse_options
@@ -21,7 +22,9 @@ UPLOAD = "upload"
 BEST = "best"
 MAX_SEED = 2**32 - 1
 MAX_STEP = 10**9
-_MAX_TEXT = 60  # no value of ours is longer; absurd numbers are refused before they are read
+_MAX_TEXT = 60  # characters of a value; longer ones are refused before they are read
+_LONGEST = MappingProxyType({"branch": 600})
+T = TypeVar("T")
 # Values of old links, with the warning; the default of the page is used.
 _RENAMED = {
     ("preset", "default"): "Old link: its preset default is now called paper. Unless the link sets "
@@ -163,34 +166,121 @@ def write(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
     return query
 
 
+class LinkReader:
+    """Parameters of a link, taken one by one; invalid ones become sentences.
+
+    Parameters
+    ----------
+    query : mapping
+        Name → text, or texts of a parameter that occurs several times.
+    longest : mapping, optional
+        Name → maximum length of its text, where that differs from the usual one.
+
+    Attributes
+    ----------
+    left : dict
+        Parameters that have not been taken.
+    complaints : list of str
+    """
+
+    def __init__(
+        self, query: Mapping[str, str | Sequence[str]], longest: Mapping[str, int] = _LONGEST
+    ) -> None:
+        self.left: dict[str, str] = {}
+        self.complaints: list[str] = []
+        for name, value in query.items():
+            values = [value] if isinstance(value, str) else list(value)
+            if len(values) > 1:
+                self.complaints.append(
+                    f"{quoted(name)} occurs twice in the link; using the last value."
+                )
+            if values and len(values[-1]) > longest.get(name, _MAX_TEXT):
+                self.complaints.append(f"The value of {quoted(name)} is too long; ignored.")
+            elif values:
+                self.left[name] = values[-1]
+
+    def take(self, name: str, default: T, read: Callable[[str], T | None], rule: str) -> T:
+        """Return a parameter.
+
+        Parameters
+        ----------
+        name : str
+        default : object
+            Returned for a missing or invalid parameter.
+        read : callable
+            Returns the value of a text; None if it is invalid.
+        rule : str
+            Sentence about an invalid text, which replaces ``{}`` in it.
+        """
+        text = self.left.pop(name, "").strip()
+        value = read(text) if text else default
+        if value is None and text:
+            self.complaints.append(rule.replace("{}", quoted(text), 1))
+        return default if value is None else value
+
+    def take_options(self, cls: type) -> dict[str, Any]:
+        """Return the options of a dataclass; an invalid value concerns its option only."""
+        values: dict[str, Any] = {}
+        for spec in option_specs(cls):
+            if spec.name in self.left:
+                self.add_option(cls, spec, self.left.pop(spec.name), values)
+        return values
+
+    def add_option(self, cls: type, spec: OptionSpec, text: str, values: dict[str, Any]) -> None:
+        """Add the value of one option to `values`."""
+        if (spec.name, text.strip()) in _RENAMED:
+            self.complaints.append(_RENAMED[spec.name, text.strip()])
+            return
+        try:
+            values.update(parse_options(cls, {spec.name: text}))
+        except InputError as error:
+            self.complaints.append(f"{error} Using the default.")
+
+    def reject_rest(self) -> tuple[str, ...]:
+        """Return all sentences, with one about each parameter that was not taken."""
+        unknown = [f"Unknown setting {quoted(name)}; ignored." for name in self.left]
+        return (*self.complaints, *unknown)
+
+
+def one_of(names: Collection[str]) -> Callable[[str], str | None]:
+    """Return a reader of one of these names."""
+    return lambda text: text if text in names else None
+
+
+def whole_number(minimum: int, maximum: int) -> Callable[[str], int | None]:
+    """Return a reader of a whole number of at most ten digits."""
+
+    def read(text: str) -> int | None:
+        is_number = re.fullmatch(r"\d{1,10}", text, re.ASCII)
+        return int(text) if is_number and minimum <= int(text) <= maximum else None
+
+    return read
+
+
 def parse(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> Parsed:
     """Parse query parameters; invalid ones are ignored and reported as complaints."""
-    complaints: list[str] = []
-    left = _single_texts(query, complaints)
-    data = _one_of("data", left, (*vocabulary.data, UPLOAD), vocabulary.default_data, complaints)
-    learner = _one_of(
-        "learner", left, tuple(vocabulary.learners), vocabulary.default_learner, complaints
+    link = LinkReader(query)
+    data = _name_of("data set", "data", link, (*vocabulary.data, UPLOAD), vocabulary.default_data)
+    learner = _name_of(
+        "learner", "learner", link, tuple(vocabulary.learners), vocabulary.default_learner
     )
     cls = vocabulary.learners[learner]
     settings = Settings(
         data=data,
         learner=learner,
-        seed=_whole_number("seed", left, MAX_SEED, complaints),
-        step=_whole_number("step", left, MAX_STEP, complaints),
-        fingerprint=_fingerprint(left, data, complaints),
-        reading=_options(UploadOptions, left, complaints) if data == UPLOAD else {},
-        compare=_compare(left, cls, complaints),
-        branch=_branch(left, cls, complaints),
-        options=_options(cls, left, complaints),
+        seed=_number_from_zero("seed", link, MAX_SEED),
+        step=_number_from_zero("step", link, MAX_STEP),
+        fingerprint=_fingerprint(link, data),
+        reading=link.take_options(UploadOptions) if data == UPLOAD else {},
+        compare=_compare(link, cls),
+        branch=_branch(link, cls),
+        options=link.take_options(cls),
     )
     elsewhere = _option_names(vocabulary.learners.values())
-    complaints += [
-        f"{quoted(name)} does not apply to {learner} on {data}; ignored."
-        if name in elsewhere
-        else f"Unknown setting {quoted(name)}; ignored."
-        for name in left
-    ]
-    return Parsed(settings, tuple(complaints))
+    for name in [name for name in link.left if name in elsewhere]:
+        del link.left[name]
+        link.complaints.append(f"{quoted(name)} does not apply to {learner} on {data}; ignored.")
+    return Parsed(settings, link.reject_rest())
 
 
 def parse_options_of(
@@ -205,11 +295,8 @@ def parse_options_of(
     complaints : tuple of str
         One sentence for each thing that cannot be used.
     """
-    complaints: list[str] = []
-    left = _single_texts(query, complaints)
-    values = _options(cls, left, complaints)
-    complaints += [f"Unknown setting {quoted(name)}; ignored." for name in left]
-    return values, tuple(complaints)
+    link = LinkReader(query)
+    return link.take_options(cls), link.reject_rest()
 
 
 def write_options_of(cls: type, values: Mapping[str, Any]) -> dict[str, str]:
@@ -222,42 +309,14 @@ def _texts(options: Mapping[str, Any]) -> dict[str, str]:
     return {name: format_value(value) for name, value in options.items()}
 
 
-def _single_texts(
-    query: Mapping[str, str | Sequence[str]], complaints: list[str]
-) -> dict[str, str]:
-    single: dict[str, str] = {}
-    for name, value in query.items():
-        values = [value] if isinstance(value, str) else list(value)
-        if len(values) > 1:
-            complaints.append(f"{quoted(name)} occurs twice in the link; using the last value.")
-        if values and len(values[-1]) > (10 * _MAX_TEXT if name == "branch" else _MAX_TEXT):
-            complaints.append(f"The value of {quoted(name)} is too long; ignored.")
-        elif values:
-            single[name] = values[-1]
-    return single
+def _name_of(what: str, key: str, link: LinkReader, names: tuple[str, ...], default: str) -> str:
+    rule = f"There is no {what} {{}}; there are {', '.join(names)}. Using {default}."
+    return link.take(key, default, one_of(names), rule)
 
 
-def _one_of(
-    name: str, left: dict[str, str], names: tuple[str, ...], default: str, complaints: list[str]
-) -> str:
-    text = left.pop(name, default).strip()
-    if text in names:
-        return text
-    what = "data set" if name == "data" else name
-    complaints.append(
-        f"There is no {what} {quoted(text)}; there are {', '.join(names)}. Using {default}."
-    )
-    return default
-
-
-def _whole_number(name: str, left: dict[str, str], maximum: int, complaints: list[str]) -> int:
-    text = left.pop(name, "0").strip()
-    if re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) <= maximum:
-        return int(text)
-    complaints.append(
-        f"The {name} must be a whole number from 0 to {maximum}, not {quoted(text)}; ignored."
-    )
-    return 0
+def _number_from_zero(name: str, link: LinkReader, maximum: int) -> int:
+    rule = f"The {name} must be a whole number from 0 to {maximum}, not {{}}; ignored."
+    return link.take(name, 0, whole_number(0, maximum), rule)
 
 
 def has_presets(cls: type) -> bool:
@@ -265,75 +324,49 @@ def has_presets(cls: type) -> bool:
     return any(spec.name == "preset" and BEST in spec.choices for spec in option_specs(cls))
 
 
-def _compare(left: dict[str, str], cls: type, complaints: list[str]) -> bool:
-    text = left.pop("compare", "").strip()
-    if not text:
+def _compare(link: LinkReader, cls: type) -> bool:
+    rule = f"A run can be compared with {BEST}, not {{}}."
+    if not link.take("compare", "", one_of((BEST,)), rule):
         return False
-    if text != BEST:
-        complaints.append(f"A run can be compared with {BEST}, not {quoted(text)}.")
-    elif "branch" in left:
-        complaints.append(f"A branch cannot be compared with {BEST}; showing the branch.")
-    elif not has_presets(cls):
-        complaints.append(f"This learner has no presets, so there is no {BEST} to compare with.")
-    else:
-        return True
-    return False
-
-
-def _fingerprint(left: dict[str, str], data: str, complaints: list[str]) -> str:
-    text = left.pop("fingerprint", "").strip().lower()
-    if not text:
-        return ""
-    if data != UPLOAD:
-        complaints.append("A fingerprint applies to uploaded data only; ignored.")
-        return ""
-    if not _FINGERPRINT.fullmatch(text):
-        complaints.append(f"{quoted(text)} is not a fingerprint of data; ignored.")
-        return ""
-    return text
-
-
-def _options(cls: type, left: dict[str, str], complaints: list[str]) -> dict[str, Any]:
-    """Take the options of `cls` out of `left` one by one: a bad value costs one option."""
-    values: dict[str, Any] = {}
-    for spec in option_specs(cls):
-        if spec.name in left:
-            _take_option(cls, spec, left.pop(spec.name), values, complaints)
-    return values
-
-
-def _take_option(
-    cls: type, spec: OptionSpec, text: str, values: dict[str, Any], complaints: list[str]
-) -> None:
-    if (spec.name, text.strip()) in _RENAMED:
-        complaints.append(_RENAMED[spec.name, text.strip()])
-        return
-    try:
-        values.update(parse_options(cls, {spec.name: text}))
-    except InputError as error:
-        complaints.append(f"{error} Using the default.")
-
-
-def _branch(left: dict[str, str], cls: type, complaints: list[str]) -> BranchPoint | None:
-    text = left.pop("branch", "")
-    if not text:
-        return None
-    at, _, changes = text.partition(":")
-    if not re.fullmatch(r"\d{1,9}", at.strip(), re.ASCII):
-        complaints.append(
-            f"A branch is written as step:option=value, for example 7:alpha=0.2, "
-            f"not {quoted(text)}; ignored."
+    if "branch" in link.left:
+        link.complaints.append(f"A branch cannot be compared with {BEST}; showing the branch.")
+        return False
+    if not has_presets(cls):
+        link.complaints.append(
+            f"This learner has no presets, so there is no {BEST} to compare with."
         )
-        return None
+        return False
+    return True
+
+
+def _fingerprint(link: LinkReader, data: str) -> str:
+    if data != UPLOAD and link.left.pop("fingerprint", "").strip():
+        link.complaints.append("A fingerprint applies to uploaded data only; ignored.")
+
+    def read(text: str) -> str | None:
+        return text.lower() if _FINGERPRINT.fullmatch(text.lower()) else None
+
+    return link.take("fingerprint", "", read, "{} is not a fingerprint of data; ignored.")
+
+
+def _branch(link: LinkReader, cls: type) -> BranchPoint | None:
     specs = {spec.name: spec for spec in option_specs(cls)}
-    values: dict[str, Any] = {}
-    for change in filter(None, changes.split(",")):
-        name, _, value = (part.strip() for part in change.partition("="))
-        if name in specs:
-            _take_option(cls, specs[name], value, values, complaints)
-        else:
-            complaints.append(f"A branch cannot change {quoted(name)}; ignored.")
-    return BranchPoint(int(at), values)
+
+    def read(text: str) -> BranchPoint | None:
+        at, _, changes = text.partition(":")
+        if not re.fullmatch(r"\d{1,9}", at.strip(), re.ASCII):
+            return None
+        values: dict[str, Any] = {}
+        for change in filter(None, changes.split(",")):
+            name, _, value = (part.strip() for part in change.partition("="))
+            if name in specs:
+                link.add_option(cls, specs[name], value, values)
+            else:
+                link.complaints.append(f"A branch cannot change {quoted(name)}; ignored.")
+        return BranchPoint(int(at), values)
+
+    rule = "A branch is written as step:option=value, for example 7:alpha=0.2, not {}; ignored."
+    return link.take("branch", None, read, rule)
 
 
 def _option_names(classes: Any) -> set[str]:

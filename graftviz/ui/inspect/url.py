@@ -12,16 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from graftviz.ui import url_state
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS
-from graftviz.ui.url_state import UPLOAD, Settings, Vocabulary
+from graftviz.ui.url_state import UPLOAD, LinkReader, Settings, Vocabulary, one_of, whole_number
 from graftviz.wording import quoted
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 OWN_KEYS = ("model", "node", "edge", "evidence", "method", "with")
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _LONGEST = 2_000
+_LARGEST = 9_999_999
 _NUMBER = r"\d{1,7}"
 
 
@@ -69,8 +71,7 @@ class InspectSettings:
     method: str = AUTOMATIC
 
 
-@dataclass(frozen=True)
-class ParsedInspection:
+class ParsedInspection(NamedTuple):
     """Settings of a link, with one sentence per part that could not be used."""
 
     settings: InspectSettings
@@ -100,18 +101,28 @@ def parse_inspection(
     query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary
 ) -> ParsedInspection:
     """Parse query parameters; invalid ones are ignored and reported as complaints."""
-    complaints: list[str] = []
-    own = {name: _single(name, query[name], complaints) for name in OWN_KEYS if name in query}
     rest = {name: value for name, value in query.items() if name not in OWN_KEYS}
+    own = {name: query[name] for name in OWN_KEYS if name in query}
+    link = LinkReader(own, dict.fromkeys(own, _LONGEST))
     settings = InspectSettings(
-        first=_source(own.get("model", ""), rest, vocabulary, complaints),
-        second=_second(own.get("with", ""), vocabulary, complaints),
-        node=_node(own.get("node", ""), complaints),
-        edge=_edge(own.get("edge", ""), complaints),
-        evidence=_evidence(own.get("evidence", ""), complaints),
-        method=_method(own.get("method", ""), complaints),
+        first=_source(link, rest, vocabulary),
+        second=_second(link, vocabulary),
+        node=link.take(
+            "node",
+            None,
+            whole_number(0, _LARGEST),
+            "A node is given by its number, not by {}; ignored.",
+        ),
+        edge=link.take("edge", None, _edge, "An edge is written as 3-7, not {}; ignored."),
+        evidence=_evidence(link),
+        method=link.take(
+            "method",
+            AUTOMATIC,
+            one_of(METHODS),
+            f"The method must be one of {', '.join(METHODS)}, not {{}}; using {AUTOMATIC}.",
+        ),
     )
-    return ParsedInspection(settings, tuple(complaints))
+    return ParsedInspection(settings, tuple(link.complaints))
 
 
 def _write_source(source: SourceSettings, vocabulary: Vocabulary) -> dict[str, str]:
@@ -124,90 +135,57 @@ def _write_source(source: SourceSettings, vocabulary: Vocabulary) -> dict[str, s
 
 
 def _source(
-    model: str,
-    rest: Mapping[str, str | Sequence[str]],
-    vocabulary: Vocabulary,
-    complaints: list[str],
+    link: LinkReader, rest: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary
 ) -> SourceSettings:
     parsed = url_state.parse(rest, vocabulary)
-    complaints += parsed.complaints
+    link.complaints += parsed.complaints
     learned = parsed.settings
-    text = model.strip().lower()
-    if not text:
-        return SourceSettings(LEARNED, learned)
-    if text == TRUE and learned.data != UPLOAD:
-        return SourceSettings(TRUE, learned)
-    if _FINGERPRINT.fullmatch(text):
-        return SourceSettings(FILE, learned, text)
-    complaints.append(
+
+    def read(text: str) -> SourceSettings | None:
+        if text.lower() == TRUE and learned.data != UPLOAD:
+            return SourceSettings(TRUE, learned)
+        if _FINGERPRINT.fullmatch(text.lower()):
+            return SourceSettings(FILE, learned, text.lower())
+        return None
+
+    return link.take(
+        "model",
+        SourceSettings(LEARNED, learned),
+        read,
         f"The model must be {TRUE} (the model the data were sampled from) or the fingerprint of a "
-        f"file, not {quoted(model)}; showing a learned model."
+        "file, not {}; showing a learned model.",
     )
-    return SourceSettings(LEARNED, learned)
 
 
-def _second(text: str, vocabulary: Vocabulary, complaints: list[str]) -> SourceSettings | None:
+def _second(link: LinkReader, vocabulary: Vocabulary) -> SourceSettings | None:
+    text = link.left.pop("with", "").strip()
     if not text:
         return None
-    parts = dict(part.partition("=")[::2] for part in text.split(";") if part)
-    model = parts.pop("model", "")
-    own: list[str] = []
-    source = _source(model, {k.strip(): v for k, v in parts.items()}, vocabulary, own)
-    complaints += [f"Model to compare with: {sentence}" for sentence in own]
+    parts = [part.partition("=")[::2] for part in text.split(";") if part]
+    rest = {name.strip(): value for name, value in parts}
+    own = LinkReader({"model": rest.pop("model", "")}, {"model": _LONGEST})
+    source = _source(own, rest, vocabulary)
+    link.complaints += [f"Model to compare with: {sentence}" for sentence in own.complaints]
     return source
 
 
-def _node(text: str, complaints: list[str]) -> int | None:
-    if not text:
-        return None
-    if re.fullmatch(_NUMBER, text, re.ASCII):
-        return int(text)
-    complaints.append(f"A node is given by its number, not by {quoted(text)}; ignored.")
-    return None
-
-
-def _edge(text: str, complaints: list[str]) -> tuple[int, int] | None:
-    if not text:
-        return None
+def _edge(text: str) -> tuple[int, int] | None:
     found = re.fullmatch(rf"({_NUMBER})-({_NUMBER})", text, re.ASCII)
     i, j = (int(found[1]), int(found[2])) if found else (0, 0)
-    if i != j:
-        return min(i, j), max(i, j)
-    complaints.append(f"An edge is written as 3-7, not {quoted(text)}; ignored.")
-    return None
+    return (min(i, j), max(i, j)) if i != j else None
 
 
-def _evidence(text: str, complaints: list[str]) -> dict[int, int]:
+def _evidence(link: LinkReader) -> dict[int, int]:
     evidence: dict[int, int] = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, link.left.pop("evidence", "").split(",")):
         found = re.fullmatch(rf"({_NUMBER}):({_NUMBER})", part.strip(), re.ASCII)
         if found and evidence.setdefault(int(found[1]), int(found[2])) != int(found[2]):
-            complaints.append(
+            link.complaints.append(
                 f"The evidence gives variable {found[1]} two different states; using the first."
             )
         elif not found:
-            complaints.append(
+            link.complaints.append(
                 f"Evidence is written as variable:state, both as numbers, not {quoted(part)}; "
                 "ignored."
             )
     return evidence
-
-
-def _method(text: str, complaints: list[str]) -> str:
-    if not text or text in METHODS:
-        return text or AUTOMATIC
-    complaints.append(
-        f"The method must be one of {', '.join(METHODS)}, not {quoted(text)}; using {AUTOMATIC}."
-    )
-    return AUTOMATIC
-
-
-def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
-    values = [value] if isinstance(value, str) else list(value)
-    if len(values) > 1:
-        complaints.append(f"{quoted(name)} occurs twice in the link; using the last value.")
-    text = values[-1].strip() if values else ""
-    if len(text) > _LONGEST:
-        complaints.append(f"The value of {quoted(name)} is too long; ignored.")
-        return ""
-    return text

@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 from graftviz.options import option_specs
 from graftviz.racing import AXES
 from graftviz.ui import url_state
-from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
+from graftviz.ui.url_state import (
+    LinkReader,
+    Settings,
+    UploadOptions,
+    Vocabulary,
+    one_of,
+    whole_number,
+)
 from graftviz.wording import quoted
 
 MOST_RACERS = 6
@@ -23,7 +30,7 @@ MOST_EDGES = 10**9
 DEFAULT_AXIS = "tests"  # the same on every machine, unlike seconds
 END = "end"  # a position: where all racers have arrived
 _LONGEST_RACER = 600
-_LONGEST_SHOWN = 60
+_LONGEST_PARAMETER = 100_000
 _LONG_POSITION = 1e11  # from here on written with an exponent
 _LARGEST_POSITION = 1e90
 _NUMBER = re.compile(r"\d{1,12}(\.\d{0,12})?(e-?\d{1,2})?", re.ASCII)
@@ -106,24 +113,38 @@ def write_race(settings: RaceSettings, vocabulary: Vocabulary) -> dict[str, str]
 
 def parse_race(query: Mapping[str, str | Sequence[str]], vocabulary: Vocabulary) -> ParsedRace:
     """Parse query parameters; invalid ones are ignored and reported as complaints."""
-    complaints: list[str] = []
-    own = {name: value for name, value in query.items() if name not in _SHARED}
     shared = url_state.parse({k: v for k, v in query.items() if k in _SHARED}, vocabulary)
-    complaints += shared.complaints
-    left = {name: _single(name, value, complaints) for name, value in own.items()}
-    common = shared.settings
+    own = {name: value for name, value in query.items() if name not in _SHARED}
+    link = LinkReader(own, dict.fromkeys(own, _LONGEST_PARAMETER))
+    link.complaints += shared.complaints
     settings = RaceSettings(
-        data=common.data,
-        seed=common.seed,
-        fingerprint=common.fingerprint,
-        reading=common.reading,
-        edges=_edges(left.pop("edges", ""), complaints),
-        axis=_axis(left.pop("axis", ""), complaints),
-        at=_position(left.pop("at", ""), complaints),
-        racers=_racers(left, vocabulary, complaints),
+        data=shared.settings.data,
+        seed=shared.settings.seed,
+        fingerprint=shared.settings.fingerprint,
+        reading=shared.settings.reading,
+        edges=link.take(
+            "edges",
+            None,
+            whole_number(1, MOST_EDGES),
+            "The edge budget of the racers must be a whole number of at least 1, not {}; using "
+            "two edges per variable.",
+        ),
+        axis=link.take(
+            "axis",
+            DEFAULT_AXIS,
+            one_of(AXES),
+            f"The axis must be one of {', '.join(AXES)}, not {{}}; using {DEFAULT_AXIS}.",
+        ),
+        at=link.take(
+            "at",
+            0.0,
+            _position,
+            f"The position must be a number of at least 0, or {END}, not {{}}; showing the start "
+            "of the race.",
+        ),
+        racers=_racers(link, vocabulary),
     )
-    complaints += [f"Unknown setting {quoted(name)}; ignored." for name in left]
-    return ParsedRace(settings, tuple(complaints))
+    return ParsedRace(settings, link.reject_rest())
 
 
 def _position_text(at: float) -> str:
@@ -144,63 +165,24 @@ def _racer_text(racer: Racer, vocabulary: Vocabulary) -> str:
     return f"{racer.learner}:{changes}" if changes else racer.learner
 
 
-def _single(name: str, value: str | Sequence[str], complaints: list[str]) -> str:
-    values = [value] if isinstance(value, str) else list(value)
-    if len(values) > 1:
-        complaints.append(f"{quoted(name)} occurs twice in the link; using the last value.")
-    return values[-1].strip() if values else ""
-
-
-def _edges(text: str, complaints: list[str]) -> int | None:
-    if not text:
-        return None
-    if re.fullmatch(r"\d{1,10}", text, re.ASCII) and 1 <= int(text) <= MOST_EDGES:
-        return int(text)
-    complaints.append(
-        f"The edge budget of the racers must be a whole number of at least 1, not {quoted(text)}; "
-        "using two edges per variable."
-    )
-    return None
-
-
-def _axis(text: str, complaints: list[str]) -> str:
-    if not text or text in AXES:
-        return text or DEFAULT_AXIS
-    complaints.append(
-        f"The axis must be one of {', '.join(AXES)}, not {quoted(text)}; using {DEFAULT_AXIS}."
-    )
-    return DEFAULT_AXIS
-
-
-def _position(text: str, complaints: list[str]) -> float:
-    if not text:
-        return 0.0
+def _position(text: str) -> float | None:
     if text == END:
         return math.inf
-    if _NUMBER.fullmatch(text) and float(text) <= _LARGEST_POSITION:
-        return float(text)
-    complaints.append(
-        f"The position must be a number of at least 0, or {END}, not {quoted(text)}; showing the "
-        "start of the race."
-    )
-    return 0.0
+    is_position = _NUMBER.fullmatch(text) and float(text) <= _LARGEST_POSITION
+    return float(text) if is_position else None
 
 
-def _racers(
-    left: dict[str, str], vocabulary: Vocabulary, complaints: list[str]
-) -> tuple[Racer, ...]:
-    names = sorted((n for n in left if re.fullmatch(r"r[1-9]\d?", n)), key=lambda n: int(n[1:]))
-    texts = {name: left.pop(name) for name in names}
+def _racers(link: LinkReader, vocabulary: Vocabulary) -> tuple[Racer, ...]:
+    names = [name for name in link.left if re.fullmatch(r"r[1-9]\d?", name)]
+    texts = {name: link.left.pop(name).strip() for name in sorted(names, key=lambda n: int(n[1:]))}
     if len(texts) > MOST_RACERS:
-        complaints.append(
-            f"At most {MOST_RACERS} racers are possible; ignored {', '.join(names[MOST_RACERS:])}."
-        )
+        rest = ", ".join(list(texts)[MOST_RACERS:])
+        link.complaints.append(f"At most {MOST_RACERS} racers are possible; ignored {rest}.")
     found = [
-        racer
-        for name in names[:MOST_RACERS]
-        if (racer := _racer(name, texts[name], vocabulary, complaints)) is not None
+        _racer(name, text, vocabulary, link.complaints)
+        for name, text in list(texts.items())[:MOST_RACERS]
     ]
-    return tuple(found) if found else LINE_UP
+    return tuple(racer for racer in found if racer is not None) or LINE_UP
 
 
 def _racer(name: str, text: str, vocabulary: Vocabulary, complaints: list[str]) -> Racer | None:
