@@ -8,10 +8,10 @@ from graftviz.ui.budget.files import budget_files
 from graftviz.ui.budget.live import live_budget
 from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
-from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import BUDGET
 from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.streamlit_runtime import enter_through_app
 
 enter_through_app()
 warm_up()

@@ -13,10 +13,10 @@ from graftviz.ui.dynamics.panels import (
     show_messages,
 )
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
-from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.streamlit_runtime import enter_through_app
 
 enter_through_app()
 warm_up()

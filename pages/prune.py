@@ -4,7 +4,6 @@ import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
-from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import PRUNE
 from graftviz.ui.prune.live import live_pruning
@@ -15,6 +14,7 @@ from graftviz.ui.prune.panels import (
 )
 from graftviz.ui.prune.state import prune_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
+from graftviz.ui.streamlit_runtime import enter_through_app
 
 enter_through_app()
 warm_up()

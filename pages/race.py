@@ -4,7 +4,6 @@ import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, warm_up
-from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.race.live import live_race
@@ -17,6 +16,7 @@ from graftviz.ui.race.panels import (
 )
 from graftviz.ui.race.state import race_state
 from graftviz.ui.run_files import RUN_NOTE
+from graftviz.ui.streamlit_runtime import enter_through_app
 
 enter_through_app()
 engine = warm_up()

@@ -4,7 +4,6 @@ import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
-from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.files import region_files
@@ -16,6 +15,7 @@ from graftviz.ui.regions.panels import (
     show_model_choice,
     show_model_upload,
 )
+from graftviz.ui.streamlit_runtime import enter_through_app
 
 enter_through_app()
 warm_up()

@@ -4,7 +4,6 @@ import streamlit as st
 
 from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
-from graftviz.ui.entrance import enter_through_app
 from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
 from graftviz.ui.reservoir.files import reservoir_files
@@ -15,6 +14,7 @@ from graftviz.ui.reservoir.panels import (
     show_run,
     show_simulation,
 )
+from graftviz.ui.streamlit_runtime import enter_through_app
 
 enter_through_app()
 warm_up()

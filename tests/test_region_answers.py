@@ -25,8 +25,8 @@ from graftviz.regions import CUTS
 from graftviz.runs import Run
 from graftviz.sampling import joint_probabilities, joint_states
 from graftviz.table import DiscreteTable
-from graftviz.ui import region_answers
-from graftviz.ui.region_answers import RegionAnswers
+from graftviz.ui import recording as region_answers
+from graftviz.ui.recording import RegionAnswers
 
 N = 9
 SLACK = 1e-9  # of floating point

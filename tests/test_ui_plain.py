@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graftviz.ui.plain import plain
+from graftviz.ui.frame.texts import plain
 
 
 @given(st.text())

@@ -16,7 +16,7 @@ from graftviz.player import prune_records
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
-from graftviz.ui import feeding
+from graftviz.ui import session_run
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.own_links import REMEMBERED_LINKS, OwnLinks
@@ -118,7 +118,7 @@ def test_three_runs_differ_in_the_rule_and_in_nothing_else(state: PruneState) ->
     assert state.refresh()
     assert list(state.runs) == list(HEURISTICS)
     assert all(run.wait_for_end(60) for run in state.runs.values())
-    told = json.loads(feeding.everything_so_far(state.runs.values()))
+    told = json.loads(session_run.everything_so_far(state.runs.values()))
     starts = [feed["feed"]["records"][0] for feed in told]
     assert starts[0] == starts[1] == starts[2]
     runs = dict(state.runs)
@@ -155,7 +155,7 @@ def test_recall_and_precision_are_recorded_where_the_true_edges_are_known(
     assert state.refresh()
     run = state.runs["greedy"]
     assert run.wait_for_end(60)
-    records = json.loads(feeding.everything_so_far([run]))[0]["feed"]["records"]
+    records = json.loads(session_run.everything_so_far([run]))[0]["feed"]["records"]
     present: set[tuple[int, int]] = set()
     for record in records:
         present -= {(i, j) for i, j in record["removed"]}
@@ -198,11 +198,11 @@ def test_a_feed_holds_what_was_asked_and_bad_wishes_ask_for_nothing(state: Prune
     state.refresh()
     run = state.runs["greedy"]
     assert run.wait_for_end(60)
-    told = json.loads(feeding.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
+    told = json.loads(session_run.requested_feeds(state.runs.values(), [[run.token, 2, 1]]))
     assert [record["t"] for record in told[0]["feed"]["records"]] == [2]
     for wants in (None, "x", [[run.token]], [["nobody", 1, 1]], [7]):
-        assert json.loads(feeding.requested_feeds(state.runs.values(), wants)) == []
-    assert feeding.whole_number(float("nan"), 3) == feeding.whole_number("5", 3) == 3
+        assert json.loads(session_run.requested_feeds(state.runs.values(), wants)) == []
+    assert session_run.whole_number(float("nan"), 3) == session_run.whole_number("5", 3) == 3
 
 
 def test_own_links_are_known_whatever_the_place_and_the_oldest_are_forgotten() -> None:

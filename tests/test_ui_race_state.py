@@ -18,11 +18,10 @@ from graftviz.ui import run_limits
 from graftviz.ui.frame import learning
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.race import state as race_state
 from graftviz.ui.race.state import EDGES_A_VARIABLE, RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_RACERS
-from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.scheduler import OneAtATime, Scheduler
 from graftviz.ui.url_state import Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from graftviz.ui.foreground import Foreground
-from graftviz.ui.scheduler import FAIR_TURN, Scheduler, usable_cores
+from graftviz.ui.scheduler import FAIR_TURN, Foreground, Scheduler, usable_cores
 
 
 class Counter:

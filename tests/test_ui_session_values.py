@@ -11,8 +11,7 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.session_values import SessionValues, look_up_single_keys
-from graftviz.ui.streamlit_runtime import share_uploaded_bytes
+from graftviz.ui.streamlit_runtime import SessionValues, look_up_single_keys, share_uploaded_bytes
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
+from graftviz.ui.caches import SourceCache
 from graftviz.ui.dynamics import work as dynamics_work
 from graftviz.ui.dynamics.jobs import plan_of, scalable_of
 from graftviz.ui.dynamics.material import UploadedSeries
@@ -30,7 +31,6 @@ from graftviz.ui.regions.jobs import Question
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
-from graftviz.ui.source_cache import SourceCache
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}

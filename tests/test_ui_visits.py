@@ -14,12 +14,12 @@ import pytest
 
 from graftviz.ui import services
 from graftviz.ui.background import Background
+from graftviz.ui.caches import clear_caches
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.scheduler import Scheduler
-from graftviz.ui.shared import clear_caches
 from graftviz.ui.visits import Visit, Visits
 
 UI = Path(services.__file__).parent

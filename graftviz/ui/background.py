@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from graftviz.errors import InputError
-from graftviz.ui.foreground import foreground
-from graftviz.ui.scheduler import Turns
+from graftviz.ui.scheduler import Turns, foreground
 
 T = TypeVar("T")
 EVERYTHING = 1 << 60

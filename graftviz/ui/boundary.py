@@ -21,9 +21,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.errors import InputError
-from graftviz.ui.foreground import foreground
-from graftviz.ui.plain import plain
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.references import log_exception
+from graftviz.ui.scheduler import foreground
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from graftviz.figures import figure_csv, figure_html
-from graftviz.ui.saving import file_button
+from graftviz.ui.frame.header import file_button
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:

@@ -7,8 +7,8 @@ import streamlit as st
 from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.jobs import rehearse_budget_page
 from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.work import inspect_jobs
-from graftviz.ui.plain import plain
 from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page

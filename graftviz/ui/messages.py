@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from graftviz.ui.boundary import guarded
-from graftviz.ui.plain import plain
+from graftviz.ui.frame.texts import plain
 
 
 def show_warnings(sentences: Sequence[str]) -> None:

@@ -13,8 +13,8 @@ from graftviz.formats.models import may_be_model
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
 from graftviz.sandbox.worker import Limits
-from graftviz.ui.foreground import foreground
 from graftviz.ui.limits import limits
+from graftviz.ui.scheduler import foreground
 
 T = TypeVar("T")
 

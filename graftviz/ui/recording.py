@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +18,13 @@ from graftviz.player.records import answer, outcome_record, run_header, step_rec
 from graftviz.runs import Branch, Result, Run
 from graftviz.ui.automatic import settings_of
 from graftviz.ui.material import Material
-from graftviz.ui.region_answers import RegionAnswers
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
+
+KEPT = 256  # answers
+COMPILING = "Compiling the engine for regions; try again in a minute."
+# Set by the warm-up: earlier queries would make the page wait for the compiler.
+compiled = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -171,3 +178,30 @@ def change_in_words(learner: Learner, branch: Branch) -> str:
         if getattr(branch.learner, spec.name) != getattr(learner, spec.name)
     ]
     return ", ".join(changed) or "unchanged"
+
+
+class RegionAnswers:
+    """Answers of one run to questions that ask for a region; what was grown is kept.
+
+    Parameters
+    ----------
+    run : Run
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._kept: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+
+    def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a question about a node and its region; raises like :func:`records.answer`."""
+        if not compiled.is_set():
+            plain = {key: value for key, value in question.items() if key != "region"}
+            return {**answer(self._run, plain), "region": {"error": COMPILING, "again": True}}
+        # The last step speaks of the final fit, once that has been made.
+        key = json.dumps([question, self._run.outcome is None], sort_keys=True)
+        if key not in self._kept:
+            self._kept[key] = answer(self._run, question)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return self._kept[key]

@@ -12,10 +12,10 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
-from graftviz.ui.foreground import Foreground, foreground
 from graftviz.ui.limits import limits
 from graftviz.ui.references import log_exception, logged
 
@@ -24,6 +24,60 @@ FAIR_TURN = 4  # so many slices hold one that is given by time alone
 LOOK_SECONDS = 0.005  # while steps that no client waits for give way to pages
 LOOKS = 10  # before such steps have their turn all the same
 log = logging.getLogger(__name__)
+
+
+class Foreground:
+    """Counter of the threads that draw pages; a thread that waits for the engine is not counted.
+
+    Attributes
+    ----------
+    at_work : int
+        Number of such threads now.
+    """
+
+    def __init__(self) -> None:
+        self.at_work = 0
+        self._lock = threading.Lock()
+        self._here = threading.local()
+
+    @contextmanager
+    def page(self) -> Iterator[None]:
+        """Count this thread while it draws a page, or a part of one."""
+        if self._is_drawing:
+            yield
+            return
+        self._here.is_drawing = True
+        try:
+            with self._counted(1):
+                yield
+        finally:
+            self._here.is_drawing = False
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Leave this thread out while it waits for something."""
+        if not self._is_drawing:
+            yield
+            return
+        with self._counted(-1):
+            yield
+
+    @property
+    def _is_drawing(self) -> bool:
+        return getattr(self._here, "is_drawing", False)
+
+    @contextmanager
+    def _counted(self, change: int) -> Iterator[None]:
+        with self._lock:
+            self.at_work += change
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.at_work -= change
+
+
+foreground = Foreground()
 
 
 class Task(Protocol):
@@ -320,3 +374,60 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return max(1, os.cpu_count() or 1)
+
+
+class OneAtATime:
+    """A queue of tasks that is itself one task of the scheduler.
+
+    Parameters
+    ----------
+    scheduler : Turns
+    """
+
+    def __init__(self, scheduler: Turns) -> None:
+        self._scheduler = scheduler
+        self._lock = threading.Lock()
+        self._queue: deque[Task] = deque()
+        self._working: Task | None = None
+
+    @property
+    def urgent(self) -> bool:
+        """Whether a caller waits for the next result of any queued task."""
+        with self._lock:
+            return any(task.urgent for task in self._queue)
+
+    def submit(self, task: Task) -> None:
+        """Queue `task`; no effect if it is queued."""
+        with self._lock:
+            if task not in self._queue:
+                self._queue.append(task)
+        self._scheduler.submit(self)
+
+    def withdraw(self, task: Task) -> None:
+        """Remove `task` from the queue; a running slice is not interrupted."""
+        with self._lock:
+            if task in self._queue:
+                self._queue.remove(task)
+
+    def work(self, until: float) -> bool:
+        """Let the next task work until about `until`; True while any has more to do."""
+        with self._lock:
+            if not self._queue:
+                return False
+            task = self._working = self._queue.popleft()
+        more = task.work(until)
+        with self._lock:
+            self._working = None
+            if more and task not in self._queue:
+                self._queue.append(task)
+            return bool(self._queue)
+
+    def fail(self, reference: str) -> None:
+        """Pass an unexpected error on to the task it happened in; the others go on."""
+        with self._lock:
+            task, self._working = self._working, None
+            goes_on = bool(self._queue)
+        if task is not None:
+            task.fail(reference)
+        if goes_on:
+            self._scheduler.submit(self)

@@ -18,14 +18,17 @@ from streamlit.file_util import get_static_dir
 
 from graftviz.errors import InputError
 from graftviz.memory import configure_allocator
-from graftviz.ui.closed_sessions import end_closed_sessions
 from graftviz.ui.engine import warm_up
 from graftviz.ui.foreign_log import filter_foreign_text
 from graftviz.ui.guard import Guard
 from graftviz.ui.limits import limits
 from graftviz.ui.reading import worker_pool
-from graftviz.ui.session_values import look_up_single_keys
-from graftviz.ui.streamlit_runtime import StreamlitFiles, share_uploaded_bytes
+from graftviz.ui.streamlit_runtime import (
+    StreamlitFiles,
+    end_closed_sessions,
+    look_up_single_keys,
+    share_uploaded_bytes,
+)
 from graftviz.ui.upload_accounting import UploadAccounting, UploadAccounts
 
 _HOSTS = "server.allowedHosts"

@@ -12,10 +12,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.memory import release_freed_memory
+from graftviz.ui.caches import clearable_cache
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler, Share
-from graftviz.ui.shared import clearable_cache
 from graftviz.ui.url_state import Vocabulary
 from graftviz.ui.visits import Visit, Work, visits
 

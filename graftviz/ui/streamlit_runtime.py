@@ -6,20 +6,34 @@ Everything here is for the thread of the event loop, where sessions come and go.
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import logging
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime import get_instance
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.session_manager import SessionInfo
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
-from graftviz.ui.plain import plain
+from graftviz.errors import InputError
+from graftviz.memory import release_freed_memory
+from graftviz.ui.foreign_log import report_left_out
+from graftviz.ui.frame.texts import plain
+from graftviz.ui.limits import Limits, limits
+from graftviz.ui.references import logged
 from graftviz.ui.upload_accounting import LEAST_FILE
+
+LOOK_SECONDS = 2.0
+log = logging.getLogger(__name__)
 
 REPEAT_SECONDS = 1.0  # at least, between two runs of a page that show why uploads were refused
 _refusals: dict[str, str] = {}
@@ -182,3 +196,87 @@ def _files() -> MemoryUploadedFileManager:
 def _size(file: UploadedFileRec) -> int:
     """Return the bytes of a record; names and kinds come from clients, too, and may be long."""
     return max(LEAST_FILE, sum(map(sys.getsizeof, file)))
+
+
+class SessionValues(Mapping[str, Any]):
+    """Read-only view of the session state under the keys that pages use.
+
+    Parameters
+    ----------
+    state : SafeSessionState
+    """
+
+    def __init__(self, state: SafeSessionState) -> None:
+        self._state = state
+
+    def __getitem__(self, key: str) -> Any:
+        with self._state._lock:
+            return self._state._state[key]
+
+    def __contains__(self, key: object) -> bool:
+        with self._state._lock:
+            return key in self._state._state
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def _all(self) -> dict[str, Any]:
+        with self._state._lock:
+            return self._state._state.filtered_state
+
+
+def look_up_single_keys() -> None:
+    """Let Streamlit's widgets look up the key they read; where its names differ, change nothing.
+
+    Streamlit has no public way to do this.
+    """
+    if isinstance(getattr(SafeSessionState, "filtered_state", None), property):
+        SafeSessionState.filtered_state = property(SessionValues)  # type: ignore[assignment, method-assign]
+
+
+def enter_through_app() -> None:
+    """Start the script again with app.py, if Streamlit has passed it by."""
+    if getattr(PagesManager, "uses_pages_directory", False):
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
+async def end_closed_sessions(
+    is_uploading: Callable[[str], bool], every: float = LOOK_SECONDS
+) -> None:
+    """End expired sessions and remove unused uploads, every so many seconds.
+
+    To be run on the event loop.
+
+    Parameters
+    ----------
+    is_uploading : callable
+        Return whether an upload of a session is under way.
+    every : float
+        Seconds.
+    """
+    unused = UnusedFiles(is_uploading)
+    while True:
+        await asyncio.sleep(every)
+        report_left_out()
+        with logged(log, "Closed sessions could not be ended"):
+            if end_expired_sessions() + unused.release(_unused_seconds()):
+                await asyncio.to_thread(_collect)
+
+
+def _unused_seconds() -> float:
+    try:
+        return limits().gone_seconds
+    except InputError:  # every page says what is wrong
+        return Limits().gone_seconds
+
+
+def _collect() -> None:
+    gc.collect()
+    release_freed_memory()

@@ -13,12 +13,12 @@ from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
+from graftviz.ui.caches import SourceCache
 from graftviz.ui.controls import show_options
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
-from graftviz.ui.plain import plain
 from graftviz.ui.reading import read_files, read_once
-from graftviz.ui.source_cache import SourceCache
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 from graftviz.wording import reworded
 

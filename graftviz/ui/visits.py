@@ -16,10 +16,10 @@ from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from graftviz.memory import release_freed_memory
+from graftviz.ui.caches import clear_caches
 from graftviz.ui.limits import limits
 from graftviz.ui.references import logged
 from graftviz.ui.scheduler import Share
-from graftviz.ui.shared import clear_caches
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from streamlit import config
 
-from graftviz.ui.closed_sessions import LOOK_SECONDS
 from graftviz.ui.limits import limits
+from graftviz.ui.streamlit_runtime import LOOK_SECONDS
 from tests.browser.served_app import served_app
 from tests.load import mixed_use, report
 from tests.load.phases import (

@@ -12,8 +12,8 @@ from typing import Any
 
 from streamlit import config
 
-from graftviz.ui.closed_sessions import LOOK_SECONDS
 from graftviz.ui.limits import limits
+from graftviz.ui.streamlit_runtime import LOOK_SECONDS
 from tests.load.server import memory_bytes
 from tests.load.tables import (
     graphml_model,

@@ -17,9 +17,8 @@ from graftviz.ui.budget.material import BudgetMaterial
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import run_key, source
-from graftviz.ui.feeding import whole_number
 from graftviz.ui.frame.view import BUDGET, Mailbox
-from graftviz.ui.session_run import to_json
+from graftviz.ui.session_run import to_json, whole_number
 
 
 @st.fragment

@@ -15,8 +15,8 @@ from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.budget.work import bounded_run, path_of, run_key
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_titled
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.messages import show_problem, show_warnings
-from graftviz.ui.plain import plain
 from graftviz.ui.services import page_state
 
 _PREFIX = "budget"

@@ -11,8 +11,8 @@ from graftviz.ui.background import Background
 from graftviz.ui.budget.jobs import Path, RunProgress, pathing, run_progress
 from graftviz.ui.budget.material import BudgetMaterial, dense_material, with_places
 from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
+from graftviz.ui.caches import clearable_cache
 from graftviz.ui.services import material, scheduler
-from graftviz.ui.shared import clearable_cache
 
 
 class RunKey(NamedTuple):

@@ -16,7 +16,7 @@ from graftviz.ui.chart import show_figure
 from graftviz.ui.dynamics.jobs import Measured
 from graftviz.ui.dynamics.options import parent_count, seeds_of
 from graftviz.ui.dynamics.state import RACE, Compared, DynamicsState
-from graftviz.ui.plain import plain
+from graftviz.ui.frame.texts import plain
 
 _POLL = 0.6  # seconds between two updates of the charts
 _JUDGED = "PredError, held-out"

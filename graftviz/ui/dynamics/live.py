@@ -15,9 +15,8 @@ from graftviz.ui.boundary import bounded
 from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.material import DynamicsMaterial
 from graftviz.ui.dynamics.state import DynamicsState, Shown
-from graftviz.ui.feeding import whole_number
 from graftviz.ui.frame.view import DYNAMICS, Mailbox
-from graftviz.ui.session_run import to_json
+from graftviz.ui.session_run import to_json, whole_number
 
 
 @st.fragment

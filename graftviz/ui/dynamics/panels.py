@@ -24,14 +24,9 @@ from graftviz.ui.dynamics.state import DynamicsState, Work
 from graftviz.ui.dynamics.upload import show_upload
 from graftviz.ui.dynamics.work import curves, measure, run, source, survey
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
-from graftviz.ui.messages import (
-    show_awaiting_file,
-    show_problem,
-    show_question,
-    show_warnings,
-)
-from graftviz.ui.plain import plain
+from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
 from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
 

@@ -12,8 +12,8 @@ from graftviz.ui.controls import show_options
 from graftviz.ui.dynamics.material import UploadedSeries, fingerprint
 from graftviz.ui.dynamics.options import OF_READING, SPECS
 from graftviz.ui.dynamics.state import DynamicsState
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.limits import limits
-from graftviz.ui.plain import plain
 from graftviz.ui.reading import read_files, read_once
 from graftviz.wording import reworded
 

@@ -14,6 +14,7 @@ import streamlit as st
 from graftviz.dynamics import ScalableStructure
 from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.ui.background import Background
+from graftviz.ui.caches import cached_for, clearable_cache
 from graftviz.ui.dynamics.jobs import (
     CurveRequest,
     Curves,
@@ -33,8 +34,6 @@ from graftviz.ui.dynamics.material import (
 )
 from graftviz.ui.dynamics.options import OF_SYSTEM, RANDOM, DynamicsOptions
 from graftviz.ui.services import scheduler
-from graftviz.ui.shared import clearable_cache
-from graftviz.ui.source_cache import cached_for
 from graftviz.ui.url_state import UPLOAD
 
 _BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.boundary import bounded, file_builder, guarded
 from graftviz.ui.frame.texts import page_text
-from graftviz.ui.saving import file_button
 
 _HOME = "http://localhost:8501/"
 
@@ -170,3 +169,40 @@ def page_address(query: Mapping[str, str]) -> str:
 @bounded
 def _show_help(text: str) -> None:
     st.markdown(text)
+
+
+def file_button(
+    label: str,
+    name: str,
+    mime: str,
+    build: Callable[[], str | bytes],
+    key: str,
+    *,
+    look: Literal["primary", "secondary", "tertiary"] = "secondary",
+    disabled: bool = False,
+) -> None:
+    """Show a button as wide as its place; pressing it runs nothing else of the page.
+
+    Parameters
+    ----------
+    label : str
+    name : str
+        Of the file.
+    mime : str
+    build : callable
+        Returns what is in it.
+    key : str
+    look : {"primary", "secondary", "tertiary"}
+    disabled : bool
+    """
+    st.download_button(
+        label,
+        file_builder(build),
+        name,
+        mime,
+        key=key,
+        type=look,
+        width="stretch",
+        on_click="ignore",
+        disabled=disabled,
+    )

@@ -11,13 +11,12 @@ import streamlit as st
 
 from graftviz.ui.background import EVERYTHING
 from graftviz.ui.boundary import bounded
-from graftviz.ui.feeding import whole_number
-from graftviz.ui.foreground import foreground
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import PLAYER, Mailbox, json_object
 from graftviz.ui.grow.stability_panel import stability_json
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.plain import plain
-from graftviz.ui.session_run import SessionRun
+from graftviz.ui.scheduler import foreground
+from graftviz.ui.session_run import SessionRun, whole_number
 
 LEARN_AT_ONCE = 0.25  # seconds a changed run may take to arrive in one piece
 LEARN_TO_THE_END = 0.6  # the same, when it is the end that is being looked at

@@ -17,8 +17,8 @@ from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.frame.header import Tool
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.plain import plain
 
 _LOOK_AGAIN = 1.0  # seconds
 _OPEN = "grow.path.open"

@@ -12,8 +12,8 @@ from graftviz.selection.stability import STABLE, SUBSAMPLES
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.frame.header import Tool
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.plain import plain
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun

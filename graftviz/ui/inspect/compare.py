@@ -12,9 +12,9 @@ from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.narrative.inspection import difference_words
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import NORM_HELP
-from graftviz.ui.plain import plain
 
 _KINDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 _KEY = "inspect.table.difference"

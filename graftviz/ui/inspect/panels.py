@@ -23,6 +23,7 @@ from graftviz.ui.address import write_address
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import is_current, key_that_shows
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.compare import show_comparison
 from graftviz.ui.inspect.component import GRAPH_KEY, GraphLook, graph_message, show_graph
 from graftviz.ui.inspect.files import Shown, model_files
@@ -32,7 +33,6 @@ from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import show_changed, show_edges, show_nodes
 from graftviz.ui.inspect.work import AUTOMATIC, METHODS, inspect_jobs
 from graftviz.ui.messages import show_awaiting_file, show_warnings
-from graftviz.ui.plain import plain
 from graftviz.ui.warm_up import WarmUp
 from graftviz.wording import reworded
 

@@ -15,9 +15,9 @@ from graftviz.narrative.phrases import pair, short
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import is_current, key_that_shows
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.tables import NORM_HELP, finite_norms
-from graftviz.ui.plain import plain
 
 _PARTNERS = 8
 _MOST_PILLS = 10  # states that are offered as buttons; more in a list

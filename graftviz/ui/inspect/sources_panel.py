@@ -13,11 +13,11 @@ from graftviz.options import format_value, option_specs
 from graftviz.ui import url_state
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import follow_value, show_list
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.source import ModelSource
 from graftviz.ui.inspect.state import InspectState
 from graftviz.ui.inspect.url import FILE, LEARNED, TRUE
 from graftviz.ui.limits import limits
-from graftviz.ui.plain import plain
 from graftviz.ui.reading import latest_model, read_files, read_once
 from graftviz.ui.url_state import UPLOAD
 

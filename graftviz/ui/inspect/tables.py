@@ -22,8 +22,8 @@ from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural, short
 from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.state import InspectState
-from graftviz.ui.plain import plain
 
 _HEIGHT = 380
 _MOST_CHANGED = 12

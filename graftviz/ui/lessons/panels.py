@@ -6,8 +6,8 @@ import streamlit as st
 
 from graftviz.narrative.glossary import GLOSSARY, Term
 from graftviz.narrative.lessons import LESSONS, Lesson
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.lessons.views import VIEWS, address_of
-from graftviz.ui.plain import plain
 from graftviz.ui.services import vocabulary
 from graftviz.ui.teaching import ON, TOUR, teaching_query
 

@@ -27,11 +27,10 @@ from graftviz.player.prune_records import prune_header
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, with_choice
-from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.prune.recording import HEURISTICS, start_pruning
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import judge_all
-from graftviz.ui.scheduler import Turns
+from graftviz.ui.scheduler import OneAtATime, Turns
 from graftviz.ui.services import material, page_state, share
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import Settings, Vocabulary, parse, write

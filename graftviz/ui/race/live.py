@@ -11,11 +11,10 @@ import streamlit as st
 
 from graftviz.racing import AXES
 from graftviz.ui.boundary import bounded
-from graftviz.ui.feeding import everything_so_far, requested_feeds
 from graftviz.ui.frame.view import RACE, Mailbox, json_object
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import END
-from graftviz.ui.session_run import SessionRun
+from graftviz.ui.session_run import SessionRun, everything_so_far, requested_feeds
 
 
 @st.fragment

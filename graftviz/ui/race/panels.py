@@ -18,14 +18,9 @@ from graftviz.ui.controls import (
     show_options,
 )
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import RACE
-from graftviz.ui.messages import (
-    show_awaiting_file,
-    show_problem,
-    show_question,
-    show_warnings,
-)
-from graftviz.ui.plain import plain
+from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
 from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS

@@ -21,7 +21,6 @@ from graftviz.ui.automatic import automatic_values
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options
-from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.race.recording import RaceRecorder, start_racer
 from graftviz.ui.race.url import (
     LINE_UP,
@@ -34,7 +33,7 @@ from graftviz.ui.race.url import (
 )
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import judge_all
-from graftviz.ui.scheduler import Turns
+from graftviz.ui.scheduler import OneAtATime, Turns
 from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import Vocabulary

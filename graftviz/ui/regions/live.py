@@ -16,8 +16,8 @@ from graftviz.player.region_records import curve_record, graph_record, step_reco
 from graftviz.regions import minimal_radius
 from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION, Mailbox
-from graftviz.ui.plain import plain
 from graftviz.ui.regions import work as region_work
 from graftviz.ui.regions.halo import halo
 from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Whole, question_of

@@ -11,10 +11,10 @@ from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import follow_value, help_text, show_option, show_titled
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.limits import limits
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
-from graftviz.ui.plain import plain
 from graftviz.ui.reading import latest_model, read_files, read_once
 from graftviz.ui.regions.models import ShownModel, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions

@@ -15,9 +15,9 @@ from graftviz.errors import InputError
 from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
 from graftviz.ui.background import EVERYTHING, Background
+from graftviz.ui.caches import cached_for, clearable_cache
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import prepare
-from graftviz.ui.one_at_a_time import OneAtATime
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.regions.jobs import (
     Grown,
@@ -32,10 +32,9 @@ from graftviz.ui.regions.jobs import (
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, learning
 from graftviz.ui.regions.options import GRID, RUN
 from graftviz.ui.regions.state import RegionState
+from graftviz.ui.scheduler import OneAtATime
 from graftviz.ui.services import material, scheduler, vocabulary
 from graftviz.ui.session_run import SessionRun
-from graftviz.ui.shared import clearable_cache
-from graftviz.ui.source_cache import cached_for
 from graftviz.ui.url_state import UPLOAD
 
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled

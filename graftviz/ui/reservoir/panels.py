@@ -13,8 +13,8 @@ from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.page_options import PageOptions
-from graftviz.ui.plain import plain
 from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.reservoir.options import ReservoirOptions
 

@@ -1,11 +1,21 @@
-"""Least-recently-used cache whose entries live as long as their source."""
+"""Caches of single sessions and of all sessions.
+
+Values made from an upload live as long as their source. Values of all sessions are cached by
+``st.cache_resource`` under :func:`clearable_cache`, and cleared while no session is open.
+"""
 
 from __future__ import annotations
 
 import inspect
+import logging
 import threading
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol, TypeVar
+
+from graftviz.ui.references import logged
+
+log = logging.getLogger(__name__)
+_clears: list[Callable[[], None]] = []
 
 T = TypeVar("T")
 
@@ -66,3 +76,27 @@ def cached_for(shared: Callable[..., T], about: CacheOwner, *asked: object) -> T
         return shared(about, *asked)
     make = inspect.unwrap(shared)
     return about.own.get((make, repr(asked)), lambda: make(about, *asked))
+
+
+class _Cached(Protocol):
+    def clear(self) -> None:
+        """Forget all values."""
+
+
+C = TypeVar("C", bound=_Cached)
+
+
+def clearable_cache(cached: C) -> C:
+    """Mark a cached function as clearable while no session is open.
+
+    Its values are computed again on the next access.
+    """
+    _clears.append(cached.clear)
+    return cached
+
+
+def clear_caches() -> None:
+    """Clear all clearable caches."""
+    for clear in _clears:
+        with logged(log, "A cache could not be cleared"):
+            clear()
