@@ -23,7 +23,7 @@ from tests.load.wire import Wire
 
 MB = 10**6
 UNUSED, KEPT = 3, 8  # seconds: gone_seconds, and server.disconnectedSessionTTL
-LOOK = 2  # seconds between two looks of the server, see ui/closed_sessions.py
+LOOK = 2  # seconds between two looks of the server, see ui/streamlit_runtime.py
 COUNT = 5  # seconds for which Streamlit's metrics stay as they are
 LIMITS = (
     f"gone_seconds = {UNUSED}\nupload_memory = 60\nsession_uploads = 120\nserver_uploads = 200\n"
