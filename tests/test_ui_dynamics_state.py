@@ -109,6 +109,47 @@ def opened(engine: Engine, **query: str) -> DynamicsState:
     return state
 
 
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({"node": "10"}, ["No series 10: the series are 0 … 9"]),
+        ({"step": "11"}, ["No step 11: the run has 10 steps"]),
+        ({"parents": "51"}, ["at most 50; got 51"]),
+        ({"fingerprint": "0123456789abcdef"}, ["Invalid fingerprint"]),
+        ({"data": "upload", "fingerprint": "x", "node": "999"}, ["Invalid fingerprint"]),
+        ({"node": "77", "step": "88", "parents": "0"}, ["at least 1", "series 77", "step 88"]),
+        ({"node": "9", "step": "10", "parents": "10"}, []),
+    ],
+)
+def test_each_ignored_part_of_a_link_is_named(
+    engine: Engine, link: dict[str, str], words: list[str]
+) -> None:
+    state = opened(engine, **link)
+    state.refresh()
+    assert len(state.complaints) == len(words)
+    assert all(part in one for part, one in zip(words, state.complaints, strict=True))
+    assert not words or not {"fingerprint", "step", "parents"} & set(state.link())
+    state.choose("seed", 1)
+    assert state.complaints == ()
+
+
+def test_a_place_that_another_run_lacks_is_no_complaint(engine: Engine) -> None:
+    state = opened(engine, size="12", node="11", step="12")
+    assert state.complaints == ()
+    state.choose("size", 8)
+    state.page.values |= {"node": 11, "step": 12}  # a late message of the browser
+    state.refresh()
+    assert (state.node, state.complaints) == (None, ())
+
+
+def test_counts_beyond_the_number_of_series_are_named_where_they_matter(engine: Engine) -> None:
+    state = opened(engine, parents="40", seeds="40")
+    assert [words in state.notes()[k] for k, words in enumerate(("k = 40", "|S| = 40"))] == [True] * 2
+    state.choose("learner", "dense")
+    state.refresh()
+    assert state.notes() == ()
+
+
 def test_what_is_compared_comes_after_the_run_and_the_methods_one_by_one(engine: Engine) -> None:
     state = opened(engine)
     assert state.run is not None

@@ -324,6 +324,11 @@ def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> 
     state.follow({"data": "karate", "learner": "chow-liu", "step": "99999"})
     settled(state)
     assert state.loaded.model.n_edges == 33
+    (complaint,) = state.complaints
+    assert "No step 99,999: the run has 33 steps" in complaint
+    assert "step" not in state.link()
+    state.follow({"data": "karate", "learner": "chow-liu", "node": "1", "edge": "0-1"})
+    assert "the edge is ignored" in state.complaints[0]
 
 
 def test_the_true_model_of_a_sample(state: InspectState) -> None:

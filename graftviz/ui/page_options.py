@@ -36,6 +36,8 @@ class PageOptions(Generic[T]):
         Option → value, of all options.
     complaints : tuple of str
         About the link; until something is chosen.
+    is_from_link : bool
+        Whether nothing has been chosen since a link was followed.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class PageOptions(Generic[T]):
         self.others: dict[str, str] = {}
         self.values: dict[str, Any] = self._defaults()
         self.complaints: tuple[str, ...] = ()
+        self.is_from_link = False
         self._links = OwnLinks(places)
         self._links.add({})
         self._has_followed = False
@@ -59,6 +62,14 @@ class PageOptions(Generic[T]):
         """Set one option."""
         self.values[name] = value
         self.complaints = ()
+        self.is_from_link = False
+
+    def ignore(self, name: str, why: str) -> None:
+        """Reset one option, or remove a further parameter, and add a sentence on why."""
+        if name in self.values:
+            self.values[name] = self._defaults()[name]
+        self.others.pop(name, None)
+        self.complaints += (why,)
 
     def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
         """Take values from the address, unless it is one we wrote ourselves; say if they were.
@@ -76,6 +87,7 @@ class PageOptions(Generic[T]):
         self.others = {name: text for name, text in link.items() if name in self._other_names}
         self.values = {**self._defaults(), **values}
         self._links.add(link)
+        self.is_from_link = True
         return True
 
     def link(self) -> dict[str, str]:

@@ -53,7 +53,6 @@ class BudgetState:
         self._path_of = path_of
         self._watching = Watching()
         self._refused: BudgetOptions | None = None
-        self._own_complaints: tuple[str, ...] = ()
 
     @property
     def options(self) -> BudgetOptions:
@@ -63,14 +62,13 @@ class BudgetState:
     @property
     def complaints(self) -> tuple[str, ...]:
         """About the link; until something is chosen."""
-        return (*self.page.complaints, *self._own_complaints)
+        return self.page.complaints
 
     def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
         """Take the choices from the address, unless it is one we wrote ourselves."""
         if not self.page.follow(query, is_history=is_history):
             return
         self.visit += 1
-        self._own_complaints = ()
         options = self.options
         spec = slider_of(options.complexity)
         assert spec.minimum is not None
@@ -78,11 +76,11 @@ class BudgetState:
         is_whole = spec.kind != "int" or float(options.tau).is_integer()
         if not (spec.minimum <= options.tau <= spec.maximum and is_whole):
             kind = "a whole number" if spec.kind == "int" else "a number"
-            self._own_complaints = (
+            self.page.ignore(
+                "bound",
                 f"τ = {options.tau:g} is invalid for {options.complexity}: it must be {kind} from "
                 f"{spec.minimum:g} to {spec.maximum:g}. Using {spec.default:g}.",
             )
-            self.page.values["bound"] = None
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the choices, and remember them as ours."""
@@ -93,7 +91,6 @@ class BudgetState:
         if name == "bound" and value == BOUNDS[self.page.values["complexity"]].usual:
             value = None
         self.page.choose(name, value)
-        self._own_complaints = ()
         if name == "complexity":
             self.page.values["bound"] = None
         if name in _ANOTHER_RUN:

@@ -59,6 +59,7 @@ class DynamicsOptions:
         "largest number of parents of a series",
         label="k (parents)",
         minimum=1,
+        maximum=MOST_PARENTS,
         none_means=f"{USUAL_PARENTS}, at most the number of series",
     )
     seeds: int | None = option(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from graftviz.dynamics import ScalableStructure
 from graftviz.dynamics.all_regressions import AllRegressions
 from graftviz.errors import InputError
+from graftviz.narrative.phrases import plural
 from graftviz.ui.background import Background, Watching
 from graftviz.ui.dynamics.jobs import (
     CurveRequest,
@@ -149,7 +150,7 @@ class DynamicsState:
             others.get(_PRINT, "")
         )
         if _PRINT in others and not is_good:
-            del others[_PRINT]
+            self.page.ignore(_PRINT, f"Invalid {_PRINT} in the link; ignored.")
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the choices, and remember them as ours."""
@@ -204,6 +205,22 @@ class DynamicsState:
             return
         if self._is_on_show(material, plan) or self._may_begin(material, plan):
             self._take(Shown(options, material, plan))
+            self._check_places(material)
+
+    def _check_places(self, material: DynamicsMaterial) -> None:
+        """Ignore a series or step of a link that does not exist, with a sentence."""
+        if not self.page.is_from_link:
+            return
+        options, n = self.options, material.n
+        if options.node is not None and options.node >= n:
+            self.page.ignore(
+                "node", f"No series {options.node}: the series are 0 … {n - 1}; ignored."
+            )
+        if options.step is not None and options.step > n:
+            self.page.ignore(
+                "step",
+                f"No step {options.step}: the run has {plural(n, 'step')}, one per series; ignored.",
+            )
 
     def agree(self) -> None:
         """Let the run begin that was asked about."""
@@ -232,11 +249,12 @@ class DynamicsState:
             return ()
         options, material, plan = self.shown
         notes = [*material.series.notes]
-        for label, requested, used in (
-            ("k", options.parents, parent_count(options, material.n)),
-            ("|S|", options.seeds, seeds_of(options, material.n)),
+        learner = plan.source or plan.learner
+        for name, label, requested, used in (
+            ("parents", "k", options.parents, parent_count(options, material.n)),
+            ("seeds", "|S|", options.seeds, seeds_of(options, material.n)),
         ):
-            if requested is not None and requested > used:
+            if hasattr(learner, name) and requested is not None and requested > used:
                 notes.append(f"{label} = {requested:,} exceeds the number of series; using {used}.")
         if plan.wiring and plan.wiring != options.wiring:
             lacks = "true system" if options.wiring == "truth" else "file of parents"

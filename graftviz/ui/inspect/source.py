@@ -202,6 +202,14 @@ class ModelSource:
         if found is not None:
             self.loaded = found
 
+    def ignore_missing_step(self) -> list[str]:
+        """Show the end of a run that lacks the step of a link; return a sentence on that."""
+        run, step = self.run, self.learned.settings.step
+        if self.kind != LEARNED or run is None or not run.ended or step <= run.computed:
+            return []
+        self.choose_step(0)
+        return [f"No step {step:,}: the run has {plural(run.computed, 'step')}. Showing its end."]
+
     def forget(self) -> None:
         """Release runs and models except an uploaded one; `refresh` restores them."""
         self.learned.forget()

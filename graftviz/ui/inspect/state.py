@@ -130,6 +130,8 @@ class InspectState:
         else:
             parsed = parse_inspection(link, self.vocabulary)
             settings, self.complaints = parsed.settings, list(parsed.complaints)
+            if settings.node is not None and settings.edge is not None:
+                self.complaints.append("A link selects a node or an edge; the edge is ignored.")
         self.first.take(settings.first)
         self.compares = settings.second is not None
         if settings.second is not None:
@@ -240,9 +242,9 @@ class InspectState:
 
     def refresh(self) -> None:
         """Make the models follow the settings."""
-        self.first.refresh()
-        if self.compares:
-            self.second.refresh()
+        for source in (self.first, *((self.second,) if self.compares else ())):
+            source.refresh()
+            self.complaints += source.ignore_missing_step()
 
     def settle(self) -> None:
         """Make selection and evidence follow the model."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graftviz.errors import InputError
+from graftviz.narrative.phrases import plural, short
 from graftviz.ui.background import Background, Watching
 from graftviz.ui.page_options import PageOptions
 from graftviz.ui.regions.models import ShownModel
@@ -53,7 +54,6 @@ class RegionState:
         self.visit = 0
         self.page_runs = 0
         self._load = load
-        self._own_complaints: tuple[str, ...] = ()
         self._watching = Watching()  # the exact answer this session waits for
 
     @property
@@ -64,7 +64,7 @@ class RegionState:
     @property
     def complaints(self) -> tuple[str, ...]:
         """About the link; until something is chosen."""
-        return (*self.page.complaints, *self._own_complaints)
+        return self.page.complaints
 
     # ------------------------------------------------------------------------------ the address
 
@@ -73,14 +73,12 @@ class RegionState:
         if not self.page.follow(query, is_history=is_history):
             return
         self.visit += 1
-        self._own_complaints = ()
         data, others = self.page.values["data"], self.page.others
         is_run = data == RUN and len(others.get(RUN, "")) <= _LONGEST_RUN
         is_print = data == UPLOAD and _FINGERPRINT.fullmatch(others.get(_PRINT, ""))
         for name, is_good in ((RUN, is_run), (_PRINT, is_print)):
             if name in others and not is_good:
-                del others[name]
-                self._own_complaints += (f"Invalid {name} in the link; ignored.",)
+                self.page.ignore(name, f"Invalid {name} in the link; ignored.")
 
     def link(self) -> dict[str, str]:
         """Return the query parameters of the choices, and remember them as ours."""
@@ -101,7 +99,6 @@ class RegionState:
     def choose(self, name: str, value: Any) -> None:
         """Set one option; another model or query begins with a region that grows from its start."""
         self.page.choose(name, value)
-        self._own_complaints = ()
         if name == "data":
             self.page.values["query"] = None
             self.page.others = {}
@@ -162,18 +159,31 @@ class RegionState:
         self._watching.leave()
 
     def _check_places(self, model: ShownModel) -> None:
-        """Leave out a query or state that this model does not have, and say so."""
-        query, state = self.page.values["query"], self.page.values["state"]
+        """Ignore a query, state or step that does not exist, with a sentence."""
+        options, values = self.options, self.page.values
         n = model.model.n_variables
-        if query is not None and query >= n:
-            self._own_complaints += (
-                f"No variable {query}: this model has the variables 0 … {n - 1}. Using the default "
-                "query.",
+        if options.query is not None and options.query >= n:
+            self.page.ignore(
+                "query",
+                f"No variable {options.query}: this model has the variables 0 … {n - 1}. Using the "
+                "default query.",
             )
-            self.page.values["query"] = None
         states = int(model.model.cardinalities[self.query])
-        if state is not None and state >= states:
-            self.page.values["state"] = None
+        if options.state is not None and options.state >= states:
+            values["state"] = None
+            # The browser may report a state of the variable before.
+            if self.page.is_from_link:
+                self.page.ignore(
+                    "state",
+                    f"No state {options.state}: {short(model.model.names[self.query])} has the "
+                    f"states 0 … {states - 1}; ignored.",
+                )
+        if options.step is not None and options.step >= options.size and self.page.is_from_link:
+            self.page.ignore(
+                "step",
+                f"No step {options.step}: a region of at most {plural(options.size, 'node')} ends "
+                f"at step {options.size - 1}; ignored.",
+            )
 
     @property
     def query(self) -> int:
@@ -193,6 +203,6 @@ class RegionState:
             is_number = plain.isdecimal() and plain not in names
             query = self.shown.model.index_of(int(plain[:9]) if is_number else plain)
         except InputError as error:
-            self._own_complaints = (str(error),)
+            self.page.complaints = (str(error),)
             return
         self.choose("query", query)
