@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.dynamics.comparison import show_comparison
 from graftviz.ui.dynamics.live import live_dynamics
 from graftviz.ui.dynamics.panels import (
@@ -13,6 +12,7 @@ from graftviz.ui.dynamics.panels import (
     show_messages,
 )
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE

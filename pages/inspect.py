@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.address import follow_address
 from graftviz.ui.engine import engine_is_ready, warm_up
+from graftviz.ui.frame.address import follow_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.panels import inspect_warm_up, show_inspection, show_messages
 from graftviz.ui.inspect.sources_panel import show_awaited_file, show_sources

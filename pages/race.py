@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, warm_up
+from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.race.live import live_race

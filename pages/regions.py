@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from graftviz.ui.address import follow_address, write_address
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.regions.files import region_files

@@ -44,8 +44,8 @@ from graftviz.runs import Run
 from graftviz.table import DiscreteTable, read_table
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.inspect.url import parse_inspection, write_inspection
-from graftviz.ui.page_options import PageOptions
 from graftviz.ui.race.url import parse_race, write_race
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.reservoir.options import ReservoirOptions
@@ -222,7 +222,7 @@ def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> Non
     for cls in PAGES:
         values, complaints = parse_options_of(cls, query)
         assert parse_options_of(cls, write_options_of(cls, values))[1] == ()
-        page = PageOptions(cls, places=("step",), others=("run",))
+        page = OptionsPage(cls, places=("step",), others=("run",))
         page.follow(query)
         told += [*complaints, *page.complaints]
         assert isinstance(page.options, cls)

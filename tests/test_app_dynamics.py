@@ -82,7 +82,7 @@ def test_another_k_learns_again_and_the_link_brings_everything_back() -> None:
     assert second["token"] != first["token"]
     assert max(len(row["parents"]) for row in second["steps"]) == 5
     state = state_of(app)
-    state.page.values |= {"node": 4, "step": 2}
+    state.values |= {"node": 4, "step": 2}
     link = state.link()
     assert link | {"parents": "5", "node": "4", "step": "2"} == link
     again = shown(open_page("dynamics", **link))

@@ -107,7 +107,7 @@ def test_complaints_about_a_link_last_until_something_is_chosen(state: GrowState
     state.follow({**state.link(), "step": "2"})
     assert len(state.complaints) == 1
     state.choose_option("alpha", 0.5)
-    assert state.complaints == []
+    assert state.complaints == ()
 
 
 def test_refused_settings_leave_run_and_address_alone(state: GrowState) -> None:

@@ -518,9 +518,9 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept(state: InspectState
             state.observe(i, k)
         assert state.answer(SOON)
         assert list(state.evidence.items()) == [(2, 1), (0, 1)], method
-        assert state.complaints == [
-            "b = 0 has probability zero given the other evidence and was removed."
-        ]
+        assert state.complaints == (
+            "b = 0 has probability zero given the other evidence and was removed.",
+        )
         assert state.after is not None
         assert state.after.beliefs is not None
         assert np.allclose(state.after.beliefs.node[1], [0.0, 1.0], atol=1e-6)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from graftviz.ui.page_options import PageOptions
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.reservoir.options import ReservoirOptions
 
 
-def page(**query: str) -> PageOptions[ReservoirOptions]:
-    state = PageOptions(ReservoirOptions)
+def page(**query: str) -> OptionsPage[ReservoirOptions]:
+    state = OptionsPage(ReservoirOptions)
     state.follow(query)
     return state
 
@@ -63,7 +63,7 @@ def test_an_address_of_ours_that_is_a_moment_old_undoes_nothing() -> None:
 
 
 def test_places_and_what_else_an_address_carries() -> None:
-    state = PageOptions(ReservoirOptions, places=("step",), others=("note",))
+    state = OptionsPage(ReservoirOptions, places=("step",), others=("note",))
     assert state.follow({"step": "3"})  # the first address a page sees is somebody's link
     assert state.options.step == 3
     state.choose("n", 50)

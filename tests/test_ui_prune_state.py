@@ -17,9 +17,9 @@ from graftviz.player.prune_records import prune_head, prune_outcome, prune_recor
 from graftviz.runs import Run
 from graftviz.table import DiscreteTable
 from graftviz.ui import session_run
+from graftviz.ui.frame.state import REMEMBERED_LINKS, OwnLinks
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
-from graftviz.ui.own_links import REMEMBERED_LINKS, OwnLinks
 from graftviz.ui.prune import state as prune_state
 from graftviz.ui.prune.recording import HEURISTICS, PruneRecorder
 from graftviz.ui.prune.state import PruneState

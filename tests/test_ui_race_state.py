@@ -162,7 +162,7 @@ def test_the_link_reproduces_the_race(state: RaceState) -> None:
     first = state.race()
     other = RaceState(VOCABULARY, load, Scheduler(threads=1), lambda learner: None)
     other.follow(link)
-    assert other.complaints == []
+    assert other.complaints == ()
     other.refresh()
     finish(other)
     second = other.race()

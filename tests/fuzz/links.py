@@ -16,8 +16,8 @@ from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.state import DynamicsState
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.inspect.url import parse_inspection, write_inspection
-from graftviz.ui.page_options import PageOptions
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.url import parse_race, write_race
 from graftviz.ui.regions.options import RegionOptions
@@ -194,6 +194,6 @@ def states() -> list[Any]:
         lambda: DynamicsState(_unused),  # type: ignore[arg-type]
         lambda: RegionState(_unused),
         lambda: PruneState(data, _unused, Scheduler()),
-        lambda: PageOptions(ReservoirOptions),
+        lambda: OptionsPage(ReservoirOptions),
     )
     return [make() for make in makers]

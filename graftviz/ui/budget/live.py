@@ -71,7 +71,7 @@ def budget_message(
             "done": bool(found.stop) or bool(work.failure),
             "stop": work.failure or found.stop,
             "infeasible": found.infeasible,
-            "at": state.page.values["step"],
+            "at": state.values["step"],
             "ghost": _ghost_record(state),
         },
     }
@@ -109,4 +109,4 @@ def _ghost_record(state: BudgetState) -> dict[str, Any] | None:
 def _moved(state: BudgetState, place: Mapping[str, Any]) -> None:
     """Note where the visitor is; nothing on the page has to follow."""
     step = place.get("step")
-    state.page.values["step"] = None if step is None else whole_number(step, 0)
+    state.values["step"] = None if step is None else whole_number(step, 0)

@@ -5,14 +5,14 @@ Independent of Streamlit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from graftviz.errors import InputError
-from graftviz.ui.background import Background, Watching
+from graftviz.ui.background import Background
 from graftviz.ui.budget.jobs import Path, RunProgress
 from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
-from graftviz.ui.page_options import PageOptions
+from graftviz.ui.frame.state import OptionsPage
 
 AT_ONCE = 2  # models of the charts that are learned side by side
 _ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")
@@ -20,7 +20,7 @@ RunOf = Callable[[BudgetOptions, float | None], Background[RunProgress]]
 PathOf = Callable[[BudgetOptions], Background[Path]]
 
 
-class BudgetState:
+class BudgetState(OptionsPage[BudgetOptions]):
     """Choices of one session, and the runs they led to.
 
     Parameters
@@ -32,43 +32,21 @@ class BudgetState:
 
     Attributes
     ----------
-    page : PageOptions
     shown : BudgetOptions or None
         The choices that led to the run on show.
     before : BudgetOptions or None
         Those of the run before, on the same data: it is shown as a ghost.
-    problem : str
-        Why what is shown does not follow the choices; empty if it does.
-    visit : int
-        Grows when a link is followed: then the browser goes where it says.
     """
 
     def __init__(self, run_of: RunOf, path_of: PathOf) -> None:
-        self.page: PageOptions[BudgetOptions] = PageOptions(BudgetOptions, PLACES)
+        super().__init__(BudgetOptions, PLACES)
         self.shown: BudgetOptions | None = None
         self.before: BudgetOptions | None = None
-        self.problem = ""
-        self.visit = 0
         self._run_of = run_of
         self._path_of = path_of
-        self._watching = Watching()
         self._refused: BudgetOptions | None = None
 
-    @property
-    def options(self) -> BudgetOptions:
-        """The choices as an instance of their dataclass."""
-        return self.page.options
-
-    @property
-    def complaints(self) -> tuple[str, ...]:
-        """About the link; until something is chosen."""
-        return self.page.complaints
-
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take the choices from the address, unless it is one we wrote ourselves."""
-        if not self.page.follow(query, is_history=is_history):
-            return
-        self.visit += 1
+    def _check_link(self) -> None:
         options = self.options
         spec = slider_of(options.complexity)
         assert spec.minimum is not None
@@ -76,25 +54,21 @@ class BudgetState:
         is_whole = spec.kind != "int" or float(options.tau).is_integer()
         if not (spec.minimum <= options.tau <= spec.maximum and is_whole):
             kind = "a whole number" if spec.kind == "int" else "a number"
-            self.page.ignore(
+            self.ignore(
                 "bound",
                 f"τ = {options.tau:g} is invalid for {options.complexity}: it must be {kind} from "
                 f"{spec.minimum:g} to {spec.maximum:g}. Using {spec.default:g}.",
             )
 
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of the choices, and remember them as ours."""
-        return self.page.link()
-
     def choose(self, name: str, value: Any) -> None:
         """Set one option; another run is watched from its start."""
-        if name == "bound" and value == BOUNDS[self.page.values["complexity"]].usual:
+        if name == "bound" and value == BOUNDS[self.values["complexity"]].usual:
             value = None
-        self.page.choose(name, value)
+        super().choose(name, value)
         if name == "complexity":
-            self.page.values["bound"] = None
+            self.values["bound"] = None
         if name in _ANOTHER_RUN:
-            self.page.values["step"] = None
+            self.values["step"] = None
 
     # --------------------------------------------------------------------------------- the runs
 
@@ -172,10 +146,6 @@ class BudgetState:
             self._watching.begin(work)
         results = [work.latest for work in runs if work.ended and work.latest is not None]
         return results, path.latest, not missing
-
-    def revoke(self) -> None:
-        """Let nothing more be computed for this session; what was computed stays."""
-        self._watching.leave()
 
 
 def _key(options: BudgetOptions) -> tuple[Any, ...]:

@@ -49,7 +49,7 @@ def dynamics_message(
     picture = material.identity
     token = f"{picture}:{shown.plan!r}"
     since = whole_number(mail.need.get("from"), 0) if mail.need.get("token") == token else 0
-    page = state.page.values
+    page = state.values
     message: dict[str, Any] = {
         "visit": state.visit,
         "graphId": picture,
@@ -110,4 +110,4 @@ def _moved(state: DynamicsState, mail: Mailbox, place: Mapping[str, Any]) -> Non
     for name in ("step", "node"):
         if name in place:
             value = place[name]
-            state.page.values[name] = None if value is None else whole_number(value, 0)
+            state.values[name] = None if value is None else whole_number(value, 0)

@@ -77,7 +77,7 @@ def show_choices(state: DynamicsState) -> None:
         show_option(SPECS[name], getattr(options, name), state.choose, prefix=_PREFIX)
     show_options(
         [SPECS[name]._replace(advanced=True) for name in ("held_out", *OF_LEARNING)],
-        state.page.values,
+        state.values,
         state.choose,
         prefix=_PREFIX,
     )

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from graftviz.dynamics import ScalableStructure
 from graftviz.dynamics.all_regressions import AllRegressions
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural
-from graftviz.ui.background import Background, Watching
+from graftviz.ui.background import Background
 from graftviz.ui.dynamics.jobs import (
     CurveRequest,
     Curves,
@@ -27,7 +27,7 @@ from graftviz.ui.dynamics.jobs import (
 from graftviz.ui.dynamics.limits import judge_system
 from graftviz.ui.dynamics.material import DynamicsMaterial, UploadedSeries
 from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, seeds_of
-from graftviz.ui.page_options import PageOptions
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import UPLOAD
 
@@ -93,7 +93,7 @@ class Compared(NamedTuple):
     missing: str = ""
 
 
-class DynamicsState:
+class DynamicsState(OptionsPage[DynamicsOptions]):
     """Choices of one session, and the runs they led to.
 
     Parameters
@@ -102,71 +102,41 @@ class DynamicsState:
 
     Attributes
     ----------
-    page : PageOptions
     uploaded : UploadedSeries or None
     shown : Shown or None
-    problem, question : str
-        Why what is shown does not follow the choices; what is to be agreed to before it does.
-    visit : int
-        Grows when a link is followed: then the browser goes where it says.
     """
 
     def __init__(self, work: Work) -> None:
-        self.page: PageOptions[DynamicsOptions] = PageOptions(DynamicsOptions, PLACES, (_PRINT,))
+        super().__init__(DynamicsOptions, PLACES, (_PRINT,))
         self.uploaded: UploadedSeries | None = None
         self.shown: Shown | None = None
-        self.problem = self.question = ""
-        self.visit = 0
         self._work = work
-        self._watching = Watching()
-        self._agreed: list[tuple[str, Plan]] = []
-        self._asked: tuple[str, Plan] | None = None
         self._uploaded_on_show: UploadedSeries | None = None  # or last on show
-
-    @property
-    def options(self) -> DynamicsOptions:
-        """The choices as an instance of their dataclass."""
-        return self.page.options
-
-    @property
-    def complaints(self) -> tuple[str, ...]:
-        """About the link; until something is chosen."""
-        return self.page.complaints
 
     @property
     def expected(self) -> str:
         """Fingerprint of the files a link was made with; empty when any will do."""
-        return "" if self.uploaded is not None else self.page.others.get(_PRINT, "")
+        return "" if self.uploaded is not None else self.others.get(_PRINT, "")
 
     # ------------------------------------------------------------------------------ the address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take the choices from the address, unless it is one we wrote ourselves."""
-        if not self.page.follow(query, is_history=is_history):
-            return
-        self.visit += 1
-        others = self.page.others
-        is_good = self.page.values["data"] == UPLOAD and _FINGERPRINT.fullmatch(
-            others.get(_PRINT, "")
-        )
+    def _check_link(self) -> None:
+        others = self.others
+        is_good = self.values["data"] == UPLOAD and _FINGERPRINT.fullmatch(others.get(_PRINT, ""))
         if _PRINT in others and not is_good:
-            self.page.ignore(_PRINT, f"Invalid {_PRINT} in the link; ignored.")
-
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of the choices, and remember them as ours."""
-        return self.page.link()
+            self.ignore(_PRINT, f"Invalid {_PRINT} in the link; ignored.")
 
     def choose(self, name: str, value: Any) -> None:
         """Set one option; another run is watched from its start."""
-        self.page.choose(name, value)
+        super().choose(name, value)
         if name == "data":
-            self.page.others.pop(_PRINT, None)
+            self.others.pop(_PRINT, None)
             if value == UPLOAD and self.uploaded is not None:
-                self.page.others[_PRINT] = self.uploaded.fingerprint
+                self.others[_PRINT] = self.uploaded.fingerprint
         if name in _ANOTHER_PICTURE:
-            self.page.values["node"] = None
+            self.values["node"] = None
         if name not in PLACES and name != "horizon":
-            self.page.values["step"] = None
+            self.values["step"] = None
 
     @property
     def awaits_file(self) -> bool:
@@ -177,17 +147,17 @@ class DynamicsState:
         """Use uploaded files as the series of the page."""
         if self.uploaded is None or self.uploaded.fingerprint != files.fingerprint:
             if self.uploaded is not None:
-                self.page.values["node"] = self.page.values["step"] = None
+                self.values["node"] = self.values["step"] = None
             self.uploaded = files
-        self.page.others[_PRINT] = files.fingerprint
+        self.others[_PRINT] = files.fingerprint
 
     def put_back(self) -> None:
         """Return to the previous files; the latest upload could not be used."""
         self.uploaded = self._uploaded_on_show
         if self.uploaded is not None:
-            self.page.others[_PRINT] = self.uploaded.fingerprint
+            self.others[_PRINT] = self.uploaded.fingerprint
         else:
-            self.page.others.pop(_PRINT, None)
+            self.others.pop(_PRINT, None)
 
     # -------------------------------------------------------------------------------- the run
 
@@ -203,29 +173,26 @@ class DynamicsState:
         except InputError as error:
             self.problem = str(error)
             return
-        if self._is_on_show(material, plan) or self._may_begin(material, plan):
+        learner = plan.source or plan.learner
+        verdict = judge_system(material.n, material.train.n_rows, learner)
+        key = (material.identity, plan)
+        if self._is_on_show(material, plan) or self._may_begin(key, verdict):
             self._take(Shown(options, material, plan))
             self._check_places(material)
 
     def _check_places(self, material: DynamicsMaterial) -> None:
         """Ignore a series or step of a link that does not exist, with a sentence."""
-        if not self.page.is_from_link:
+        if not self.is_from_link:
             return
         options, n = self.options, material.n
         if options.node is not None and options.node >= n:
-            self.page.ignore(
-                "node", f"No series {options.node}: the series are 0 … {n - 1}; ignored."
-            )
+            self.ignore("node", f"No series {options.node}: the series are 0 … {n - 1}; ignored.")
         if options.step is not None and options.step > n:
-            self.page.ignore(
+            self.ignore(
                 "step",
-                f"No step {options.step}: the run has {plural(n, 'step')}, one per series; ignored.",
+                f"No step {options.step}: the run has {plural(n, 'step')}, one per series; "
+                "ignored.",
             )
-
-    def agree(self) -> None:
-        """Let the run begin that was asked about."""
-        if self._asked is not None:
-            self._agreed.append(self._asked)
 
     @property
     def run(self) -> Background[RunProgress] | None:
@@ -239,7 +206,7 @@ class DynamicsState:
     @property
     def node(self) -> int | None:
         """The series that was clicked, if the data on show have it."""
-        node = self.page.values["node"]
+        node = self.values["node"]
         exists = self.shown is not None and node is not None and node < self.shown.material.n
         return int(node) if exists else None
 
@@ -269,15 +236,6 @@ class DynamicsState:
             material.identity,
             plan,
         )
-
-    def _may_begin(self, material: DynamicsMaterial, plan: Plan) -> bool:
-        key = (material.identity, plan)
-        if key in self._agreed:
-            return True
-        verdict = judge_system(material.n, material.train.n_rows, plan.source or plan.learner)
-        self.problem, self.question = verdict.refusal, verdict.question
-        self._asked = key
-        return verdict == Verdict()
 
     def _take(self, shown: Shown) -> None:
         if self.shown is not None and not self._is_on_show(shown.material, shown.plan):
@@ -354,10 +312,6 @@ class DynamicsState:
             if verdict == Verdict() or plan == shown_plan:
                 plans.append(plan)
         return plans
-
-    def revoke(self) -> None:
-        """Let nothing more be computed for this session; what was computed stays."""
-        self._watching.leave()
 
     def forget(self) -> None:
         """Let go of what is not shared; all is there again when the page is asked for."""

@@ -54,7 +54,7 @@ def show_upload(state: DynamicsState) -> None:
         )
         show_options(
             [SPECS[name] for name in OF_READING],
-            state.page.values,
+            state.values,
             state.choose,
             prefix="dynamics",
             more="Import options",
@@ -62,7 +62,7 @@ def show_upload(state: DynamicsState) -> None:
         anyway = bool(expected and file) and st.checkbox("Use different series")
     if file is None:
         return
-    options = {name: state.page.values[name] for name in OF_READING}
+    options = {name: state.values[name] for name in OF_READING}
     try:
         files = read_once(
             "dynamics.read",

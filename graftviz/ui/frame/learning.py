@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
+from graftviz.ui.frame.state import PageState
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, default_options, uploaded_table, with_choice
-from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.recording import Plan
-from graftviz.ui.run_limits import Verdict
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 
@@ -38,7 +37,7 @@ class DataSettings(Protocol):
 S = TypeVar("S", bound=DataSettings)
 
 
-class LearningPage(Generic[S]):
+class LearningPage(PageState, Generic[S]):
     """Settings and runs of a page in one session.
 
     Settings that cannot be used become a sentence, and the runs shown before remain.
@@ -62,57 +61,25 @@ class LearningPage(Generic[S]):
         Data of the runs on show.
     uploaded : callable or None
         ``uploaded(seed)`` returns the material of the uploaded file.
-    complaints : list of str
-        Ignored parts of the link; shown until the settings change.
-    problem : str
-        Why the runs on show do not follow the controls; empty if they do.
-    question : str
-        Cost of a run that must be confirmed first; empty if there is none.
     """
 
     def __init__(
         self, settings: S, load: Callable[[str, int], Material], places: Collection[str]
     ) -> None:
+        super().__init__(places)
         self.settings = settings
         self.shown: S | None = None
         self.material: Material | None = None
         self.uploaded: Callable[[int], Material] | None = None
-        self.complaints: list[str] = []
-        self.problem = ""
-        self.question = ""
         self._load = load
-        self._links = OwnLinks(places)
         self._runs = RunStore()
-        self._agreed: set[Hashable] = set()
-        self._asked: Hashable = None
 
-    # ---------------------------------------------------------------------------------- address
-
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
-        """Apply an address, unless the page wrote it itself; return whether it was applied.
-
-        A message from the browser may contain an older address, which must not undo newer choices.
-        Navigation in the history (`is_history`) may.
-        """
-        if query in self._links and not is_history:
-            return False
+    def _apply(self, query: dict[str, str]) -> Iterable[str]:
         self.settings, complaints = self._parse(query)
-        self.complaints = list(complaints)
-        self._links.add(query)
-        return True
-
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of the page, and record them as its own."""
-        query = self._write()
-        self._links.add(query)
-        return query
+        return complaints
 
     def _parse(self, query: Mapping[str, str]) -> tuple[S, Iterable[str]]:
         """Return the settings of an address, and its ignored parts."""
-        raise NotImplementedError
-
-    def _write(self) -> dict[str, str]:
-        """Return the query parameters of the runs on show."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------- data
@@ -144,24 +111,13 @@ class LearningPage(Generic[S]):
         return (material.description or None) if material else None
 
     def _set(self, **changes: Any) -> None:
-        self.complaints = []
+        self.complaints = ()
         self.settings = self._with(**changes)
 
     def _with(self, **changes: Any) -> S:
         return dataclasses.replace(self.settings, **changes)  # type: ignore[type-var]
 
     # ------------------------------------------------------------------------------------- runs
-
-    def agree(self) -> None:
-        """Confirm the runs of the current question."""
-        self._agreed.add(self._asked)
-
-    def _may_begin(self, key: Hashable, verdict: Verdict) -> bool:
-        """Return whether runs are within the limits or confirmed; set problem and question."""
-        if key in self._agreed:
-            return True
-        self._asked, self.problem, self.question = key, verdict.refusal, verdict.question
-        return verdict == Verdict()
 
     def revoke(self) -> None:
         """Pause all computing of this session; computed steps remain."""

@@ -19,9 +19,9 @@ from graftviz.narrative.inspection import (
     model_words,
 )
 from graftviz.narrative.phrases import short
-from graftviz.ui.address import write_address
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import is_current, key_that_shows
+from graftviz.ui.frame.address import write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.compare import show_comparison

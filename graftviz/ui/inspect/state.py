@@ -26,6 +26,7 @@ from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
 from graftviz.regions import LocalMarginal
 from graftviz.ui.background import Background
+from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.source import Loaded, ModelSource
 from graftviz.ui.inspect.url import (
@@ -46,7 +47,6 @@ from graftviz.ui.inspect.work import (
     wait_for_all,
 )
 from graftviz.ui.material import Material
-from graftviz.ui.own_links import OwnLinks
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.url_state import Settings, Vocabulary
@@ -54,7 +54,7 @@ from graftviz.ui.url_state import Settings, Vocabulary
 PATIENCE = 1.2  # seconds to wait for marginals before the page says that they are on their way
 
 
-class InspectState:
+class InspectState(PageState):
     """Models, selection, evidence and answers of one session.
 
     Parameters
@@ -77,8 +77,6 @@ class InspectState:
     evidence : dict
         State by variable, in the order in which it was given.
     method : str
-    complaints : list of str
-        About the link or the last click; shown until something else is done.
     before, after : Answer or None
         Marginals without and with the evidence, as far as they are there.
     other : Answer or None
@@ -92,6 +90,7 @@ class InspectState:
         scheduler: Turns,
         neighbour: Callable[[], GrowState | None],
     ) -> None:
+        super().__init__()
         self.vocabulary = vocabulary
         self.scheduler = scheduler
         self.first, self.second = (
@@ -102,36 +101,24 @@ class InspectState:
         self.edge: tuple[int, int] | None = None
         self.evidence: dict[int, int] = {}
         self.method = AUTOMATIC
-        self.complaints: list[str] = []
         self.before: Answer | None = None
         self.after: Answer | None = None
         self.other: Answer | None = None
-        self._problem = ""
         self._neighbour = neighbour
         self._desk: Desk[Answer | None] = Desk(scheduler)
         self._regions: Desk[LocalMarginal | None] = Desk(scheduler)
-        self._links = OwnLinks()
         self._variables: tuple[Any, ...] | None = None
         self._pictures: dict[Any, GraphPicture] = {}
 
     # ------------------------------------------------------------------------------ the address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take settings from the address, unless it is one we wrote ourselves.
-
-        A message from the browser may carry an address that is a moment old; that must not undo
-        what has been changed meanwhile. Going back in the history (`is_history`) may.
-        """
-        link = dict(query)
-        if link in self._links and not is_history:
-            return
-        if not link:
-            settings = self._by_default()
-        else:
-            parsed = parse_inspection(link, self.vocabulary)
-            settings, self.complaints = parsed.settings, list(parsed.complaints)
+    def _apply(self, query: dict[str, str]) -> list[str]:
+        settings, complaints = self._by_default(), []
+        if query:
+            settings, ignored = parse_inspection(query, self.vocabulary)
+            complaints = list(ignored)
             if settings.node is not None and settings.edge is not None:
-                self.complaints.append("A link selects a node or an edge; the edge is ignored.")
+                complaints.append("A link selects a node or an edge; the edge is ignored.")
         self.first.take(settings.first)
         self.compares = settings.second is not None
         if settings.second is not None:
@@ -139,7 +126,7 @@ class InspectState:
         self.node, self.edge = settings.node, None if settings.node is not None else settings.edge
         self.evidence, self.method = dict(settings.evidence), settings.method
         self._variables = None
-        self._links.add(link)
+        return complaints
 
     def _by_default(self) -> InspectSettings:
         """Return what a visitor without a link sees: what the Grow page shows in this session."""
@@ -161,8 +148,7 @@ class InspectState:
         """Inspect the run of the Grow page, at the step it shows."""
         self.first.take(self._by_default().first)
 
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of what is shown, and remember them as ours."""
+    def _write(self) -> dict[str, str]:
         first = self.first.settings
         settings = InspectSettings(
             first=first,
@@ -174,42 +160,40 @@ class InspectState:
         )
         # A file that has not been uploaded yet has nothing to be written.
         is_awaited = first.kind == FILE and not first.fingerprint
-        query = {} if is_awaited else write_inspection(settings, self.vocabulary)
-        self._links.add(query)
-        return query
+        return {} if is_awaited else write_inspection(settings, self.vocabulary)
 
     # ----------------------------------------------------------------------------- the selection
 
     def select_node(self, i: int | None) -> None:
         """Look at a node, or at nothing."""
-        self.complaints = []
+        self.complaints = ()
         self.node, self.edge = i, None
 
     def select_edge(self, i: int, j: int) -> None:
         """Look at an edge."""
-        self.complaints = []
+        self.complaints = ()
         self.node, self.edge = None, (min(i, j), max(i, j))
 
     def observe(self, i: int, state: int | None) -> None:
         """Set a variable to a state, or forget what was known of it."""
-        self.complaints = []
+        self.complaints = ()
         self.evidence.pop(i, None)
         if state is not None:
             self.evidence[i] = state
 
     def forget_evidence(self) -> None:
         """Know nothing again."""
-        self.complaints = []
+        self.complaints = ()
         self.evidence = {}
 
     def choose_method(self, method: str) -> None:
         """Compute marginals by another method."""
-        self.complaints = []
+        self.complaints = ()
         self.method = method
 
     def compare(self, compares: bool) -> None:
         """Compare with a second model, or no longer."""
-        self.complaints = []
+        self.complaints = ()
         if compares and self.second.loaded is None and self.second.kind == LEARNED:
             self._suggest_partner()
         self.compares = compares
@@ -235,16 +219,11 @@ class InspectState:
         """The model that is inspected."""
         return self.first.loaded
 
-    @property
-    def problem(self) -> str:
-        """Why there are no marginals; empty if there are, or will be."""
-        return self._problem
-
     def refresh(self) -> None:
         """Make the models follow the settings."""
         for source in (self.first, *((self.second,) if self.compares else ())):
             source.refresh()
-            self.complaints += source.ignore_missing_step()
+            self.complaints += tuple(source.ignore_missing_step())
 
     def settle(self) -> None:
         """Make selection and evidence follow the model."""
@@ -261,22 +240,20 @@ class InspectState:
         """Remove nodes, edges and evidence of a link that the model lacks, with a warning."""
         n = model.n_variables
         if self.node is not None and self.node >= n:
-            self.complaints.append(
-                f"This model has no node {self.node}; its nodes are 0 … {n - 1}."
-            )
+            self.complaints += (f"This model has no node {self.node}; its nodes are 0 … {n - 1}.",)
             self.node = None
         if self.edge is not None and self.edge_number(self.edge) is None:
             i, j = self.edge
             named = f"{i} – {j}"
             if j < n:
                 named = f"{short(model.names[i])} – {short(model.names[j])}"
-            self.complaints.append(f"This model has no edge {named}.")
+            self.complaints += (f"This model has no edge {named}.",)
             self.edge = None
         for i, state in list(self.evidence.items()):
             if i >= n or state >= model.cardinalities[i]:
-                self.complaints.append(
+                self.complaints += (
                     f"This model has no variable {i} with a state {state}; removed from the "
-                    "evidence."
+                    "evidence.",
                 )
                 del self.evidence[i]
 
@@ -300,7 +277,7 @@ class InspectState:
         """
         loaded = self.first.loaded
         self.before = self.after = self.other = None
-        self._problem = ""
+        self.problem = ""
         if loaded is None:
             return True
         partner = self.second.loaded if self.compares else None
@@ -314,16 +291,16 @@ class InspectState:
             self.after = works[-1].latest if self.evidence and works[-1].finished else None
             failures = [work.failure for work in works if work.failure]
             if failures:
-                self._problem = failures[0]
+                self.problem = failures[0]
             if works[0].finished and self.before is not None and self.before.beliefs is None:
-                self._problem = (
+                self.problem = (
                     "Every joint state of this model has probability zero, so it has no marginals."
                 )
                 return True
             if not is_there or self.after is None or self.after.beliefs is not None:
                 return is_there
             i, state = self.evidence.popitem()
-            self.complaints.append(contradiction_words(loaded.model, i, state, len(self.evidence)))
+            self.complaints += (contradiction_words(loaded.model, i, state, len(self.evidence)),)
 
     def _ask(self, loaded: Loaded, evidence: Mapping[int, int]) -> Any:
         question = Question(loaded.fingerprint, tuple(sorted(evidence.items())), self.method)

@@ -60,8 +60,6 @@ class PruneState(LearningPage[Settings]):
         Heuristic → the run on show.
     token, header_json : str
         What the browser calls these runs, and what it is told of them.
-    visit : int
-        Grows when a link is followed: then the browser goes where it says.
     """
 
     def __init__(
@@ -74,17 +72,10 @@ class PruneState(LearningPage[Settings]):
         self.runs: Mapping[str, SessionRun] = {}
         self.token = ""
         self.header_json = ""
-        self.visit = 0
         self._turns = OneAtATime(scheduler)
         self._plans: dict[str, Plan] = {}
 
     # ---------------------------------------------------------------------------------- address
-
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
-        """Apply an address, unless the page wrote it itself; return whether it was applied."""
-        is_applied = super().follow(query, is_history=is_history)
-        self.visit += is_applied
-        return is_applied
 
     def _parse(self, query: Mapping[str, str]) -> tuple[Settings, list[str]]:
         own = {name: text for name, text in query.items() if name not in _OF_OTHER_PAGES}

@@ -109,14 +109,8 @@ class RaceState(LearningPage[RaceSettings]):
 
     # ---------------------------------------------------------------------------------- address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> bool:
-        """Apply an address, unless the page wrote it itself; return whether it was applied."""
-        is_applied = super().follow(query, is_history=is_history)
-        if is_applied:
-            self.chosen = 0
-        return is_applied
-
     def _parse(self, query: Mapping[str, str]) -> ParsedRace:
+        self.chosen = 0
         return parse_race(query, self.vocabulary)
 
     def _write(self) -> dict[str, str]:

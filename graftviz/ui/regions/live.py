@@ -242,7 +242,7 @@ def _drag(state: RegionState, mail: Mailbox, point: Mapping[str, Any]) -> None:
 def _moved(state: RegionState, place: Mapping[str, Any]) -> None:
     """Note where the visitor is; nothing on the page has to follow."""
     for name in ("step", "state"):
-        state.page.values[name] = _whole_number(place.get(name))
+        state.values[name] = _whole_number(place.get(name))
 
 
 def _whole_number(value: object) -> int | None:

@@ -6,13 +6,13 @@ Independent of Streamlit.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural, short
-from graftviz.ui.background import Background, Watching
-from graftviz.ui.page_options import PageOptions
+from graftviz.ui.background import Background
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import PLACES, RUN, RegionOptions
 from graftviz.ui.url_state import UPLOAD
@@ -24,7 +24,7 @@ _GROWS_ANEW = ("data", "side", "query")  # changes of these make the old step me
 Load = Callable[["RegionState"], ShownModel | None]
 
 
-class RegionState:
+class RegionState(OptionsPage[RegionOptions]):
     """Choices of one session, and the model on show.
 
     Parameters
@@ -34,83 +34,57 @@ class RegionState:
 
     Attributes
     ----------
-    page : PageOptions
     uploaded : ShownModel or None
     shown : ShownModel or None
         The last model that could be shown.
-    problem : str
-        Why what is shown does not follow the choices; empty if it does.
-    visit : int
-        Grows when a link is followed: then the browser goes where it says.
     page_runs : int
         Grows when the whole page is drawn: then its controls show what was chosen.
     """
 
     def __init__(self, load: Load) -> None:
-        self.page: PageOptions[RegionOptions] = PageOptions(RegionOptions, PLACES, (RUN, _PRINT))
+        super().__init__(RegionOptions, PLACES, (RUN, _PRINT))
         self.uploaded: ShownModel | None = None
         self.shown: ShownModel | None = None
-        self.problem = ""
-        self.visit = 0
         self.page_runs = 0
         self._load = load
-        self._watching = Watching()  # the exact answer this session waits for
-
-    @property
-    def options(self) -> RegionOptions:
-        """The choices as an instance of their dataclass."""
-        return self.page.options
-
-    @property
-    def complaints(self) -> tuple[str, ...]:
-        """About the link; until something is chosen."""
-        return self.page.complaints
 
     # ------------------------------------------------------------------------------ the address
 
-    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> None:
-        """Take the choices from the address, unless it is one we wrote ourselves."""
-        if not self.page.follow(query, is_history=is_history):
-            return
-        self.visit += 1
-        data, others = self.page.values["data"], self.page.others
+    def _check_link(self) -> None:
+        data, others = self.values["data"], self.others
         is_run = data == RUN and len(others.get(RUN, "")) <= _LONGEST_RUN
         is_print = data == UPLOAD and _FINGERPRINT.fullmatch(others.get(_PRINT, ""))
         for name, is_good in ((RUN, is_run), (_PRINT, is_print)):
             if name in others and not is_good:
-                self.page.ignore(name, f"Invalid {name} in the link; ignored.")
-
-    def link(self) -> dict[str, str]:
-        """Return the query parameters of the choices, and remember them as ours."""
-        return self.page.link()
+                self.ignore(name, f"Invalid {name} in the link; ignored.")
 
     @property
     def run(self) -> str:
         """The address of a run on the Grow page, if its model is on show."""
-        return self.page.others.get(RUN, "")
+        return self.others.get(RUN, "")
 
     @property
     def fingerprint(self) -> str:
         """Of the uploaded model a link was made with, or the one on show."""
-        return self.page.others.get(_PRINT, "")
+        return self.others.get(_PRINT, "")
 
     # ------------------------------------------------------------------------------ the choices
 
     def choose(self, name: str, value: Any) -> None:
         """Set one option; another model or query begins with a region that grows from its start."""
-        self.page.choose(name, value)
+        super().choose(name, value)
         if name == "data":
-            self.page.values["query"] = None
-            self.page.others = {}
+            self.values["query"] = None
+            self.others = {}
             if value == UPLOAD and self.uploaded is not None:
-                self.page.others = {_PRINT: self.uploaded.identity.partition(":")[2]}
+                self.others = {_PRINT: self.uploaded.identity.partition(":")[2]}
         if name in _GROWS_ANEW:
-            self.page.values["step"] = self.page.values["state"] = None
+            self.values["step"] = self.values["state"] = None
 
     def take_run(self, link: str) -> None:
         """Show the model of a run on the Grow page; `link` is empty if there is none."""
         self.choose("data", RUN)
-        self.page.others = {RUN: link} if link else {}
+        self.others = {RUN: link} if link else {}
 
     @property
     def awaits_file(self) -> bool:
@@ -124,7 +98,7 @@ class RegionState:
         is_first, self.uploaded = self.uploaded is None, uploaded
         if not is_first:
             self.choose("data", UPLOAD)  # what was asked of the model before does not apply
-        self.page.others = {_PRINT: uploaded.identity.partition(":")[2]}
+        self.others = {_PRINT: uploaded.identity.partition(":")[2]}
 
     def forget(self) -> None:
         """Let go of what was computed of an own model; it is there again when it is asked for."""
@@ -151,19 +125,12 @@ class RegionState:
         """Let work on the whole graph go on; that on another model is no longer waited for."""
         self._watching.turn_to(work)
 
-    def revoke(self) -> None:
-        """Let nothing large be computed for this session; what was computed stays.
-
-        Growing a region is not: it ends by itself, at the size that was asked for.
-        """
-        self._watching.leave()
-
     def _check_places(self, model: ShownModel) -> None:
         """Ignore a query, state or step that does not exist, with a sentence."""
-        options, values = self.options, self.page.values
+        options, values = self.options, self.values
         n = model.model.n_variables
         if options.query is not None and options.query >= n:
-            self.page.ignore(
+            self.ignore(
                 "query",
                 f"No variable {options.query}: this model has the variables 0 … {n - 1}. Using the "
                 "default query.",
@@ -172,14 +139,14 @@ class RegionState:
         if options.state is not None and options.state >= states:
             values["state"] = None
             # The browser may report a state of the variable before.
-            if self.page.is_from_link:
-                self.page.ignore(
+            if self.is_from_link:
+                self.ignore(
                     "state",
                     f"No state {options.state}: {short(model.model.names[self.query])} has the "
                     f"states 0 … {states - 1}; ignored.",
                 )
-        if options.step is not None and options.step >= options.size and self.page.is_from_link:
-            self.page.ignore(
+        if options.step is not None and options.step >= options.size and self.is_from_link:
+            self.ignore(
                 "step",
                 f"No step {options.step}: a region of at most {plural(options.size, 'node')} ends "
                 f"at step {options.size - 1}; ignored.",
@@ -188,7 +155,7 @@ class RegionState:
     @property
     def query(self) -> int:
         """The variable that is asked about, in the model on show."""
-        chosen = self.page.values["query"]
+        chosen = self.values["query"]
         assert self.shown is not None
         n = self.shown.model.n_variables
         return self.shown.usual_query if chosen is None or chosen >= n else int(chosen)
@@ -203,6 +170,6 @@ class RegionState:
             is_number = plain.isdecimal() and plain not in names
             query = self.shown.model.index_of(int(plain[:9]) if is_number else plain)
         except InputError as error:
-            self.page.complaints = (str(error),)
+            self.complaints = (str(error),)
             return
         self.choose("query", query)

@@ -13,8 +13,8 @@ from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.page_options import PageOptions
 from graftviz.ui.reservoir import work as reservoir_work
 from graftviz.ui.reservoir.options import ReservoirOptions
 
@@ -23,15 +23,15 @@ _SPECS = {spec.name: spec for spec in option_specs(ReservoirOptions)}
 _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
 
 
-def reservoir_state() -> PageOptions[ReservoirOptions]:
+def reservoir_state() -> OptionsPage[ReservoirOptions]:
     """Return the options of this session."""
-    state: PageOptions[ReservoirOptions] = st.session_state.setdefault(
-        "reservoir", PageOptions(ReservoirOptions)
+    state: OptionsPage[ReservoirOptions] = st.session_state.setdefault(
+        "reservoir", OptionsPage(ReservoirOptions)
     )
     return state
 
 
-def show_choices(state: PageOptions[ReservoirOptions]) -> None:
+def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
     """Show the controls of the side bar."""
     specs = [spec for name, spec in _SPECS.items() if name not in _BESIDE_THE_SCORES]
     show_options(specs, state.values, state.choose, prefix=_PREFIX)
@@ -66,7 +66,7 @@ def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
     return steps
 
 
-def show_activation(state: PageOptions[ReservoirOptions], steps: tuple[RankedStep, ...]) -> None:
+def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedStep, ...]) -> None:
     """Show the reservoir of one step and the edges selected by α."""
     options = state.options
     st.subheader("Edges selected by α", anchor=False)
