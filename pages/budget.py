@@ -3,9 +3,14 @@
 import streamlit as st
 
 from graftviz.narrative.budget import cost_sentence
-from graftviz.ui.budget.files import budget_files
 from graftviz.ui.budget.live import live_budget
-from graftviz.ui.budget.panels import budget_state, show_charts, show_choices, show_messages
+from graftviz.ui.budget.panels import (
+    budget_files,
+    budget_state,
+    show_charts,
+    show_choices,
+    show_messages,
+)
 from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header

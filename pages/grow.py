@@ -6,7 +6,7 @@ from graftviz.ui.engine import engine_is_ready, show_engine, warm_up
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import PLAYER
-from graftviz.ui.grow.compare_panel import show_comparison
+from graftviz.ui.grow.analysis import show_comparison, show_path, show_stability
 from graftviz.ui.grow.live import live_player
 from graftviz.ui.grow.panels import (
     INSPECT,
@@ -14,12 +14,10 @@ from graftviz.ui.grow.panels import (
     show_choices,
     show_data_panel,
     show_messages,
+    show_tour,
     tools,
 )
-from graftviz.ui.grow.path_panel import show_path
-from graftviz.ui.grow.stability_panel import show_stability
 from graftviz.ui.grow.state import grow_state
-from graftviz.ui.grow.tour import show_tour
 from graftviz.ui.inspect.state import inspect_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
 

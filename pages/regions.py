@@ -6,9 +6,9 @@ from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import REGION
-from graftviz.ui.regions.files import region_files
 from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
+    region_files,
     region_state,
     show_growth_choices,
     show_messages,

@@ -6,8 +6,8 @@ from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
-from graftviz.ui.reservoir.files import reservoir_files
 from graftviz.ui.reservoir.panels import (
+    reservoir_files,
     reservoir_state,
     show_activation,
     show_choices,

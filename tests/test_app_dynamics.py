@@ -143,7 +143,7 @@ def test_more_parents_and_seeds_than_series_are_said_and_clipped() -> None:
 
 
 def test_a_run_that_takes_long_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graftviz.ui.dynamics.limits.limits", lambda: Limits(ask_seconds=1e-9))
+    monkeypatch.setattr("graftviz.ui.dynamics.options.limits", lambda: Limits(ask_seconds=1e-9))
     app = open_page("dynamics", **SMALL, seed="9")
     assert "Not started" in sentences(app)
     assert state_of(app).run is None

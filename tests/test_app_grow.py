@@ -20,7 +20,7 @@ from graftviz.memory import size_text
 from graftviz.ui import run_limits
 from graftviz.ui.background import EVERYTHING
 from graftviz.ui.controls import AUTO
-from graftviz.ui.grow.stability_panel import stability_json
+from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.limits import Limits
 from graftviz.ui.run_files import FILES, build_edges, build_file
 

@@ -10,7 +10,7 @@ from app_pages import page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.registry import learner_names
-from graftviz.ui.race.files import build_race_csv, build_race_html
+from graftviz.ui.race.panels import build_race_csv, build_race_html
 from graftviz.ui.race.url import LINE_UP
 
 

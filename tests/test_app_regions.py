@@ -108,7 +108,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
         return work
 
     monkeypatch.setattr(live, "AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(live.region_work, "region", slow)
+    monkeypatch.setattr(live.jobs, "region", slow)
     picture = json.loads(region_message(state, state.shown, Mailbox()))
     assert len(picture["region"]["steps"]) == 1
     assert not picture["region"]["done"]

@@ -15,7 +15,6 @@ from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import end_words, race_words
 from graftviz.player.dynamics_records import influence_graph, matrix_rows, series_record
 from graftviz.ui.dynamics.jobs import measuring, plan_of, run_progress, wiring_words
-from graftviz.ui.dynamics.limits import judge_system
 from graftviz.ui.dynamics.material import (
     MOST_SERIES,
     UploadedSeries,
@@ -23,7 +22,7 @@ from graftviz.ui.dynamics.material import (
     sampled,
     uploaded_material,
 )
-from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.options import DynamicsOptions, judge_system
 
 OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
 

@@ -36,7 +36,7 @@ from graftviz.formats.uploads import read_uploaded_model
 from graftviz.memory import release_freed_memory
 from graftviz.runs import Result
 from graftviz.table import read_table
-from graftviz.ui.dynamics.upload import MOST_BYTES
+from graftviz.ui.dynamics.panels import MOST_BYTES
 
 MOST_SECONDS = 2.0  # of processor time
 MOST_MEMORY = 300.0  # MB beyond what is there

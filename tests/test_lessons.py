@@ -21,8 +21,7 @@ from graftviz.narrative.lessons import LESSONS
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
 from graftviz.regions import dobrushin_coefficient, grow_region, local_marginal
 from graftviz.runs import Result, learn
-from graftviz.ui.budget.jobs import RunProgress, run_progress
-from graftviz.ui.budget.material import with_places
+from graftviz.ui.budget.jobs import RunProgress, run_progress, with_places
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.dynamics.jobs import Measured, measuring, plan_of
 from graftviz.ui.dynamics.material import generated
@@ -31,8 +30,8 @@ from graftviz.ui.lessons.views import VIEWS, View, address_of, query_of
 from graftviz.ui.material import Material, default_options, prepare
 from graftviz.ui.race.url import RaceSettings, parse_race
 from graftviz.ui.regions.models import grid_model
+from graftviz.ui.reservoir.jobs import RUN_ALPHA
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.reservoir.work import RUN_ALPHA
 from graftviz.ui.url_state import Settings, Vocabulary, parse, parse_options_of
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}

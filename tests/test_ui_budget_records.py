@@ -13,8 +13,13 @@ from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.player.budget_records import tree_record
 from graftviz.runs import Run
-from graftviz.ui.budget.jobs import RunProgress, pathing, run_progress
-from graftviz.ui.budget.material import BudgetMaterial, dense_material
+from graftviz.ui.budget.jobs import (
+    BudgetMaterial,
+    RunProgress,
+    dense_material,
+    pathing,
+    run_progress,
+)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from graftviz.datasets import load_dataset
 from graftviz.learners.best_choice import BestChoice
 from graftviz.runs import Result, learn
 from graftviz.ui.automatic import automatic_values, settings_of
-from graftviz.ui.grow.comparison import reasons, rows, side_of
+from graftviz.ui.grow.analysis import reasons, rows, side_of
 from graftviz.ui.material import prepare
 
 MATERIAL = prepare(load_dataset("karate"), 0)

@@ -13,7 +13,7 @@ import pytest
 from graftviz import dynamics
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.ui.background import Background
-from graftviz.ui.dynamics import work as dynamics_work
+from graftviz.ui.dynamics import jobs as dynamics_jobs
 from graftviz.ui.dynamics.jobs import curving, measuring, run_progress
 from graftviz.ui.dynamics.material import (
     DynamicsMaterial,
@@ -234,7 +234,7 @@ def test_who_leaves_stops_what_nobody_else_watches_and_makes_nothing(engine: Eng
 
 
 def test_what_is_forgotten_of_own_series_comes_back(engine: Engine) -> None:
-    state = DynamicsState(engine.work()._replace(source=dynamics_work.source))
+    state = DynamicsState(engine.work()._replace(source=dynamics_jobs.source))
     series = dynamics.series_of(np.random.default_rng(0).normal(size=(40, 3)))
     state.choose("data", "upload")
     state.accept(UploadedSeries(series, None, None, fingerprint(series, None, None)))
@@ -259,7 +259,7 @@ def test_curves_that_would_take_too_long_are_said_to_be_left_out(
     for _ in range(6):
         state.compared()
         engine.scheduler.work_all()
-    monkeypatch.setattr("graftviz.ui.dynamics.limits.limits", lambda: Limits(ask_seconds=1e-9))
+    monkeypatch.setattr("graftviz.ui.dynamics.options.limits", lambda: Limits(ask_seconds=1e-9))
     known = state.compared()
     assert known.is_complete
     assert TOO_LONG in known.missing

@@ -27,8 +27,7 @@ from graftviz.options import option_specs
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.inspect import work as inspect_work
 from graftviz.ui.inspect.component import GraphLook, graph_message
-from graftviz.ui.inspect.files import FILES, Shown, build_file
-from graftviz.ui.inspect.panels import _picked
+from graftviz.ui.inspect.panels import FILES, Shown, _picked, build_file
 from graftviz.ui.inspect.selection import state_names
 from graftviz.ui.inspect.source import fingerprint_of
 from graftviz.ui.inspect.state import InspectState

@@ -12,7 +12,6 @@ from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marg
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.regions import jobs as region_jobs
-from graftviz.ui.regions.halo import reach
 from graftviz.ui.regions.jobs import (
     COUPLINGS,
     FIELDS,
@@ -23,6 +22,7 @@ from graftviz.ui.regions.jobs import (
     growing,
     influencing,
     mapping,
+    reach,
     rehearse_regions_page,
 )
 from graftviz.ui.regions.models import grid_model

@@ -16,8 +16,7 @@ from graftviz.ui.regions.models import (
     promising_query,
     uploaded_model,
 )
-from graftviz.ui.regions.options import GRID, RUN, RegionOptions
-from graftviz.ui.regions.rules import named_rules, rule_choices
+from graftviz.ui.regions.options import GRID, RUN, RegionOptions, named_rules, rule_choices
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UPLOAD

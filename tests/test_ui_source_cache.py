@@ -18,15 +18,15 @@ from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
 from graftviz.ui.caches import SourceCache
-from graftviz.ui.dynamics import work as dynamics_work
+from graftviz.ui.dynamics import jobs as dynamics_jobs
 from graftviz.ui.dynamics.jobs import plan_of, scalable_of
 from graftviz.ui.dynamics.material import UploadedSeries
 from graftviz.ui.dynamics.options import DynamicsOptions
-from graftviz.ui.dynamics.upload import read_series_files
+from graftviz.ui.dynamics.panels import read_series_files
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.regions import work as region_work
+from graftviz.ui.regions import jobs as region_jobs
 from graftviz.ui.regions.jobs import Question
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
 from graftviz.ui.regions.state import RegionState
@@ -115,14 +115,14 @@ def test_what_is_learned_of_own_series_stays_with_them() -> None:
     options = DynamicsOptions(data="upload")
 
     def work_on(files: UploadedSeries) -> list[object]:
-        material = dynamics_work.source(options, files)
+        material = dynamics_jobs.source(options, files)
         assert material is not None
         plan = plan_of(options, material)
         return [
             material,
-            dynamics_work.run(material, plan),
-            dynamics_work.measure(material, plan),
-            dynamics_work.survey(material, scalable_of(options, material), 0),
+            dynamics_jobs.run(material, plan),
+            dynamics_jobs.measure(material, plan),
+            dynamics_jobs.survey(material, scalable_of(options, material), 0),
         ]
 
     mine, theirs = series(), series()
@@ -143,9 +143,9 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     def work_on(shown: ShownModel) -> list[object]:
         question = Question(0, "greedy", "drop", 0.0, 3, 0)
         return [
-            region_work.region(shown, question),
-            region_work.influence(shown),
-            region_work.whole(shown),
+            region_jobs.region(shown, question),
+            region_jobs.influence(shown),
+            region_jobs.whole(shown),
         ]
 
     mine, theirs = uploaded_model("m", found), uploaded_model("m", found)

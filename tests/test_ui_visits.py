@@ -18,7 +18,7 @@ from graftviz.ui.caches import clear_caches
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.reservoir import work as reservoir_work
+from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.visits import Visit, Visits
 
@@ -137,11 +137,11 @@ def test_what_all_share_goes_with_the_last_of_them(now: list[float]) -> None:
 
 
 def test_what_can_be_made_again_is_let_go_and_nothing_else() -> None:
-    work = reservoir_work.simulation(5, 1, 2, 0)
+    work = reservoir_jobs.simulation(5, 1, 2, 0)
     names, threads = services.vocabulary(), services.scheduler()
-    assert reservoir_work.simulation(5, 1, 2, 0) is work
+    assert reservoir_jobs.simulation(5, 1, 2, 0) is work
     clear_caches()
-    assert reservoir_work.simulation(5, 1, 2, 0) is not work
+    assert reservoir_jobs.simulation(5, 1, 2, 0) is not work
     assert services.vocabulary() is names
     assert services.scheduler() is threads
 

@@ -24,7 +24,7 @@ from graftviz.table import DiscreteTable
 from graftviz.ui import engine as engine_module
 from graftviz.ui.material import PAGE_PRESET, Material, prepare
 from graftviz.ui.recording import Plan, new_recorder
-from graftviz.ui.reservoir import work as reservoir_work
+from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
 from graftviz.ui.warm_up import WarmUp, engine_kernels, first_jobs, later_jobs
 from tests.app_pages import page_at
@@ -197,7 +197,7 @@ def test_a_link_opened_while_the_engine_compiles_says_so_whatever_its_data(
         monkeypatch.setattr(engine_module, attribute, lambda *_page: engine)
     if name != "reservoir":
         monkeypatch.setattr(f"graftviz.ui.{name}.state.material", load)
-    monkeypatch.setattr(reservoir_work, "simulation", simulation)
+    monkeypatch.setattr(reservoir_jobs, "simulation", simulation)
     monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
     page = page_at(name, data="karate").run()
     assert re.search(

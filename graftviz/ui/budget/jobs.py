@@ -1,25 +1,47 @@
-"""Jobs of the Budget page on the engine threads, as generators; independent of Streamlit."""
+"""Jobs of the Budget page: data, runs under a bound, and the λ path they are compared with.
+
+Jobs of equal options are shared between sessions.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import streamlit as st
+
+from graftviz.datasets import DataSet, dataset_title
 from graftviz.errors import InputError
 from graftviz.inference.exact import plan_elimination
+from graftviz.layout import static_layout
 from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.chow_liu import ChowLiu
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.metrics import nll
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.budget import nothing_fits_words
 from graftviz.player.budget_records import Budget, bounded_step, start_step
-from graftviz.runs import Run
+from graftviz.runs import Run, learn
+from graftviz.sampling.exact import sample_exact
+from graftviz.sampling.graphs import random_graph
+from graftviz.sampling.potentials import random_model
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import TradeOff, measuring
-from graftviz.ui.budget.material import BudgetMaterial, dense_material
-from graftviz.ui.budget.options import BOUNDS
+from graftviz.ui.background import Background
+from graftviz.ui.budget.options import BOUNDS, DENSE, BudgetOptions
+from graftviz.ui.caches import clearable_cache
+from graftviz.ui.material import Material, prepare
+from graftviz.ui.services import material, scheduler
+
+VARIABLES = 16
+ROWS = 1_000
+_SPAN, FRAME = 9_500.0, 10_000
+_NARROW = 0.5  # height by width below which a layout is stretched, at most so much:
+_STEEPEST = 4.0
+_DENSE_TITLE = "Dense network · 16 variables, 2 states"
 
 PATH_LENGTH = 12
 LAST_LAM = 0.001  # of the ℓ₁ path: there the graph is dense
@@ -137,3 +159,126 @@ def rehearse_budget_page() -> None:
         deque(run_progress(small, BoundedInference(complexity, bounds.usual, lam2=0.01)), maxlen=0)
     for method in sorted({bounds.method for bounds in BOUNDS.values()}):
         deque(pathing(small, 0.0, method), maxlen=0)
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetMaterial:
+    """Training rows, held-out rows, and positions of the variables.
+
+    Attributes
+    ----------
+    material : Material
+    places : int array, shape (n, 2)
+        0 … 10000. Unless they are known, those that suit the true graph, or else the Chow–Liu tree,
+        whose edges are among the first under any bound.
+    model : PairwiseMRF or None
+        The model that the rows were drawn from, where it is known.
+    """
+
+    material: Material
+    places: np.ndarray
+    model: PairwiseMRF | None = None
+
+    @property
+    def judged(self) -> DiscreteTable:
+        """The held-out rows; where none are, those that were learned from."""
+        return self.material.test or self.material.train
+
+    @property
+    def given(self) -> bool:
+        """Whether the places are known ones."""
+        return self.material.positions is not None
+
+
+def dense_material(seed: int, variables: int = VARIABLES, rows: int = ROWS) -> BudgetMaterial:
+    """Return the paper's kind of network, small: each edge with probability ½, weights N(0, 1).
+
+    Half of its rows, drawn exactly from the joint distribution, are held out.
+    """
+    graph = random_graph(variables, probability=0.5, seed=seed)
+    model = random_model(
+        graph.edges, [2] * variables, node_sigma=1.0, edge_sigma=1.0, seed=seed, names=graph.names
+    )
+    data = DataSet(
+        key=DENSE,
+        title=_DENSE_TITLE,
+        table=sample_exact(model, rows, seed=seed),
+        truth=graph.edges,
+        positions=None,
+        description="",
+        test_fraction=0.5,
+    )
+    return with_places(prepare(data, seed), model)
+
+
+def data_title(key: str) -> str:
+    """Return the title of a data set of the page."""
+    return _DENSE_TITLE if key == DENSE else dataset_title(key)
+
+
+def _laid_flat(places: np.ndarray) -> np.ndarray:
+    """Turn a long and narrow layout level, and give it height."""
+    centred = places - places.mean(axis=0)
+    turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
+    spans = np.maximum(np.ptp(turned, axis=0), 1.0)
+    if spans[1] > _NARROW * spans[0]:
+        return places
+    stretch = _SPAN / spans
+    stretch[1] = min(stretch[1], _STEEPEST * stretch[0])
+    middle = (turned.max(axis=0) + turned.min(axis=0)) / 2
+    return np.asarray((turned - middle) * stretch + FRAME / 2)
+
+
+def with_places(material: Material, model: PairwiseMRF | None = None) -> BudgetMaterial:
+    """Give the variables of `material` their places."""
+    places = material.positions
+    if places is None:
+        edges = material.truth
+        if edges is None:
+            edges = learn(material.train, ChowLiu()).model.edges
+        places = _laid_flat(static_layout(material.train.n_variables, edges))
+    return BudgetMaterial(material, places, model)
+
+
+class RunKey(NamedTuple):
+    """Key of a run."""
+
+    data: str
+    seed: int
+    complexity: str
+    bound: float
+    lam2: float
+
+
+def run_key(options: BudgetOptions, bound: float | None = None) -> RunKey:
+    """Return the run that settings lead to, or the same one under another bound."""
+    tau = options.tau if bound is None else bound
+    return RunKey(options.data, options.seed, options.complexity, float(tau), options.lam2)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Loading the data…", max_entries=24)
+def source(data: str, seed: int) -> BudgetMaterial:
+    """Return what is learned from, and where its variables are drawn."""
+    return dense_material(seed) if data == DENSE else with_places(material(data, seed))
+
+
+@clearable_cache
+@st.cache_resource(show_spinner=False, max_entries=200)
+def bounded_run(key: RunKey) -> Background[RunProgress]:
+    """Return a run under a bound; it begins when it is started."""
+    learner = BoundedInference(complexity=key.complexity, bound=key.bound, lam2=key.lam2)
+    return Background(run_progress(source(key.data, key.seed), learner), scheduler())
+
+
+@clearable_cache
+@st.cache_resource(show_spinner=False, max_entries=60)
+def l1_path(data: str, seed: int, lam2: float, method: str) -> Background[Path]:
+    """Return the λ path of nodewise ℓ₁ on the same data; it begins when it is started."""
+    return Background(pathing(source(data, seed), lam2, method), scheduler())
+
+
+def path_of(options: BudgetOptions) -> Background[Path]:
+    """Return the λ path that the models of a page are compared with."""
+    method = BOUNDS[options.complexity].method
+    return l1_path(options.data, options.seed, options.lam2, method)

@@ -12,11 +12,9 @@ from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import budget_graph
 from graftviz.ui.background import Background, await_first
 from graftviz.ui.boundary import bounded
-from graftviz.ui.budget.jobs import RunProgress
-from graftviz.ui.budget.material import BudgetMaterial
+from graftviz.ui.budget.jobs import BudgetMaterial, RunProgress, run_key, source
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions
 from graftviz.ui.budget.state import BudgetState
-from graftviz.ui.budget.work import run_key, source
 from graftviz.ui.frame.view import BUDGET, Mailbox
 from graftviz.ui.session_run import to_json, whole_number
 

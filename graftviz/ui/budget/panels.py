@@ -1,23 +1,37 @@
-"""Controls of the Budget page: options, messages, and the charts below the view."""
+"""Panels of the Budget page: settings, notices, charts, and files."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
+from graftviz.errors import InputError
 from graftviz.figures import partition_figure, quality_figure
 from graftviz.narrative.budget import comparison_words, error_words
+from graftviz.table.csv_text import csv_text
 from graftviz.tradeoff import TradeOff, at_equal_cost
+from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded
-from graftviz.ui.budget.jobs import RunProgress
-from graftviz.ui.budget.material import data_title
+from graftviz.ui.budget.jobs import RunProgress, bounded_run, data_title, path_of, run_key, source
 from graftviz.ui.budget.options import SPECS, slider_of
 from graftviz.ui.budget.state import BudgetState
-from graftviz.ui.budget.work import bounded_run, path_of, run_key
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_titled
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.messages import show_problem, show_warnings
 from graftviz.ui.services import page_state
+
+PATIENCE = 60.0  # seconds a download waits for the run
+# Column of the table: key of the step's record.
+_VALUES = {
+    "complexity": "value",
+    "width": "width",
+    "infeasible": "infeasible",
+    "gradient": "norm",
+    "nll": "nll",
+}
 
 _PREFIX = "budget"
 _POLL = 0.6  # seconds between two updates of the charts
@@ -127,3 +141,31 @@ def _show_unmeasured(runs: list[RunProgress], path_reason: str) -> None:
     reasons = [run.unmeasured for run in runs]
     if missing := list(filter(None, [*reasons, path_reason])):
         st.caption(plain(" ".join(missing)))
+
+
+def budget_files(state: BudgetState) -> list[PageFile]:
+    """Return the files of the run on show; none before there is one."""
+    work, shown = state.run, state.shown
+    if work is None or shown is None:
+        return []
+    names = source(shown.data, shown.seed).material.train.names
+    build = partial(build_steps, work, names)
+    return [PageFile("budget.csv", "Steps, one row per edge (CSV)", "text/csv", build)]
+
+
+def build_steps(work: Background[RunProgress], names: tuple[str, ...]) -> str:
+    """Return budget.csv: the model without edges, then one row per activated edge.
+
+    Raises
+    ------
+    InputError
+        When the run has no step yet.
+    """
+    work.wait_for_end(PATIENCE)
+    if work.latest is None:
+        raise InputError(work.failure or "The run has no step yet; try again.")
+    rows = []
+    for number, step in enumerate(work.latest.steps):
+        ends = (None, None) if step["edge"] is None else (names[i] for i in step["edge"])
+        rows.append([number, *ends, *(step[name] for name in _VALUES.values())])
+    return csv_text([["step", "source", "target", *_VALUES], *rows])

@@ -1,17 +1,20 @@
-"""Jobs of the Dynamics page on the engine threads, as generators; independent of Streamlit.
+"""Jobs of the Dynamics page, shared between sessions of equal options.
 
-One job learns a system for the picture, one measures a method of the race, and one draws the curves
-over k and |S|, for which every series is regressed once.
+One job learns the system of the view, one measures a method of the comparison, and one computes the
+curves over k and |S|, for which every series is regressed once. Jobs of uploaded series belong to
+their session and live as long as the series.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
+
+import streamlit as st
 
 from graftviz.dynamics import (
     LEARNERS,
@@ -31,8 +34,24 @@ from graftviz.dynamics.learning import build_result
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.narrative.dynamics import end_words, start_words
 from graftviz.player.dynamics_records import row_record
-from graftviz.ui.dynamics.material import DynamicsMaterial, generated
-from graftviz.ui.dynamics.options import DynamicsOptions, learner_of, needs_parents
+from graftviz.ui.background import Background
+from graftviz.ui.caches import cached_for, clearable_cache
+from graftviz.ui.dynamics.material import (
+    DynamicsMaterial,
+    UploadedSeries,
+    generated,
+    sampled,
+    uploaded_material,
+)
+from graftviz.ui.dynamics.options import (
+    OF_SYSTEM,
+    RANDOM,
+    DynamicsOptions,
+    learner_of,
+    needs_parents,
+)
+from graftviz.ui.services import scheduler
+from graftviz.ui.url_state import UPLOAD
 
 _REPEATS = 3
 _QUICK = 0.5  # seconds
@@ -334,3 +353,93 @@ def rehearse_dynamics_page() -> None:
         for survey in regress_all(small.train, learner):
             if survey is not None:
                 deque(curving(small, survey, CurveRequest(learner, (1, 2), (1, 2))), maxlen=0)
+
+
+_BY_IDENTITY: dict[str | type[Any], Callable[[Any], Any]] = {
+    DynamicsMaterial: lambda material: material.identity,
+    Plan: repr,
+    CurveRequest: repr,
+    ScalableStructure: repr,
+}
+
+
+def source(options: DynamicsOptions, files: UploadedSeries | None) -> DynamicsMaterial | None:
+    """Return what settings say is learned from; None while a file is awaited."""
+    if options.data == UPLOAD:
+        return None if files is None else _of_upload(files, options.held_out)
+    if options.data == RANDOM:
+        decided = tuple(getattr(options, name) for name in OF_SYSTEM)
+        return _generated(decided, options.held_out, options.seed)
+    return _sampled(options.data, options.held_out)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Simulating…", max_entries=24)
+def _generated(decided: tuple[Any, ...], held_out: float, seed: int) -> DynamicsMaterial:
+    chosen = dict(zip(OF_SYSTEM, decided, strict=True))
+    return generated(DynamicsOptions(**chosen, held_out=held_out, seed=seed))
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Loading the series…", max_entries=24)
+def _sampled(key: str, held_out: float) -> DynamicsMaterial:
+    return sampled(key, held_out)
+
+
+def _of_upload(files: UploadedSeries, held_out: float) -> DynamicsMaterial:
+    def make() -> DynamicsMaterial:
+        with st.spinner("Loading the series…"):
+            return uploaded_material(files, held_out)
+
+    return files.materials.get(held_out, make)
+
+
+def run(material: DynamicsMaterial, plan: Plan) -> Background[RunProgress]:
+    """Return a run for the picture; it begins when it is started."""
+    return cached_for(_run, material, plan)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner=False, max_entries=100, hash_funcs=_BY_IDENTITY)
+def _run(material: DynamicsMaterial, plan: Plan) -> Background[RunProgress]:
+    return Background(run_progress(material, plan), scheduler())
+
+
+def measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
+    """Return the measurement of a method; it begins when it is started."""
+    return cached_for(_measure, material, plan)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def _measure(material: DynamicsMaterial, plan: Plan) -> Background[Measured | None]:
+    return Background(measuring(material, plan), scheduler())
+
+
+def survey(
+    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+) -> Background[AllRegressions | None]:
+    """Return the regressions of all series, which neither k nor seeds change."""
+    plain = replace(learner, parents=None, seeds=1.0, seed_choice="random", unspoken="common")
+    return cached_for(_survey, material, plain, seed)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner=False, max_entries=12, hash_funcs=_BY_IDENTITY)
+def _survey(
+    material: DynamicsMaterial, learner: ScalableStructure, seed: int
+) -> Background[AllRegressions | None]:
+    return Background(regress_all(material.train, learner, seed=seed), scheduler())
+
+
+def curves(material: DynamicsMaterial, request: CurveRequest, seed: int) -> Background[Curves]:
+    """Return the curves that follow from a survey that has ended."""
+    return cached_for(_curves, material, request, seed)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner=False, max_entries=200, hash_funcs=_BY_IDENTITY)
+def _curves(material: DynamicsMaterial, request: CurveRequest, seed: int) -> Background[Curves]:
+    regressions = survey(material, request.learner, seed).latest
+    assert regressions is not None  # it has ended
+    return Background(curving(material, regressions, request), scheduler())

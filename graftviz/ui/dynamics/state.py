@@ -24,9 +24,14 @@ from graftviz.ui.dynamics.jobs import (
     plan_of,
     scalable_of,
 )
-from graftviz.ui.dynamics.limits import judge_system
 from graftviz.ui.dynamics.material import DynamicsMaterial, UploadedSeries
-from graftviz.ui.dynamics.options import PLACES, DynamicsOptions, parent_count, seeds_of
+from graftviz.ui.dynamics.options import (
+    PLACES,
+    DynamicsOptions,
+    judge_system,
+    parent_count,
+    seeds_of,
+)
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.run_limits import Verdict
 from graftviz.ui.url_state import UPLOAD

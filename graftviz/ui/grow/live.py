@@ -13,7 +13,7 @@ from graftviz.ui.background import EVERYTHING
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import PLAYER, Mailbox, json_object
-from graftviz.ui.grow.stability_panel import stability_json
+from graftviz.ui.grow.analysis import stability_json
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.scheduler import foreground
 from graftviz.ui.session_run import SessionRun, whole_number

@@ -1,18 +1,21 @@
-"""The panels of the Grow page around the player: choices, branch, link, downloads, messages."""
+"""Panels of the Grow page: settings, branch, notices, menu Analyse, and tour."""
 
 from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from graftviz.datasets import dataset_title
+from graftviz.narrative.tour import tour_records
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import PRESET, SEED, own_options_first, show_list, show_options
 from graftviz.ui.frame.header import Tool
 from graftviz.ui.frame.view import PLAYER
-from graftviz.ui.grow.compare_panel import compare_tool
-from graftviz.ui.grow.path_panel import path_tool
-from graftviz.ui.grow.stability_panel import stability_tool
+from graftviz.ui.grow.analysis import compare_tool, path_tool, stability_tool
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.messages import (
     show_awaiting_file,
@@ -20,8 +23,11 @@ from graftviz.ui.messages import (
     show_question,
     show_warnings,
 )
+from graftviz.ui.teaching import takes_tour
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
+
+_SCRIPT = Path(__file__).parent.parent / "assets" / "tour.js"
 
 INSPECT = Tool("inspect", "Inspect this model")
 
@@ -143,3 +149,18 @@ def tools(state: GrowState) -> list[Tool]:
         return []
     found = (compare_tool(state), stability_tool(state), path_tool(state), INSPECT)
     return [tool for tool in found if tool is not None]
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component("graftviz_tour", js=_SCRIPT.read_text(encoding="utf-8"))
+
+
+def show_tour() -> None:
+    """Show the button. The tour never speaks to the server, so no run of the page disturbs it."""
+    _component()(
+        key="tour",
+        data={"stops": tour_records(), "start": takes_tour()},
+        width="content",
+        height="content",
+    )

@@ -1,13 +1,17 @@
-"""The panels of the Race page around the race: who takes part, messages, link, downloads."""
+"""Panels of the Race page: racers, notices, and files."""
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import streamlit as st
 
 from graftviz.datasets import dataset_title
+from graftviz.figures import figure_html, race_figure
+from graftviz.formats.race_csv import race_csv
 from graftviz.options import OptionSpec
+from graftviz.racing import Race
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import (
     PRESET,
@@ -21,12 +25,13 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
-from graftviz.ui.race.files import build_race_csv, build_race_html
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.race.url import LINE_UP, MOST_EDGES, MOST_RACERS
 from graftviz.ui.upload import show_upload
 from graftviz.ui.url_state import UPLOAD
 from graftviz.ui.warm_up import WarmUp
+
+PATIENCE = 120.0  # seconds a download waits for the end of the race; then it holds what there is
 
 EDGES = OptionSpec(
     name="edges",
@@ -171,3 +176,25 @@ def race_files(state: RaceState) -> list[PageFile]:
             "race.csv", "Data, one row per step (CSV)", "text/csv", partial(build_race_csv, state)
         ),
     ]
+
+
+def build_race_csv(state: RaceState) -> str:
+    """Let the race finish (or run out of patience) and return its data."""
+    race = _finished(state)
+    return "" if race is None else race_csv(race, state.settings.axis)
+
+
+def build_race_html(state: RaceState) -> str:
+    """Let the race finish (or run out of patience) and return its curves and winners as a page."""
+    race, title = _finished(state), state.material.title if state.material is not None else ""
+    return "" if race is None else figure_html(race_figure(race, title, state.settings.axis))
+
+
+def _finished(state: RaceState) -> Race | None:
+    until = time.monotonic() + PATIENCE
+    runs = [entry.run for entry in state.entries if entry.run is not None]
+    for run in runs:
+        run.grant()
+    for run in runs:
+        run.wait_for_end(max(0.0, until - time.monotonic()))
+    return state.race()

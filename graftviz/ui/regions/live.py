@@ -18,14 +18,18 @@ from graftviz.ui.background import Background
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION, Mailbox
-from graftviz.ui.regions import work as region_work
-from graftviz.ui.regions.halo import halo
-from graftviz.ui.regions.jobs import COUPLINGS, FIELDS, Whole, question_of
+from graftviz.ui.regions import jobs
+from graftviz.ui.regions.jobs import BUSY, COUPLINGS, FIELDS, LONGEST_WAIT, Whole, halo, question_of
 from graftviz.ui.regions.models import ShownModel
-from graftviz.ui.regions.options import GRID, LARGEST_COUPLING, LARGEST_FIELD, RegionOptions
-from graftviz.ui.regions.rules import named_rules, rule_choices
+from graftviz.ui.regions.options import (
+    GRID,
+    LARGEST_COUPLING,
+    LARGEST_FIELD,
+    RegionOptions,
+    named_rules,
+    rule_choices,
+)
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.regions.work import BUSY, LONGEST_WAIT
 from graftviz.ui.session_run import to_json
 
 AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
@@ -88,7 +92,7 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
         )
         mail.picture = shown.picture
     if need.get("parts"):
-        work = region_work.whole(shown)
+        work = jobs.whole(shown)
         state.begin_whole(work)
         work.wait_for_end(max(0.0, until - time.monotonic()))
         if work.latest is not None:
@@ -108,7 +112,7 @@ def _region_part(
     options: RegionOptions, shown: ShownModel, query: int, pending: list[str], until: float
 ) -> dict[str, Any]:
     model = shown.model
-    work = region_work.region(shown, question_of(options, query))
+    work = jobs.region(shown, question_of(options, query))
     work.wait_for_end(max(0.0, until - time.monotonic()))
     work.wait(1, LONGEST_WAIT)  # without its first step there is nothing to show
     grown = work.latest
@@ -165,7 +169,7 @@ def _curves(
     grown = []
     for expansion, cut in rule_choices(options):
         question = question_of(options, query)._replace(expansion=expansion, cut=cut, tolerance=0.0)
-        grown.append(region_work.region(shown, question))
+        grown.append(jobs.region(shown, question))
     for growth, (choice, rule) in zip(grown, named_rules(options).items(), strict=True):
         if not growth.wait_for_end(max(0.0, until - time.monotonic())) or growth.latest is None:
             return None
@@ -182,7 +186,7 @@ def _map_part(
     pending: list[str],
 ) -> dict[str, Any]:
     """Return the point on show, c there, and the map around it if the browser lacks it."""
-    work = region_work.influence(shown)
+    work = jobs.influence(shown)
     work.wait_for_end(AT_ONCE)
     c = work.latest.coefficient if work.latest else None
     radius = None if c is None else minimal_radius(c, options.tolerance).tail
@@ -203,7 +207,7 @@ def _map_part(
         "most": [LARGEST_FIELD, LARGEST_COUPLING],
     }
     has_map = mail.map == part["mapId"] and not need.get("graph")
-    drawing = region_work.heat_map(options.side, options.seed)
+    drawing = jobs.heat_map(options.side, options.seed)
     if not has_map and drawing.finished:
         part["map"] = {"t1": FIELDS.tolist(), "t2": COUPLINGS.tolist(), "c": drawing.latest}
         mail.map = part["mapId"]

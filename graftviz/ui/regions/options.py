@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from graftviz.options import check_options, option
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
+
+_NAMES = {
+    ("greedy", "drop"): "greedy",
+    ("greedy", "mean-field"): "greedy, mean field",
+    ("random", "drop"): "random",
+    ("random", "mean-field"): "random, mean field",
+    ("norm", "drop"): "strongest edge",
+    ("norm", "mean-field"): "strongest edge, mean field",
+}
 
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page
@@ -105,3 +115,17 @@ class RegionOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+def rule_choices(options: RegionOptions) -> tuple[tuple[str, str], ...]:
+    """Return expansion and cut of the four rules, which include the chosen one."""
+    cut = options.cut if options.expansion != "greedy" else "drop"
+    return (("greedy", "drop"), ("greedy", "mean-field"), ("random", cut), ("norm", cut))
+
+
+def named_rules(options: RegionOptions) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return key, name and number of the same rules, by expansion and cut."""
+    return {
+        choice: {"key": ":".join(choice), "name": _NAMES[choice], "index": index}
+        for index, choice in enumerate(rule_choices(options))
+    }

@@ -1,27 +1,33 @@
-"""Controls of the Regions page: model, query, rules, messages, upload."""
+"""Panels of the Regions page: settings, upload, notices, and files."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from graftviz.datasets import dataset_title
 from graftviz.errors import InputError
+from graftviz.formats.region_csv import region_csv
 from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
 from graftviz.ui.controls import follow_value, help_text, show_option, show_titled
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
 from graftviz.ui.limits import limits
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.reading import latest_model, read_files, read_once
+from graftviz.ui.regions import jobs
+from graftviz.ui.regions.jobs import Question, link_of_grow_page, load_model, question_of
 from graftviz.ui.regions.models import ShownModel, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.state import RegionState
-from graftviz.ui.regions.work import link_of_grow_page, load_model
 from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
+
+PATIENCE = 60.0  # seconds a download waits for the region
 
 _PREFIX = "region"
 _SPECS = {spec.name: spec for spec in option_specs(RegionOptions)}
@@ -184,3 +190,30 @@ def _query(state: RegionState) -> None:
         help=f"{help_text(spec)}\n\nOr click a node in the graph.",
         on_change=guarded(lambda: state.set_query(st.session_state[key])),
     )
+
+
+def region_files(state: RegionState) -> list[PageFile]:
+    """Return the files of the region on show; none before there is one."""
+    if state.shown is None:
+        return []
+    question = question_of(state.options, state.query)
+    build = partial(build_region, state.shown, question)
+    return [PageFile("region.csv", "Region, one row per variable (CSV)", "text/csv", build)]
+
+
+def build_region(shown: ShownModel, question: Question) -> str:
+    """Return region.csv.
+
+    Raises
+    ------
+    InputError
+        When the region has no variable yet.
+    """
+    work = jobs.region(shown, question)
+    work.wait_for_end(PATIENCE)
+    grown = work.latest
+    if grown is None:
+        raise InputError(work.failure or "The region has not begun to grow; try again.")
+    labels = shown.model.labels[question.query]
+    rows = [(one.step, one.marginal) for one in grown.steps]
+    return region_csv(shown.model.names, labels, rows)

@@ -1,6 +1,9 @@
-"""Panels of the Reservoir page: controls, both charts of ranks, and the effect of α."""
+"""Panels of the Reservoir page: settings, charts, and files."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -11,11 +14,13 @@ from graftviz.narrative.reservoir import activation_words, run_words, simulation
 from graftviz.options import option_specs
 from graftviz.ranks import RankedStep
 from graftviz.search.activation import activation
+from graftviz.table.csv_text import csv_text
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import show_option, show_options
+from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.reservoir import work as reservoir_work
+from graftviz.ui.reservoir import jobs
 from graftviz.ui.reservoir.options import ReservoirOptions
 
 _PREFIX = "reservoir"
@@ -40,7 +45,7 @@ def show_choices(state: OptionsPage[ReservoirOptions]) -> None:
 def show_simulation(options: ReservoirOptions) -> None:
     """Show the ranks of random draws."""
     try:
-        found = reservoir_work.simulation(options.n, options.largest, options.trials, options.seed)
+        found = jobs.simulation(options.n, options.largest, options.trials, options.seed)
     except InputError as error:
         st.error(plain(str(error)))
         return
@@ -53,8 +58,8 @@ def show_simulation(options: ReservoirOptions) -> None:
 def show_run(options: ReservoirOptions) -> tuple[RankedStep, ...]:
     """Show the ranks in a run beside those of first hit; return the steps of the run."""
     try:
-        steps = reservoir_work.run(options.data, options.reservoir, options.tests, options.seed)
-        first_hit = reservoir_work.run(options.data, 1, 1, options.seed)
+        steps = jobs.run(options.data, options.reservoir, options.tests, options.seed)
+        first_hit = jobs.run(options.data, 1, 1, options.seed)
     except InputError as error:
         st.error(plain(str(error)))
         return ()
@@ -84,7 +89,7 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
             plain(
                 f"The reservoir at step {step.index} of {len(steps)} on "
                 f"{dataset_title(options.data)}, after {step.tests:,} edge tests. The run itself "
-                f"was learned with α = {reservoir_work.RUN_ALPHA:g}; the chart applies the α "
+                f"was learned with α = {jobs.RUN_ALPHA:g}; the chart applies the α "
                 "chosen here to its reservoir."
             )
         )
@@ -92,3 +97,20 @@ def show_activation(state: OptionsPage[ReservoirOptions], steps: tuple[RankedSte
     with right:
         names = load_dataset(options.data).table.names
         show_figure(activation_figure(view, picked, names), key="reservoir_scores", alt=words)
+
+
+def reservoir_files(options: ReservoirOptions, steps: Sequence[RankedStep]) -> list[PageFile]:
+    """Return the files of the run on show."""
+    names = load_dataset(options.data).table.names
+    build = partial(build_reservoirs, names, steps)
+    return [PageFile("reservoir.csv", "Reservoirs of all steps (CSV)", "text/csv", build)]
+
+
+def build_reservoirs(names: Sequence[str], steps: Sequence[RankedStep]) -> str:
+    """Return reservoir.csv: one row per step and candidate, best first."""
+    rows: list[list[object]] = [["step", "place", "source", "target", "score"]]
+    for step in steps:
+        pairs = zip(step.reservoir.edges.tolist(), step.reservoir.scores.tolist(), strict=True)
+        for place, ((i, j), score) in enumerate(pairs, start=1):
+            rows.append([step.index, place, names[i], names[j], score])
+    return csv_text(rows)
