@@ -11,16 +11,13 @@ from graftviz.ui.budget.panels import (
     show_choices,
     show_messages,
 )
-from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import BUDGET
 from graftviz.ui.run_files import RUN_NOTE
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-warm_up()
-engine = page_warm_up("budget")
+engine = enter_page("budget")
 state = budget_state()
 follow_address(state, "budget")
 

@@ -11,16 +11,13 @@ from graftviz.ui.dynamics.panels import (
     show_files,
     show_messages,
 )
-from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-warm_up()
-engine = page_warm_up("dynamics")
+engine = enter_page("dynamics")
 state = dynamics_state()
 follow_address(state, "dynamics")
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, show_engine, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import PLAYER
@@ -21,7 +21,7 @@ from graftviz.ui.grow.state import grow_state
 from graftviz.ui.inspect.state import inspect_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
 
-engine = warm_up()
+engine = enter_page("grow")
 state = grow_state()
 follow_address(state, "grow")
 

@@ -2,16 +2,14 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.inspect.panels import inspect_warm_up, show_inspection, show_messages
 from graftviz.ui.inspect.sources_panel import show_awaited_file, show_sources
 from graftviz.ui.inspect.state import inspect_state
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-engine = warm_up()
+engine = enter_page("inspect")
 inspect_warm_up()
 state = inspect_state()
 follow_address(state, "inspect", is_new=state.loaded is None)

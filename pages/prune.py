@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import PRUNE
@@ -14,11 +14,8 @@ from graftviz.ui.prune.panels import (
 )
 from graftviz.ui.prune.state import prune_state
 from graftviz.ui.run_files import RUN_NOTE, run_files
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-warm_up()
-engine = page_warm_up("prune")
+engine = enter_page("prune")
 state = prune_state()
 follow_address(state, "prune")
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import RACE
@@ -16,10 +16,8 @@ from graftviz.ui.race.panels import (
 )
 from graftviz.ui.race.state import race_state
 from graftviz.ui.run_files import RUN_NOTE
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-engine = warm_up()
+engine = enter_page("race")
 state = race_state()
 follow_address(state, "race")
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import REGION
@@ -15,11 +15,8 @@ from graftviz.ui.regions.panels import (
     show_model_choice,
     show_model_upload,
 )
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-warm_up()
-engine = page_warm_up("regions")
+engine = enter_page("regions")
 state = region_state()
 follow_address(state, "regions")
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from graftviz.ui.engine import engine_is_ready, page_warm_up, warm_up
+from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.messages import show_warnings
@@ -14,11 +14,8 @@ from graftviz.ui.reservoir.panels import (
     show_run,
     show_simulation,
 )
-from graftviz.ui.streamlit_runtime import enter_through_app
 
-enter_through_app()
-warm_up()
-engine = page_warm_up("reservoir")
+engine = enter_page("reservoir")
 state = reservoir_state()
 follow_address(state, "reservoir")
 header = Header("reservoir")

@@ -12,6 +12,7 @@ from graftviz.ui.inspect.work import inspect_jobs
 from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
+from graftviz.ui.streamlit_runtime import enter_through_app
 from graftviz.ui.warm_up import COMPILE_SECONDS, Job, WarmUp, first_jobs, later_jobs
 
 _PAGES = {
@@ -42,6 +43,19 @@ def warm_up() -> WarmUp:
 def page_warm_up(page: str) -> WarmUp:
     """Return the compilation of the kernels of one page, for visitors who open it first."""
     return WarmUp([_PAGES[page]])
+
+
+def enter_page(page: str) -> WarmUp:
+    """Begin the script of a page, also of one that is opened before app.py has run.
+
+    Returns
+    -------
+    WarmUp
+        Compilation that the page waits for.
+    """
+    enter_through_app()
+    engine = warm_up()
+    return page_warm_up(page) if page in _PAGES else engine
 
 
 def engine_is_ready(engine: WarmUp) -> bool:

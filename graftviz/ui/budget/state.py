@@ -95,7 +95,7 @@ class BudgetState(OptionsPage[BudgetOptions]):
             self._refuse(self.shown, work.failure)
             self.shown, self.before = self.before, None
             return self.run
-        self._watching.begin(work)
+        self.jobs.begin(work)
         return work
 
     @property
@@ -108,7 +108,7 @@ class BudgetState(OptionsPage[BudgetOptions]):
             same = (self.shown.data, self.shown.seed) == (options.data, options.seed)
             has_steps = self._run_of(self.shown, None).latest is not None
             self.before = self.shown if same and has_steps else None
-            self._watching.leave()
+            self.jobs.leave()
         self.shown, self._refused = options, None
 
     def _is_another(self, options: BudgetOptions) -> bool:
@@ -143,7 +143,7 @@ class BudgetState(OptionsPage[BudgetOptions]):
         everything: list[Background[Any]] = [*runs, path]
         missing = [work for work in everything if not work.ended]
         for work in missing[:AT_ONCE]:
-            self._watching.begin(work)
+            self.jobs.begin(work)
         results = [work.latest for work in runs if work.ended and work.latest is not None]
         return results, path.latest, not missing
 

@@ -205,7 +205,7 @@ class DynamicsState(OptionsPage[DynamicsOptions]):
         if self.shown is None:
             return None
         work = self._work.run(self.shown.material, self.shown.plan)
-        self._watching.begin(work)
+        self.jobs.begin(work)
         return work
 
     @property
@@ -244,7 +244,7 @@ class DynamicsState(OptionsPage[DynamicsOptions]):
 
     def _take(self, shown: Shown) -> None:
         if self.shown is not None and not self._is_on_show(shown.material, shown.plan):
-            self._watching.leave()
+            self.jobs.leave()
         self.shown = shown
         if shown.options.data == UPLOAD:
             self._uploaded_on_show = self.uploaded
@@ -263,7 +263,7 @@ class DynamicsState(OptionsPage[DynamicsOptions]):
         race = [self._work.measure(self.shown.material, plan) for plan in self._race()]
         missing = [one for one in race if not one.ended]
         if run.ended and missing:
-            self._watching.begin(missing[0])
+            self.jobs.begin(missing[0])
         results = [one.latest for one in race if one.finished and one.latest is not None]
         failures = " ".join(dict.fromkeys(one.failure for one in race if one.failure))
         if missing:
@@ -283,11 +283,11 @@ class DynamicsState(OptionsPage[DynamicsOptions]):
         if judge_system(material.n, material.train.n_rows, everyone) != Verdict():
             return Curves(), True, TOO_LONG
         survey = self._work.survey(material, request.learner, options.seed)
-        self._watching.begin(survey)
+        self.jobs.begin(survey)
         if not survey.finished:
             return Curves(), survey.ended, survey.failure
         work = self._work.curves(material, request, options.seed)
-        self._watching.begin(work)
+        self.jobs.begin(work)
         return work.latest or Curves(), work.ended, work.failure
 
     def _curve_request(self) -> CurveRequest:

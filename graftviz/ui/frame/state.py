@@ -145,6 +145,8 @@ class OptionsPage(PageState, Generic[T]):
         Option → value, of all options.
     is_from_link : bool
         Whether nothing has been chosen since a link was followed.
+    jobs : Watching
+        Jobs that this session needs.
     """
 
     def __init__(
@@ -157,7 +159,7 @@ class OptionsPage(PageState, Generic[T]):
         self.values: dict[str, Any] = self._defaults()
         self.is_from_link = False
         self._links.add({})  # the address after a visit of another page
-        self._watching = Watching()
+        self.jobs = Watching()
 
     @property
     def options(self) -> T:
@@ -179,7 +181,7 @@ class OptionsPage(PageState, Generic[T]):
 
     def revoke(self) -> None:
         """Pause the computations of this session; computed values remain."""
-        self._watching.leave()
+        self.jobs.leave()
 
     def _apply(self, query: dict[str, str]) -> Iterable[str]:
         own = {name: text for name, text in query.items() if name not in self._other_names}

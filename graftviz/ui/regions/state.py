@@ -123,7 +123,7 @@ class RegionState(OptionsPage[RegionOptions]):
 
     def begin_whole(self, work: Background[Any]) -> None:
         """Let work on the whole graph go on; that on another model is no longer waited for."""
-        self._watching.turn_to(work)
+        self.jobs.turn_to(work)
 
     def _check_places(self, model: ShownModel) -> None:
         """Ignore a query, state or step that does not exist, with a sentence."""

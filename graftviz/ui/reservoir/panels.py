@@ -22,6 +22,7 @@ from graftviz.ui.frame.state import OptionsPage
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.reservoir import jobs
 from graftviz.ui.reservoir.options import ReservoirOptions
+from graftviz.ui.services import page_state
 
 _PREFIX = "reservoir"
 _SPECS = {spec.name: spec for spec in option_specs(ReservoirOptions)}
@@ -30,10 +31,7 @@ _BESIDE_THE_SCORES = ("alpha", "step")  # shown where one sees what they do
 
 def reservoir_state() -> OptionsPage[ReservoirOptions]:
     """Return the options of this session."""
-    state: OptionsPage[ReservoirOptions] = st.session_state.setdefault(
-        "reservoir", OptionsPage(ReservoirOptions)
-    )
-    return state
+    return page_state("reservoir", lambda: OptionsPage(ReservoirOptions))
 
 
 def show_choices(state: OptionsPage[ReservoirOptions]) -> None:

@@ -1,0 +1,98 @@
+"""The walk-through of docs/add_a_page.md: its files make a page that works like the others."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app_pages import query_of, read, run_while, sentences
+from streamlit.testing.v1 import AppTest
+
+import graftviz.ui
+from graftviz.ui.frame import texts
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "add_a_page.md").read_text(encoding="utf-8")
+BLOCK = r"<!-- {}: (\S+) -->\n```\w+\n(.*?)```\n<!-- end -->"
+FILES = dict(re.findall(BLOCK.format("file"), PAGE, re.DOTALL))
+LINES = dict(re.findall(BLOCK.format("line"), PAGE, re.DOTALL))
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    """The app with the page of the documentation, in a folder of its own."""
+    shutil.copytree(ROOT / "pages", tmp_path / "pages")
+    shutil.copytree(ROOT / "graftviz" / "texts", tmp_path / "graftviz" / "texts")
+    (tmp_path / "graftviz" / "ui").mkdir()
+    (tmp_path / "graftviz" / "ui" / "assets").symlink_to(ROOT / "graftviz" / "ui" / "assets")
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    source = (ROOT / "app.py").read_text(encoding="utf-8")
+    end = "    ]\n    page = st.navigation"
+    assert end in source
+    line = LINES["app.py"].strip()
+    (tmp_path / "app.py").write_text(
+        source.replace(end, f"        {line},\n{end}"), encoding="utf-8"
+    )
+    monkeypatch.setattr(texts, "_TEXTS", tmp_path / "graftviz" / "texts")
+    monkeypatch.setattr(
+        graftviz.ui, "__path__", [*graftviz.ui.__path__, str(tmp_path / "graftviz" / "ui")]
+    )
+    app = AppTest.from_file(str(tmp_path / "app.py"), default_timeout=120)
+    yield app.switch_page("pages/degrees.py")
+    for name in [name for name in sys.modules if name.startswith("graftviz.ui.degrees")]:
+        del sys.modules[name]
+
+
+def test_a_page_needs_five_files_and_one_line() -> None:
+    assert len(FILES) == 5
+    assert len(LINES) == 1
+    assert LINES["app.py"].count("\n") == 1
+
+
+def test_the_files_keep_to_the_style_of_the_project() -> None:
+    for name, text in FILES.items():
+        if not name.endswith(".py"):
+            continue
+        for words in (["check"], ["format", "--check"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "ruff", *words, "--stdin-filename", name, "-"],
+                cwd=ROOT,
+                input=text,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, name + done.stdout + done.stderr
+
+
+def test_the_page_has_controls_link_help_and_a_file(app: AppTest) -> None:
+    app.query_params["edges"] = "20"
+    app.query_params["data"] = "nowhere"
+    run_while(app, lambda: app.get("progress"))
+    assert read(app.main.markdown[0].value).startswith("**Degrees** · How many neighbours")
+    assert "data" in sentences(app)
+    assert "nowhere" in sentences(app)
+    assert app.number_input(key="degrees.edges").value == 20
+    app.number_input(key="degrees.edges").set_value(12).run()
+    assert query_of(app) == {"edges": "12"}
+    assert not sentences(app)
+    job = sys.modules["graftviz.ui.degrees.jobs"].degrees_job("karate", 12)
+    assert job.wait_for_end(120)
+    assert job.latest.sum() == 2 * 12
+    app.session_state["degrees.download"] = True
+    app.run()
+    assert any("degrees.csv" in str(button.key) for button in app.get("download_button"))
+    (file,) = sys.modules["graftviz.ui.degrees.panels"].degree_files("karate", job)
+    rows = str(file.build()).splitlines()
+    assert rows[0] == "variable,neighbours"
+    assert sum(int(row.rpartition(",")[2]) for row in rows[1:]) == 2 * 12
+    app.button(key="degrees.help").click().run()
+    assert any("hubs" in text.value for text in app.markdown)
