@@ -62,7 +62,10 @@ class Result:
         Metrics of `model`; None if truth or held-out rows are missing, or a ratio is 0 / 0.
     nlpl_train : float
         Negative log pseudo-likelihood of the training rows (nats per row).
-    tests, tables_counted, tables_possible, edges : int
+    tests : int
+        Edge tests of all steps, as in the trace; those after the last step are counted by
+        `certificate` (and here if there is no step).
+    tables_counted, tables_possible, edges : int
     seconds : Seconds
         Engine time, from counting to final fit and certificate.
     """
@@ -167,6 +170,16 @@ class Run:
         )
         self._observer: MetricsObserver | None = None
         self._result: Result | None = None
+
+    @property
+    def tests(self) -> int:
+        """Number of edge tests of all steps, or of the whole run if it has no step.
+
+        The tests after the last step prove its end; they are the certificate's.
+        """
+        if self.steps:
+            return self.steps[-1].tests_total
+        return 0 if self.outcome is None else self.outcome.tests
 
     @property
     def branched(self) -> bool:
@@ -339,6 +352,7 @@ def _result(run: Run) -> Result:
         metrics=tuple(run.metrics[:count]),
         **metrics._asdict(),
         nlpl_train=negative_log_pseudo_likelihood(model, run.table),
+        tests=run.tests,
         edges=model.n_edges,
         **end,
     )
@@ -352,7 +366,6 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         "objective": outcome.objective,
         "kkt_residual": outcome.kkt_residual,
         "bp_restart_gap": outcome.bp_restart_gap,
-        "tests": outcome.tests,
         "tables_counted": outcome.tables_counted,
         "tables_possible": outcome.tables_possible,
         "seconds": outcome.seconds,
@@ -367,7 +380,6 @@ def _facts_of_unfinished(step: Step) -> dict[str, Any]:
         "objective": step.objective,
         "kkt_residual": step.kkt_residual,
         "bp_restart_gap": None,
-        "tests": step.tests_total,
         "tables_counted": step.tables_counted,
         "tables_possible": step.tables_possible,
         "seconds": step.seconds,

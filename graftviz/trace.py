@@ -6,9 +6,9 @@ here are for observers: the app, the command line, tests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -316,6 +316,8 @@ class Outcome:
     infeasible : int or None
         Inactive pairs found to pass a bound on inference, those of the certificate included; None
         without such a bound.
+    automatic : mapping
+        Values that rules gave to automatic options, by name.
     """
 
     stop_reason: str
@@ -331,6 +333,7 @@ class Outcome:
     history: History
     objective_name: str = "Bethe likelihood"
     infeasible: int | None = None
+    automatic: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def dropped_at_the_end(self) -> np.ndarray:

@@ -24,6 +24,12 @@ from graftviz.formats.graphml import graphml
 from graftviz.formats.result_json import peak_memory_mb, result_json
 from graftviz.formats.tables import edges_csv, trace_csv
 from graftviz.formats.uai import names_path, names_text, read_uai, uai_text, write_uai
+from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.bounded_inference import BoundedInference
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.model import PairwiseMRF
 from graftviz.runs import Branch, Result, Run, learn
 from graftviz.table import DiscreteTable
@@ -293,8 +299,16 @@ def strict(text: str) -> dict:
 def test_result_json_has_exactly_the_promised_keys():
     record = strict(result_json(RESULT))
     assert list(record) == [
-        *("learner", "options", "seed", "variables", "rows", "rows_test", "edges", "stop_reason"),
-        *("converged", "certificate", "objective", "kkt_residual", "bp_restart_gap", "recall"),
+        *("learner", "options", "options_used", "seed", "variables", "rows", "rows_test", "edges"),
+        *(
+            "stop_reason",
+            "converged",
+            "certificate",
+            "objective",
+            "kkt_residual",
+            "bp_restart_gap",
+            "recall",
+        ),
         *("precision", "f1", "nlpl_train", "nlpl_test", "tests", "tables_counted"),
         *("tables_possible", "seconds", "peak_memory_mb", "version"),
     ]
@@ -304,6 +318,31 @@ def test_result_json_has_exactly_the_promised_keys():
     assert record["certificate"]["possible"] == 21 - 12
     assert record["version"] == __version__
     assert 10 < record["peak_memory_mb"] < 10_000
+
+
+@pytest.mark.parametrize(
+    ("learner", "values"),
+    [
+        (BestChoice(preset="paper", lam2=0.1), {"t_max": 2, "lam2": 0.1}),
+        (BestChoice(), {"score": "pseudo-likelihood", "significance": 3.0, "reservoir": 6}),
+        (EdgeGrafting(lam=0.01, max_edges=4), {"objective": "pseudo-likelihood", "max_edges": 4}),
+        (FeatureGrafting(), {"lam2": 0.28, "max_edges": None}),
+        (NodewiseL1(max_edges=3), {"max_edges": 3}),
+        (ForcedPruning(exchanges=1), {"edges": 10, "exchange": 5, "clusters": 16, "lam2": 0.0025}),
+        (BoundedInference(), {"bound": 3.0, "inference": "trbp"}),
+    ],
+)
+def test_tests_are_those_of_the_trace_and_automatic_options_have_values(learner, values):
+    result = learn(random_table(1, 6, 200), learner)
+    record = strict(result_json(result))
+    used = record["options_used"]
+    assert {name: used[name] for name in values} == values
+    assert "lam" not in used or used["lam"] is not None
+    chosen = {name: value for name, value in record["options"].items() if value is not None}
+    assert {name: used[name] for name in chosen} == chosen
+    rows = list(csv.DictReader(io.StringIO(trace_csv(result))))
+    if rows:
+        assert record["tests"] == int(rows[-1]["tests"])
 
 
 def test_what_does_not_apply_is_null():

@@ -209,7 +209,7 @@ def test_the_figure_of_ranks_shows_mean_range_and_expectation(logarithmic: bool)
     assert expected.x[-1] == 780
     assert np.array_equal(expected.y, 1 / (expected.x + 1))
     marks = {trace.text[0]: trace for trace in figure.data if trace.mode == "markers+text"}
-    assert marks["first hit"].x == (1,)
+    assert marks["one draw"].x == (1,)
     assert marks["|R| = 20"].y == (simulation.mean[19],)
     assert marks["edge grafting"].x == (780,)
     assert marks["edge grafting"].y == (1 / 780,)
@@ -265,7 +265,9 @@ def test_sentences_say_what_is_seen(
     told = simulation_words(simulation, 20)
     assert "all 79,800 pairs" in told
     assert f"ranks in the top {share_words(simulation.mean[19])}" in told
-    assert "|R| = 1" not in simulation_words(simulation, 1)
+    assert f"A single draw ranks in the top {share_words(simulation.mean[0])}" in told
+    assert "until an edge scores above λ" in told, "first hit is no random draw"
+    assert "First hit" not in simulation_words(simulation, 1)
     told = run_words(*runs)
     assert f"in {len(runs[1])} steps with the reservoir" in told
     assert f"{sum(step.rank == 1 for step in runs[1])} of {len(runs[1])} steps" in told

@@ -207,6 +207,21 @@ def test_best_is_the_smallest_and_of_equals_the_larger_lam():
     assert path.at(points[1]) == make("edge-grafting", lam=0.2)
 
 
+def test_the_minimum_at_the_end_of_a_path_that_was_cut_short_is_marked() -> None:
+    # Held-out rows equal to the training rows: every edge improves prediction.
+    table = small_table()
+    lams = [0.03, 0.02, 0.01, 1e-6]
+    cut = lam_path(table, make("edge-grafting"), lams=lams, test=table, most_edges=20)
+    assert len(cut.points) < len(lams)
+    assert cut.best_by_nlpl is cut.points[-1]
+    assert cut.ends_at(cut.best_by_nlpl)
+    assert not cut.ends_at(cut.points[0])
+    assert "(end of the path)" in str(path_figure(cut).layout.annotations)
+    whole = lam_path(table, make("edge-grafting"), lams=lams[:3], test=table)
+    assert not whole.ends_at(whole.points[-1])
+    assert "(end of the path)" not in str(path_figure(whole).layout.annotations)
+
+
 def test_ebic_finds_a_better_graph_than_prediction_does():
     table, graph = scale_free_table(15, 3, 1000), scale_free_graph(15, 1)
     path = lam_path(table, make("best-choice"), truth=graph.edges)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
+from typing import Any
+
+import pytest
 
 from graftviz.datasets import load_dataset
+from graftviz.learners.base import Learner
 from graftviz.learners.best_choice import BestChoice
+from graftviz.learners.edge_grafting import EdgeGrafting
+from graftviz.learners.feature_grafting import FeatureGrafting
+from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.runs import Result, learn
 from graftviz.ui.automatic import automatic_values, settings_of
 from graftviz.ui.grow.analysis import reasons, rows, side_of
@@ -61,8 +68,8 @@ def test_without_truth_nothing_is_said_about_it() -> None:
 
 
 def test_automatic_values_are_those_the_learner_uses() -> None:
-    for preset, score in itertools.product(("paper", "best"), (None, "belief")):
-        learner = BestChoice(preset=preset, score=score)
+    for preset in ("paper", "best"):
+        learner = BestChoice(preset=preset)
         known = automatic_values(learner, MATERIAL)
         settings = learner.settings(MATERIAL.counts)
         assert known["score"] == settings.score
@@ -72,3 +79,24 @@ def test_automatic_values_are_those_the_learner_uses() -> None:
         budget = learner.edge_budget(34)
         expected = "3n = 102" if preset == "paper" else budget
         assert known.get("max_edges", 34 * 33 // 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "value"),
+    [
+        (BestChoice(preset="paper"), "lam", 0.05),
+        (BestChoice(preset="paper"), "lam2", 0.5),
+        (BestChoice(preset="paper"), "max_edges", 7),
+        (BestChoice(), "reservoir", 5),
+        (BestChoice(), "score", "belief"),
+        (EdgeGrafting(), "lam", 1e-6),
+        (FeatureGrafting(), "lam", 0.05),
+        (ForcedPruning(), "exchange", 2),
+    ],
+)
+def test_the_automatic_value_is_the_same_whatever_is_chosen(
+    learner: Learner, name: str, value: Any
+) -> None:
+    automatic = automatic_values(learner, MATERIAL)
+    chosen = dataclasses.replace(learner, **{name: value})
+    assert automatic_values(chosen, MATERIAL)[name] == automatic[name] != value

@@ -34,6 +34,7 @@ class _Best(NamedTuple):
     dash: str
     row: int
     height: Callable[[PathPoint], float]
+    at_end: bool
 
 
 def path_figure(path: LamPath) -> go.Figure:
@@ -165,13 +166,17 @@ def _best_points(path: LamPath) -> list[_Best]:
     if path.best_by_nlpl is not None:
         found.append(
             _Best(
-                "held-out NLPL", path.best_by_nlpl, BLUE, "dash", 1, lambda best: best.nlpl_held_out
+                *("held-out NLPL", path.best_by_nlpl, BLUE, "dash", 1),
+                lambda best: best.nlpl_held_out,
+                path.ends_at(path.best_by_nlpl),
             )
         )
     if path.best_by_ebic is not None:
         found.append(
             _Best(
-                "EBIC", path.best_by_ebic, VERMILION, "dot", 2, lambda best: _ebic_a_row(path, best)
+                *("EBIC", path.best_by_ebic, VERMILION, "dot", 2),
+                lambda best: _ebic_a_row(path, best),
+                path.ends_at(path.best_by_ebic),
             )
         )
     return found
@@ -180,6 +185,8 @@ def _best_points(path: LamPath) -> list[_Best]:
 def _mark(figure: go.Figure, best: _Best) -> None:
     """Label the minimum above its plot, mark it with a star, and draw its λ in all plots."""
     place = f"lowest {best.name}: λ = {best.point.lam:.3g}"  # short, for narrow screens
+    if best.at_end:
+        place += " (end of the path)"
     text = f"{place}, {best.point.edges:,} edges"
     for row in range(1, _ROWS_OF_PLOTS + 1):
         figure.add_vline(

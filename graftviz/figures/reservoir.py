@@ -25,7 +25,8 @@ def rank_figure(
 ) -> go.Figure:
     """Draw mean and range of the best rank in a reservoir of |R| random draws (BC fig. 1).
 
-    The left end is first hit, |R| = 1; the right end is edge grafting, which draws all pairs.
+    The left end is a single draw; the right end is edge grafting, which scores all pairs. First hit
+    is not in it: it takes the first draw above λ, see :func:`run_rank_figure`.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def rank_figure(
         hovertemplate="|R| = %{x:,}: expected %{y:.2%}<extra></extra>",
     )
     marked = min(size, len(sizes)) - 1
-    _mark(figure, 1.0, simulation.mean[0], "first hit", "square", "middle right")
+    _mark(figure, 1.0, simulation.mean[0], "one draw", "square", "middle right")
     if marked > 0 and sizes[marked] < pairs:
         text = f"|R| = {sizes[marked]:,}"
         _mark(figure, sizes[marked], simulation.mean[marked], text, "circle", "top right")

@@ -27,15 +27,17 @@ def result_record(
     """Return `result` as numbers, texts and None, for JSON.
 
     ``certificate`` describes the final scoring of inactive pairs, which an interrupted run does
-    not have. Some keys are optional: ``branch`` if the options changed during the run,
-    ``lam_path`` if λ was chosen on a path, ``stability`` if edges were searched in subsamples, and
-    ``complexity`` if inference was bounded. The latter holds R (``value``) and τ (``bound``) of
-    ``measure``, the number of inactive pairs excluded by τ (``infeasible``), and the elimination
-    order, by index of variable, with its width.
+    not have. ``options_used`` holds the options at the end, automatic ones with the value used
+    (null if no rule gives them one). Some keys are optional: ``branch`` if the options changed
+    during the run, ``lam_path`` if λ was chosen on a path, ``stability`` if edges were searched in
+    subsamples, and ``complexity`` if inference was bounded. The latter holds R (``value``) and τ
+    (``bound``) of ``measure``, the number of inactive pairs excluded by τ (``infeasible``), and
+    the elimination order, by index of variable, with its width.
     """
     record: dict[str, Any] = {
         "learner": result.learner.name,
         "options": learner_options(result.learner),
+        "options_used": _options_used(result),
         "seed": result.seed,
         "variables": result.variables,
         "rows": result.rows,
@@ -91,6 +93,17 @@ def result_json(
 def learner_options(learner: Learner) -> dict[str, Any]:
     """Return the options of `learner` by name."""
     return {spec.name: json_value(getattr(learner, spec.name)) for spec in option_specs(learner)}
+
+
+def _options_used(result: Result) -> dict[str, Any]:
+    """Return the options at the end, with the values of automatic ones once the run has ended."""
+    outcome = result.trace.outcome
+    automatic = {} if outcome is None else outcome.automatic
+    options = learner_options(result.learner if result.branch is None else result.branch.learner)
+    return {
+        name: json_value(automatic.get(name)) if value is None else value
+        for name, value in options.items()
+    }
 
 
 def peak_memory_mb() -> float | None:

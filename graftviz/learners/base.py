@@ -8,6 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
+from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.options import check_options, option_specs, plain_value
 from graftviz.table import DiscreteTable
@@ -67,6 +68,17 @@ class Learner(ABC):
         names = {spec.name for spec in option_specs(self)}
         defaults: dict[str, Any] = {"max_edges": None} if "max_edges" in names else {}
         return replace(self, **defaults)
+
+    def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
+        """Return the values that rules give to automatic options on the counted data, by name.
+
+        Parameters
+        ----------
+        counts : PairCounts
+        has_rows : bool
+            Whether the rows are in memory.
+        """
+        return {}
 
     @abstractmethod
     def steps(

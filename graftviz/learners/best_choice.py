@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from graftviz.counts import PairCounts
 from graftviz.learners.base import CodeLine, Learner
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.streaming import StreamPlan, stream_steps
@@ -174,6 +175,19 @@ class BestChoice(GraftingOptions):
             full_queue=by_preset if self.full_queue is None else self.full_queue,
             screening=screening,
         )
+
+    def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
+        """Return the values that rules and the preset give to options, by name."""
+        plan = self.plan(counts.n_variables)
+        return {
+            **super().automatic(counts, has_rows=has_rows),
+            "reservoir": plan.capacity,
+            "t_max": plan.limit,
+            "first_tests": plan.first_limit,
+            "full_queue": plan.full_queue,
+            "screening": plan.screening,
+            "hubs": plan.hubs,
+        }
 
     def _screens(self, n: int) -> bool:
         if self.screening is None:

@@ -167,6 +167,10 @@ class BoundedRun:
             kkt_residual=now.violation,
             bp_restart_gap=gap,
             tests=self._tests_total,
+            automatic={
+                "bound": self._bound,
+                "inference": self.options.resolved_inference(),
+            },
             tables_counted=possible,
             tables_possible=possible,
             seconds=self.clock.pause(),

@@ -169,6 +169,7 @@ class ExchangeRun:
             kkt_residual=solved.violation,
             bp_restart_gap=gap,
             tests=self._tests_total,
+            automatic=self.options.automatic(self._table),
             tables_counted=self._possible,
             tables_possible=self._possible,
             seconds=self.clock.pause(),

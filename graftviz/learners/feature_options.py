@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,3 +109,8 @@ class FeatureOptions(Learner):
         if lam2 is None:
             lam2 = float(f"{4.0 / math.sqrt(counts.n_rows):.2g}")
         return FeatureSettings(Penalty(float(lam), float(lam2), False, False))
+
+    def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
+        """Return the values that rules give to λ and λ₂."""
+        settings = self.settings(counts)
+        return {"lam": settings.lam, "lam2": settings.penalty.lam2}

@@ -205,6 +205,7 @@ class _FeatureRun:
             kkt_residual=self._evaluation.kkt_residual,
             bp_restart_gap=gap,
             tests=self._tests_total,
+            automatic=self.options.automatic(self._counts),
             tables_counted=self._counts.tables_counted,
             tables_possible=self._counts.tables_possible,
             seconds=self.clock.pause(),

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from graftviz.counts import PairCounts
 from graftviz.errors import InputError
 from graftviz.learners.base import CodeLine, Learner, checked_seed
 from graftviz.learners.budget import checked_budget
@@ -232,6 +233,20 @@ class ForcedPruning(Learner):
         if self.tries is not None:
             return self.tries
         return MCMC_SWAPS * exchange if self.heuristic == "mcmc" else MOST_DRAWS
+
+    def automatic(
+        self, counts: PairCounts | DiscreteTable, *, has_rows: bool = True
+    ) -> dict[str, Any]:
+        """Return the values that rules give to options, by name."""
+        edges = self.edge_budget(counts.n_variables)
+        values: dict[str, Any] = {
+            "edges": edges,
+            "exchange": self.exchange_size(edges),
+            "lam2": 0.5 / counts.n_rows if self.lam2 is None else self.lam2,
+            "tries": self.most_tries(self.exchange_size(edges)),
+        }
+        clusters = CLUSTERS if self.clusters is None else self.clusters
+        return {**values, "clusters": clusters} if self.tied else values
 
     def for_rehearsal(self) -> Learner:
         """Return the learner without options that require data of a certain size."""

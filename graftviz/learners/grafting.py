@@ -326,6 +326,7 @@ class GraftingRun:
             kkt_residual=self.evaluation.kkt_residual,
             bp_restart_gap=gap,
             tests=self.tests,
+            automatic=self.options.automatic(self.counts, has_rows=self._table.has_rows),
             tables_counted=self.counts.tables_counted,
             tables_possible=self.counts.tables_possible,
             seconds=self.clock.pause(),

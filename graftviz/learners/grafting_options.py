@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from graftviz.counts import PairCounts
 from graftviz.learners.base import Learner
@@ -108,6 +109,20 @@ class GraftingOptions(Learner):
     def settings(self, counts: PairCounts, *, has_rows: bool = True) -> Settings:
         """Return the options with automatic values resolved for the counted data."""
         return resolve(self, counts, has_rows=has_rows)
+
+    def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
+        """Return the values that rules and the preset give to options, by name."""
+        settings = self.settings(counts, has_rows=has_rows)
+        values: dict[str, Any] = {
+            "score": settings.score,
+            "objective": settings.objective,
+            "significance": settings.significance,
+            "refit": settings.refit,
+            "lam": settings.lam,
+            "lam2": settings.penalty.lam2,
+        }
+        budget = self.edge_budget(counts.n_variables)
+        return values if budget == counts.tables_possible else {**values, "max_edges": budget}
 
     def edge_budget(self, n: int) -> int:
         """Return the largest number of edges allowed among n variables.

@@ -139,6 +139,7 @@ class PathRun:
             objective=self._objective,
             kkt_residual=self._fit.violation(self._lam * self._dimensions),
             bp_restart_gap=None,
+            automatic={"lam": self._last},
             tests=max(self._tests_total, self._fit.tests // 2),
             tables_counted=self._counts.tables_possible,
             tables_possible=self._counts.tables_possible,
@@ -181,6 +182,7 @@ class PathRun:
         ratio = min(1.0, last / top) if top > 0.0 else 1.0
         path = [top * ratio ** (k / steps) for k in range(1, steps)] if ratio < 1.0 else []
         self._path = [*(lam for lam in path if lam < self._lam), last]
+        self._last = float(last)
 
     def _polish(self, thresholds: np.ndarray) -> None:
         """Fit tightly, until no zero group violates its threshold."""

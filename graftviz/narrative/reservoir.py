@@ -18,18 +18,19 @@ def share_words(share: float) -> str:
 
 
 def simulation_words(simulation: RankSimulation, size: int) -> str:
-    """Compare a reservoir of `size` with first hit and with all pairs."""
+    """Compare a reservoir of `size` with a single draw and with all pairs."""
     at = min(size, len(simulation.sizes)) - 1
     size = int(simulation.sizes[at])
     trials = plural(len(simulation.ranks), "trial")
     if size == 1:
         return (
-            f"First hit takes the first edge drawn: in {trials} it ranks {_top(simulation, 0)} "
-            "of all pairs on average, as expected by chance. Increase the reservoir to compare."
+            f"In {trials} a single draw ranks {_top(simulation, 0)} of all pairs on average, as "
+            "expected by chance. Increase the reservoir to compare."
         )
     return (
-        f"First hit (|R| = 1) takes an edge that ranks {_top(simulation, 0)} of all "
-        f"{simulation.pairs:,} pairs on average. The best of {size} draws ranks "
+        f"A single draw ranks {_top(simulation, 0)} of all {simulation.pairs:,} pairs on average "
+        "(first hit goes on drawing until an edge scores above λ, so it ranks higher: see the "
+        f"ranks in a run). The best of {size} draws ranks "
         f"{_top(simulation, at)} ({share_words(simulation.lowest[at])} to "
         f"{share_words(simulation.highest[at])} in {trials}); scoring all pairs, as edge "
         f"grafting does, can gain at most the remaining {share_words(simulation.mean[at])}."

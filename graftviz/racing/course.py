@@ -136,7 +136,7 @@ def course_of(run: Run, name: str = "", yardstick: str = "") -> Course:
                 run.final,
                 step=len(steps),
                 seconds=outcome.seconds.total,
-                tests=outcome.tests,
+                tests=run.tests,
                 tables=outcome.tables_counted,
                 edges=len(history.ids_at(len(history.counts))),
                 objective=outcome.objective,

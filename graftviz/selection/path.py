@@ -114,6 +114,13 @@ class LamPath:
         """Point with the smallest EBIC (ties: the larger λ); None without points."""
         return min(self.points, key=lambda point: point.ebic, default=None)
 
+    def ends_at(self, point: PathPoint) -> bool:
+        """Return whether `point` is the last of a path that has not visited all planned values.
+
+        The minimum of a criterion at such a point is not known to be one.
+        """
+        return len(self.points) < len(self.planned) and point is self.points[-1]
+
     def at(self, point: PathPoint) -> Learner:
         """Return the learner with the λ of `point`."""
         return with_lam(self.learner, point.lam)

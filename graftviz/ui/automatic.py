@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+from graftviz.errors import InputError
 from graftviz.learners.base import Learner
-from graftviz.learners.best_choice import BestChoice
-from graftviz.learners.feature_options import FeatureOptions
 from graftviz.learners.grafting_options import GraftingOptions
 from graftviz.learners.settings import Settings
+from graftviz.options import option_specs
 from graftviz.ui.material import Material
 
 
@@ -24,40 +25,27 @@ def settings_of(learner: Learner, material: Material) -> Settings | None:
 
 
 def automatic_values(learner: Learner, material: Material) -> dict[str, Any]:
-    """Return option → value for the options that rules and presets decide.
+    """Return option → value that "automatic" comes to, for the options that rules decide.
+
+    The value of an option that was chosen is what "automatic" would come to instead.
 
     Raises
     ------
     InputError
         When the options do not go together.
     """
-    if isinstance(learner, FeatureOptions):
-        own = learner.settings(material.counts)
-        return {"lam": own.lam, "lam2": own.penalty.lam2}
-    settings = settings_of(learner, material)
-    if settings is None:
-        return {}
-    values: dict[str, Any] = {
-        "score": settings.score,
-        "objective": settings.objective,
-        "significance": settings.significance,
-        "refit": settings.refit,
-        "lam": settings.lam,
-        "lam2": settings.penalty.lam2,
-    }
+    values = learner.automatic(material.counts)
+    for spec in option_specs(learner):
+        if spec.optional and getattr(learner, spec.name) is not None:
+            values.pop(spec.name, None)
+            try:
+                undecided = dataclasses.replace(learner, **{spec.name: None})
+                value = undecided.automatic(material.counts).get(spec.name)
+            except InputError:
+                continue  # the other options require a choice
+            if value is not None:
+                values[spec.name] = value
     n = material.train.n_variables
-    if isinstance(learner, GraftingOptions):
-        budget = learner.edge_budget(n)
-        is_preset = learner.max_edges is None and budget == 3 * n
-        if budget < n * (n - 1) // 2:
-            values["max_edges"] = f"3n = {budget:,}" if is_preset else budget
-    if isinstance(learner, BestChoice):
-        plan = learner.plan(n)
-        values |= {
-            "reservoir": plan.capacity,
-            "t_max": plan.limit,
-            "first_tests": plan.first_limit,
-            "screening": plan.screening,
-            "hubs": plan.hubs,
-        }
+    if values.get("max_edges") == 3 * n:
+        values["max_edges"] = f"3n = {3 * n:,}"
     return values

@@ -83,6 +83,7 @@ class RunRecorder:
         branch = self.run.branch
         beside = self._beside
         settings = settings_of(self.run.learner, self.material)
+        at_end = settings_of(branch.learner, self.material) if branch is not None else settings
         header = run_header(
             self.run,
             token=self.token,
@@ -101,6 +102,8 @@ class RunRecorder:
             header["layout"] = self._lent
         if settings is not None:
             header["objective"] = OBJECTIVE_NAMES[settings.objective]
+        if at_end is not None:
+            header["penalty"] = list(at_end.penalty)
         if beside is not None and branch is None:
             header["beside"] = preset_title(beside[1])
         return header

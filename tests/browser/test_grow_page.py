@@ -144,7 +144,9 @@ def test_one_click_shows_best_beside_the_paper_and_one_goes_back(grow: Any) -> N
     assert "paper (dashed)" in text
     assert "best (solid)" in text
     player = page.locator(".gv-player")
-    eventually(page, lambda: "the paper's method, at the same point" in player.inner_text())
+    eventually(
+        page, lambda: "the paper's method, at its end; another objective" in player.inner_text()
+    )
     curves = page.locator(".gv-curves").inner_text()
     assert re.search(r"recall\s+0\.\d+\s+was 0\.\d+", curves)
     assert re.search(r"NLPL on held-out rows\s+[\d.]+\s+was [\d.]+", curves)

@@ -245,7 +245,7 @@ def _recorded(run: Run, times: Sequence[float]) -> dict[str, Any]:
             "steps": count,
             "edges": len(outcome.history.ids_at(len(outcome.history.counts))),
             "seconds": times[-1] if steps else outcome.seconds.total,
-            "tests": steps[-1].tests_total if steps else outcome.tests,
+            "tests": run.tests,
             "tables": steps[-1].tables_counted if steps else outcome.tables_counted,
             "tables_possible": outcome.tables_possible,
             "objective": outcome.objective,

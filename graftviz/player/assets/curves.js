@@ -36,11 +36,6 @@ class CurvesPanel {
   setRun(log, ghost) {
     this.ghost = ghost;
     this.ghostKey.hidden = !ghost;
-    const name = log.header.beside || "previous run";
-    const apart = ghost && !this.comparable("objective");
-    this.ghostName.textContent = apart
-      ? `${name}, at the same point; another objective (${ghost.header.objective})`
-      : `${name}, at the same point`;
     const known = { objective: true, recall: log.truth !== null, nlpl: log.header.rows.test > 0 };
     const wanted = CHARTS.filter(({ series }) => known[series[0][0]]);
     this.hover = null;
@@ -102,10 +97,17 @@ class CurvesPanel {
     return [...this.domains.values()].some((r) => r.low !== r.to[0] || r.high !== r.to[1]);
   }
 
-  /** Whether the curves of both runs measure the same: objectives may differ, all else does not. */
+  /** Whether the curves of both runs measure the same: objectives and their penalties may differ, all else does not. */
   comparable(name) {
-    const [own, other] = [this.app.log.header.objective, this.ghost.header.objective];
-    return name !== "objective" || own === undefined || other === undefined || own === other;
+    return name !== "objective" || this.difference() === null;
+  }
+
+  /** How the objective of the other run differs, in words; null if it does not. */
+  difference() {
+    const [own, other] = [this.app.log.header, this.ghost.header];
+    const differs = (key) => own[key] !== undefined && other[key] !== undefined && String(own[key]) !== String(other[key]);
+    if (differs("objective")) return `another objective (${other.objective})`;
+    return differs("penalty") ? "another penalty, so objectives are not compared" : null;
   }
 
   logs(name) {
@@ -275,6 +277,11 @@ class CurvesPanel {
   describe() {
     const { log, shown } = this.app;
     const t = this.hover === null ? shown : this.hover;
+    if (this.ghost) {
+      const at = this.isAtEnds(t) ? "at its end" : this.axis === "seconds" ? "after as many seconds" : "with as many edges";
+      const name = log.header.beside || "previous run";
+      this.ghostName.textContent = [`${name}, ${at}`, this.difference()].filter(Boolean).join("; ");
+    }
     for (const { about, surface, values } of this.charts) {
       const said = [];
       for (const { name, value, before } of values) {
@@ -288,12 +295,26 @@ class CurvesPanel {
     }
   }
 
-  /** What the previous run had at the same place of the axis. */
+  /** Whether the end of this run is compared with the end of the other. */
+  isAtEnds(t) {
+    const { log } = this.app;
+    return log.finished && t >= log.last && this.ghost.finished;
+  }
+
+  /**
+   * The value of the other run to compare step t with: at its end for the last step, else with as many
+   * edges (or after as many seconds). Runs of different lengths do different things in equal steps.
+   */
   ghostValue(name, t) {
-    const place = this.app.log.abscissa(this.axis, Math.min(t, this.app.log.ready));
+    const { ghost } = this;
+    const { log } = this.app;
+    if (this.isAtEnds(t)) return ghost.curve(name, ghost.ready);
+    const axis = this.axis === "seconds" ? "seconds" : "edges";
+    const place = log.abscissa(axis, Math.min(t, log.ready));
     let s = 0;
-    while (s < this.ghost.ready && this.ghost.abscissa(this.axis, s + 1) <= place) s++;
-    return this.ghost.curve(name, s);
+    while (s < ghost.ready && ghost.abscissa(axis, s + 1) <= place) s++;
+    const isShort = s === ghost.ready && axis === "edges" && ghost.abscissa(axis, s) < place;
+    return isShort ? null : ghost.curve(name, s);
   }
 }
 

@@ -343,6 +343,13 @@ def _show_result(state: GrowState, plan: PathPlan, work: Background[LamPath]) ->
         "structure and penalises each edge. Click a point of a curve to use its λ instead. "
         f"{plain(path.stop_reason)}"
     )
+    for name, point in _best_points(path):
+        if path.ends_at(point):
+            st.warning(
+                f"The {name} is lowest at the last λ visited, {point.lam:g} "
+                f"({plural(point.edges, 'edge')}), so its minimum is not known and no λ is "
+                "suggested by it. Click the point to use it anyway."
+            )
 
 
 def _take_buttons(
@@ -350,14 +357,12 @@ def _take_buttons(
 ) -> None:
     if path is None or not path.points:
         return
-    for name, point in (
-        ("held-out", path.best_by_nlpl),
-        ("EBIC", path.best_by_ebic),
-        ("clicked", clicked),
-    ):
-        if point is not None and st.button(
-            f"Use λ = {point.lam:g} ({name})", key=f"path_take_{name}", type="primary"
-        ):
+    offers = [(name, point) for name, point in _best_points(path) if not path.ends_at(point)]
+    if clicked is not None:
+        offers.append(("clicked", clicked))
+    for name, point in offers:
+        short = name.removesuffix(" NLPL")
+        if st.button(f"Use λ = {point.lam:g} ({short})", key=f"path_take_{short}", type="primary"):
             take(state, plan, point.lam)
             st.rerun()  # of the page: by itself only the panel would run again
 
@@ -370,12 +375,18 @@ def take(state: GrowState, plan: PathPlan, lam: float) -> None:
     _set_open(False)
 
 
+def _best_points(path: LamPath) -> list[tuple[str, PathPoint]]:
+    """Return both criteria, each with the point where it is lowest."""
+    found = (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
+    return [(name, point) for name, point in found if point is not None]
+
+
 def _words(path: LamPath) -> str:
     """Return a text alternative of the figure of a path."""
     found = [
-        f"{name} is best at λ = {point.lam:g}, with {point.edges:,} edges"
-        for name, point in (("held-out NLPL", path.best_by_nlpl), ("EBIC", path.best_by_ebic))
-        if point is not None
+        f"{name} is {'still falling' if path.ends_at(point) else 'best'} at λ = {point.lam:g}, "
+        f"with {point.edges:,} edges"
+        for name, point in _best_points(path)
     ]
     largest, least = path.points[0], path.points[-1]
     edges = (

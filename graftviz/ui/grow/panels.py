@@ -25,10 +25,9 @@ from graftviz.ui.messages import (
 )
 from graftviz.ui.teaching import takes_tour
 from graftviz.ui.upload import show_upload
-from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.url_state import BEST, UPLOAD
 
 _SCRIPT = Path(__file__).parent.parent / "assets" / "tour.js"
-
 INSPECT = Tool("inspect", "Inspect this model")
 
 
@@ -59,6 +58,8 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
         help=f"{state.learner_class.idea} ({state.learner_class.source})",
         disabled=is_branch,
     )
+    if state.settings.compare:
+        st.caption(_compared_options(state))
     values = {**state.shown_options(), SEED.name: state.settings.seed}
     automatic = state.automatic() if is_ready else {}
     specs = [*_main_options_first(state.learner_class), SEED._replace(advanced=True)]
@@ -74,6 +75,18 @@ def show_choices(state: GrowState, *, is_ready: bool) -> None:
             automatic=automatic,
             disabled=(SEED.name, PRESET) if is_branch else (),
         )
+
+
+def _compared_options(state: GrowState) -> str:
+    """Return which of the compared runs the controls describe."""
+    shared = "α, |R| and the edge budget"
+    preset = state.options()[PRESET]
+    if preset == BEST:
+        return f"Both runs use {shared} set below; their other options are those of their presets."
+    return (
+        f"These are the options of preset {preset} (dashed). Of them, preset best (solid) uses "
+        f"only {shared}."
+    )
 
 
 def _main_options_first(cls: type) -> list[OptionSpec]:

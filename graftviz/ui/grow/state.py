@@ -166,7 +166,8 @@ class GrowState(LearningPage[Settings]):
         """Return the values of automatic options; empty while they are not known."""
         try:
             material = self.current_material()
-            return automatic_values(self.learner(), material) if material else {}
+            learner = self.learner_class(**self.shown_options())
+            return automatic_values(learner, material) if material else {}
         except InputError:
             return {}  # what does not go together is said where the run should be
 

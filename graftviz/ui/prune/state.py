@@ -24,6 +24,7 @@ from graftviz.learners.forced_pruning import ForcedPruning
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
+from graftviz.ui.automatic import automatic_values
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, with_choice
@@ -125,17 +126,9 @@ class PruneState(LearningPage[Settings]):
         if material is None:
             return {}
         try:
-            learner = self._learner()
-            edges = learner.edge_budget(material.train.n_variables)
+            return automatic_values(self._learner(), material)
         except InputError:
             return {}  # what does not go together is said above the runs
-        return {
-            "edges": edges,
-            "exchange": learner.exchange_size(edges),
-            "clusters": learner.cluster_count(10**9),
-            "lam2": 0.5 / max(1, material.train.n_rows),
-            "tries": learner.most_tries(learner.exchange_size(edges)),
-        }
 
     def _learner(self, heuristic: str | None = None) -> ForcedPruning:
         options = self.options()

@@ -200,9 +200,12 @@ class RaceState(LearningPage[RaceSettings]):
         """Return the values of automatic options; empty while they are not known."""
         try:
             material = self.current_material()
-            return automatic_values(self._learner(racer, material), material) if material else {}
+            if material is None:
+                return {}
+            values = automatic_values(self._learner(racer, material), material)
         except InputError:
             return {}  # what does not go together is said where the racer should be
+        return {**values, "max_edges": _edge_budget(self.settings.edges, material)}
 
     def names(self) -> list[str]:
         """Return what people call the racers of the controls, each name once."""
