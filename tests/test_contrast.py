@@ -17,6 +17,7 @@ import pytest
 
 import graftviz.figures.style as figure_style
 import graftviz.player.assets as assets_module
+from graftviz.figures.inspect import _SIGNED
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = Path(assets_module.__file__).parent / "assets"
@@ -24,6 +25,7 @@ CORE = (ASSETS / "core.js").read_text(encoding="utf-8")
 RACERS = (ASSETS / "race_looks.js").read_text(encoding="utf-8")
 PRUNE = (ASSETS / "prune_graph.js").read_text(encoding="utf-8")
 EDGES = (ASSETS / "edges.js").read_text(encoding="utf-8")
+STYLES = "".join((ASSETS / name).read_text(encoding="utf-8") for name in ("player.css", "race.css"))
 REPLAY = (ASSETS / "replay.css").read_text(encoding="utf-8")
 INSPECT = (ROOT / "graftviz/ui/assets/inspect_graph.js").read_text(encoding="utf-8")
 CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))["theme"]
@@ -212,7 +214,7 @@ def test_shares_are_those_of_the_script() -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_figures_and_the_graph_of_inspect_stand_out(theme: str) -> None:
     paper = app_theme(theme)["background"]
-    for name in ("ORANGE", "GREEN", "BLUE", "VERMILION", "GREY"):
+    for name in ("ORANGE", "GREEN", "BLUE", "VERMILION", "PURPLE", "GREY"):
         assert contrast(rgb(getattr(figure_style, name)), paper) >= MARK, name
     for colour in CONFIG["chartCategoricalColors"]:
         assert contrast(rgb(colour), paper) >= MARK, colour
@@ -234,6 +236,8 @@ def test_what_colour_alone_tells_apart_can_be_told_apart(theme: str, vision: str
     known = marks(theme)
     for one, other in (
         ("attract", "repel"),
+        ("attract", "wrong"),
+        ("repel", "wrong"),
         ("step", "right"),
         ("step", "wrong"),
         ("step", "plain"),
@@ -242,6 +246,21 @@ def test_what_colour_alone_tells_apart_can_be_told_apart(theme: str, vision: str
         assert distance(known[one], known[other], vision) >= APART, (one, other)
     primary = app_theme(theme)["primary"]
     assert distance(primary, known["step"], vision) >= APART
+
+
+def test_signs_have_the_same_colours_in_the_player_and_in_figures() -> None:
+    ends = {
+        name: rgb(colour)
+        for name, colour in (("repel", _SIGNED[0][1]), ("attract", _SIGNED[-1][1]))
+    }
+    for name, colour in ends.items():
+        assert colour.tolist() == marks("light")[name].tolist()
+
+
+def test_the_colour_of_what_is_new_marks_nothing_else() -> None:
+    for kind in ("part-reservoir", "line-agreed", "race-table td.gv-wins"):
+        (rule,) = re.findall(rf"\.gv-{kind} {{(.*?)}}", STYLES)
+        assert "--gv-step" not in rule
 
 
 def test_what_may_share_a_colour_differs_in_form() -> None:

@@ -38,8 +38,9 @@ def learned(capsys, path, out, *arguments):
     told = capsys.readouterr()
     record = json.loads((out / "result.json").read_text(), parse_constant=pytest.fail)
     with (out / "matrix.csv").open(newline="") as stream:
-        names, *rows = csv.reader(stream)
-    return record, names, np.array(rows, dtype=float), told
+        (corner, *names), *rows = csv.reader(stream)
+    assert (corner, [row[0] for row in rows]) == ("target", names)
+    return record, names, np.array([row[1:] for row in rows], dtype=float), told
 
 
 def test_the_files_hold_what_the_function_returns(series, path, tmp_path, capsys):

@@ -216,6 +216,7 @@ def test_transitions_are_three_views_of_the_rows():
         "source,target\na,a\nb,a\nc,b\n",
         "0,0\n1,0\n2,1\n2,1\n",
         "a,b,c\n0.5,-1,0\n0,0,2\n0,0,0\n",
+        "target,a,b,c\na,0.5,-1,0\nb,0,0,2\nc,0,0,0\n",
     ],
 )
 def test_parents_are_arrows_or_a_matrix(tmp_path, text):
@@ -229,6 +230,7 @@ def test_parents_are_arrows_or_a_matrix(tmp_path, text):
         ("source,target\na,d\n", "Row 2 of parents.csv names the variable 'd'"),
         ("source,target\n", "holds no arrows"),
         ("a,b,c\n1,0,0\n", "needs 3 rows"),
+        ("target,a,b,c\nb,1,0,0\na,0,0,0\nc,0,0,0\n", "in their order"),
         ("a,b,c\n1,0,0\n0,x,0\n0,0,0\n", "Row 2 of parents.csv has 'x' for series 'b'"),
     ],
 )

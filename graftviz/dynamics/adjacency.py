@@ -22,7 +22,8 @@ def read_parents(
 
     Two kinds of CSV files are supported: a list with one line ``source,target`` per arrow, by name
     or by number from 0, where source drives target; and a matrix like ``matrix.csv``, with the
-    names in the first line and one row per series, whose non-zero entries are parents.
+    names in the first line and one row per series, whose non-zero entries are parents. Its first
+    column may be the names of the rows, in the same order.
 
     Returns
     -------
@@ -40,7 +41,7 @@ def read_parents(
     except csv.Error as problem:
         raise InputError(f"{title} is not a CSV file: {problem}.") from None
     parents: list[set[int]] = [set() for _ in names]
-    if header == list(names):
+    if header in ([*names], ["target", *names], ["", *names]):
         _read_matrix(title, text, parents, names)
     else:
         for _, u, j in named_pairs(title, text, names, "arrows"):
@@ -49,7 +50,11 @@ def read_parents(
 
 
 def _read_matrix(title: str, text: str, parents: list[set[int]], names: Sequence[str]) -> None:
-    lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line][1:]
+    header, *lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+    if len(header) > len(names):  # the first column is the names of the rows
+        if [line[0].strip() for line in lines] != list(names):
+            raise InputError(f"The rows of {title} must be named after the series, in their order.")
+        lines = [line[1:] for line in lines]
     if len(lines) != len(names) or any(len(line) != len(names) for line in lines):
         raise InputError(
             f"{title} names {len(names)} series, so it needs {len(names)} rows of as many numbers."

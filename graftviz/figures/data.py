@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,10 +13,11 @@ import plotly.graph_objects as go
 from graftviz.table.csv_text import csv_text
 
 _MISSING = ""
+_TAG = re.compile(r"<[^>]*>")
 
 
 def figure_csv(figure: go.Figure) -> str:
-    """Return the points of a figure, one row each, with the name of the curve, x, y and z.
+    """Return the points of a figure as CSV, one row each, with the titles of the axes as names.
 
     Parameters
     ----------
@@ -24,13 +27,48 @@ def figure_csv(figure: go.Figure) -> str:
     Returns
     -------
     str
-        CSV with the columns ``curve``, ``x``, ``y`` and ``z``; z is set for heat maps only.
+        The first column is the name of the curve, the next are its x and y. Where the axes of one
+        direction have several titles, the column is called ``x`` or ``y`` and follows a column
+        with the title. A figure with heat maps has a last column ``value``.
     """
-    rows: list[tuple[Any, ...]] = [("curve", "x", "y", "z")]
-    for place, trace in enumerate(figure.data, start=1):
-        name = trace.name or f"{trace.type} {place}"
-        rows += [(name, *row) for row in _points(trace)]
+    curves = [
+        (trace.name or f"{trace.type} {place}", trace, points)
+        for place, trace in enumerate(figure.data, start=1)
+        if (points := list(_points(trace)))
+    ]
+    titles = {
+        axis: [_title(figure, axis, getattr(trace, f"{axis}axis", None)) for _, trace, _ in curves]
+        for axis in "xy"
+    }
+    names = {axis: found[0] if len(set(found)) == 1 else "" for axis, found in titles.items()}
+    if names["x"] == names["y"]:
+        names = {"x": "", "y": ""}
+    is_named = {axis: not names[axis] and any(found) for axis, found in titles.items()}
+    has_values = any(trace.z is not None for _, trace, _ in curves if "z" in trace)
+
+    header = ["curve"]
+    for axis in "xy":
+        header += [f"{axis} axis", axis] if is_named[axis] else [names[axis] or axis]
+    rows = [[*header, "value"] if has_values else header]
+    for (name, _, points), *own in zip(curves, titles["x"], titles["y"], strict=True):
+        for x, y, value in points:
+            row = [name]
+            for axis, title, place in zip("xy", own, (x, y), strict=True):
+                row += [title, place] if is_named[axis] else [place]
+            rows.append([*row, value] if has_values else row)
     return csv_text(rows)
+
+
+def _title(figure: go.Figure, axis: str, name: str | None) -> str:
+    """Return the title of an axis, or else the only title in its direction."""
+    own = (name or axis).replace(axis, f"{axis}axis", 1)
+    texts = {
+        key: html.unescape(_TAG.sub("", layout.title.text or ""))
+        for key in figure.layout
+        if key.startswith(f"{axis}axis") and (layout := figure.layout[key]) is not None
+    }
+    others = set(filter(None, texts.values()))
+    return texts.get(own) or (others.pop() if len(others) == 1 else "")
 
 
 def _points(trace: Any) -> Iterator[tuple[Any, Any, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.figures.style import BLUE, GREY, VERMILION, escaped, finish
+from graftviz.figures.style import BLUE, GREY, PURPLE, VERMILION, escaped, finish
 from graftviz.inspection import (
     ModelDifference,
     degree_counts,
@@ -25,8 +25,8 @@ _ROW = 26  # pixels of a state
 _MOST_HIGH = 520
 _GAP = 36  # pixels between two heat maps, with room for the title of the lower
 _MOST_WRITTEN = 8  # states up to which numbers are written into figures
-# From vermilion to blue, with a middle that is light in all themes.
-_SIGNED = [[0.0, VERMILION], [0.5, "#f2f2f2"], [1.0, BLUE]]
+# From purple to blue as in the player (core.js), with a middle that is light in all themes.
+_SIGNED = [[0.0, PURPLE], [0.5, "#f2f2f2"], [1.0, BLUE]]
 _MARK = {"size": 14, "symbol": "circle-open", "color": VERMILION, "line": {"width": 3}}
 
 

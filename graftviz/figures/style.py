@@ -12,6 +12,7 @@ ORANGE = "#BD7A00"  # darker than the original, which is too pale for lines on w
 GREEN = "#009E73"
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
+PURPLE = "#9E4876"
 GREY = "#7F7F7F"
 _GRID = "rgba(127, 127, 127, 0.25)"  # visible on light and on dark backgrounds
 

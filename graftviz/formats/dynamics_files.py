@@ -52,7 +52,7 @@ def dynamics_json(result: DynamicsResult, *, rows: int, rows_test: int | None) -
 
 
 def matrix_csv(system: LinearSystem) -> str:
-    """Return A as CSV: the names, then one row per target series, with exact floats."""
-    rows = system.matrix.tolist()
-    texts = (["0" if value == 0.0 else repr(value) for value in row] for row in rows)
-    return csv_text([system.names, *texts])
+    """Return A as CSV: one row per target series, with its name and exact floats."""
+    rows = zip(system.names, system.matrix.tolist(), strict=True)
+    texts = ([name, *("0" if value == 0.0 else repr(value) for value in row)] for name, row in rows)
+    return csv_text([("target", *system.names), *texts])

@@ -104,7 +104,7 @@ _DYNAMICS_PARTS = (
     "dynamics_series.js",
     "dynamics.js",
 )
-_COMMENT_LINE = re.compile(r"^\s*(//.*|/\*\*.*\*/)\s*$")
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)[ \t]*$", re.MULTILINE)
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _CSS_MARK = re.compile(r" ?([{};,]) ?")
 
@@ -114,11 +114,11 @@ def _read(name: str) -> str:
 
 
 def _slim(script: str) -> str:
-    """Return a script without indentation and comment lines, to reduce the size of messages.
+    """Return a script without indentation and comments on lines of their own.
 
     This is safe because no string or template in the sources spans lines.
     """
-    lines = (line.strip() for line in script.splitlines() if not _COMMENT_LINE.match(line))
+    lines = (line.strip() for line in _COMMENT.sub("", script).splitlines())
     return "\n".join(line for line in lines if line) + "\n"
 
 

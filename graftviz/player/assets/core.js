@@ -147,7 +147,7 @@ function viridis(f) {
   return `rgb(${VIRIDIS[k].map((c, m) => Math.round(lerp(c, VIRIDIS[k + 1][m], x - k))).join(",")})`;
 }
 
-/** Blue for negative, vermillion for positive, the paper's colour at zero; f in −1…1. */
+/** Purple for negative, blue for positive, the paper's colour at zero; f in −1…1. */
 function diverging(f, palette) {
   const end = f < 0 ? palette.repel : palette.attract;
   return mix(palette.background, end, Math.min(Math.abs(f), 1) ** 0.8);
@@ -190,12 +190,12 @@ const luminance = (c) => {
 const ON_LIGHT = {
   step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
   objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
-  attract: [213, 94, 0], repel: [0, 114, 178], region: [0, 114, 178],
+  attract: [0, 114, 178], repel: [158, 72, 118], region: [0, 114, 178],
 };
 const ON_DARK = {
   step: [255, 190, 46], rim: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
   objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
-  attract: [226, 112, 24], repel: [48, 142, 206], region: [86, 180, 233],
+  attract: [86, 180, 233], repel: [196, 90, 150], region: [86, 180, 233],
 };
 
 /** Read the theme's colours from the style sheet as numbers a canvas can mix. */

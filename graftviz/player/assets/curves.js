@@ -105,9 +105,9 @@ class CurvesPanel {
   /** How the objective of the other run differs, in words; null if it does not. */
   difference() {
     const [own, other] = [this.app.log.header, this.ghost.header];
-    const differs = (key) => own[key] !== undefined && other[key] !== undefined && String(own[key]) !== String(other[key]);
+    const differs = (key) => key in own && key in other && String(own[key]) !== String(other[key]);
     if (differs("objective")) return `another objective (${other.objective})`;
-    return differs("penalty") ? "another penalty, so objectives are not compared" : null;
+    return differs("penalty") ? "another penalty" : null;
   }
 
   logs(name) {
@@ -278,7 +278,7 @@ class CurvesPanel {
     const { log, shown } = this.app;
     const t = this.hover === null ? shown : this.hover;
     if (this.ghost) {
-      const at = this.isAtEnds(t) ? "at its end" : this.axis === "seconds" ? "after as many seconds" : "with as many edges";
+      const at = this.isAtEnds(t) ? "at its end" : `at as many ${this.measure}`;
       const name = log.header.beside || "previous run";
       this.ghostName.textContent = [`${name}, ${at}`, this.difference()].filter(Boolean).join("; ");
     }
@@ -295,6 +295,11 @@ class CurvesPanel {
     }
   }
 
+  /** The cost at which both runs are compared. */
+  get measure() {
+    return this.axis === "seconds" ? "seconds" : "edges";
+  }
+
   /** Whether the end of this run is compared with the end of the other. */
   isAtEnds(t) {
     const { log } = this.app;
@@ -303,18 +308,16 @@ class CurvesPanel {
 
   /**
    * The value of the other run to compare step t with: at its end for the last step, else with as many
-   * edges (or after as many seconds). Runs of different lengths do different things in equal steps.
+   * edges (or seconds). Runs of different lengths do different things in equal steps.
    */
   ghostValue(name, t) {
-    const { ghost } = this;
-    const { log } = this.app;
+    const [ghost, log] = [this.ghost, this.app.log];
     if (this.isAtEnds(t)) return ghost.curve(name, ghost.ready);
-    const axis = this.axis === "seconds" ? "seconds" : "edges";
+    const axis = this.measure;
     const place = log.abscissa(axis, Math.min(t, log.ready));
     let s = 0;
     while (s < ghost.ready && ghost.abscissa(axis, s + 1) <= place) s++;
-    const isShort = s === ghost.ready && axis === "edges" && ghost.abscissa(axis, s) < place;
-    return isShort ? null : ghost.curve(name, s);
+    return s === ghost.ready && axis === "edges" && ghost.abscissa(axis, s) < place ? null : ghost.curve(name, s);
   }
 }
 

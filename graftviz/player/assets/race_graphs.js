@@ -107,8 +107,8 @@ class RaceGraphs {
       const missing = log.header.truth.filter(([i, j]) => !held.has(racer.key(i, j)));
       this.stroke(context, at, missing, css(palette.muted, palette.dark ? 0.3 : 0.26), 0.7, []);
     }
-    this.stroke(context, at, groups.agreed, css(palette.rim), thin + 5, []);
-    this.stroke(context, at, groups.agreed, css(mix(palette.background, palette.step, 0.55)), thin + 3.6, []);
+    this.stroke(context, at, groups.agreed, css(palette.muted), thin + 5, []);
+    this.stroke(context, at, groups.agreed, css(mix(palette.background, palette.text, 0.16)), thin + 3.6, []);
     for (const kind of ["plain", "right", "wrong"]) {
       this.stroke(context, at, groups[kind], css(palette[kind], 0.9), thin, kind === "wrong" ? [4, 2.5] : []);
     }

@@ -8,7 +8,7 @@ const STYLES = {
   lost: { color: "#d55e00", dash: [8, 5] },
   gained: { color: "#0072b2", darkColor: "#56b4e9", dash: [2, 4] },
 };
-const REGION = "#009e73";
+const REGION = { color: "#0072b2", darkColor: "#56b4e9" };
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const shorten = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
@@ -97,14 +97,14 @@ class GraphView extends CameraView {
     this.dark = parts[0] + parts[1] + parts[2] < 380;
   }
 
-  colorOf(style) {
-    return (this.dark && STYLES[style].darkColor) || STYLES[style].color;
+  colorOf({ color, darkColor }) {
+    return (this.dark && darkColor) || color;
   }
 
   legend() {
     const keys = [make("span", { class: "gi-key" }, this.data.legend.low, make("span", { class: "gi-ramp" }), this.data.legend.high)];
     for (const [style, text] of this.data.legend.styles) {
-      const [color, dash] = [this.colorOf(style), STYLES[style].dash];
+      const [color, dash] = [this.colorOf(STYLES[style]), STYLES[style].dash];
       const key = make("span", { class: "gi-key" }, text);
       const line = `<svg viewBox="0 0 26 10" aria-hidden="true"><line x1="1" x2="25" y1="5" y2="5" stroke="${color ?? "currentColor"}" stroke-width="2.5" stroke-dasharray="${dash.join(" ")}"/></svg>`;
       key.insertAdjacentHTML("afterbegin", line); // of our own constants
@@ -112,7 +112,7 @@ class GraphView extends CameraView {
     }
     if (this.data.region.length) {
       const key = make("span", { class: "gi-key" }, "in the region");
-      key.insertAdjacentHTML("afterbegin", `<svg viewBox="0 0 26 14" aria-hidden="true"><circle cx="13" cy="7" r="5.5" fill="none" stroke="${REGION}" stroke-width="2.2" stroke-dasharray="3 2"/></svg>`);
+      key.insertAdjacentHTML("afterbegin", `<svg viewBox="0 0 26 14" aria-hidden="true"><circle cx="13" cy="7" r="5.5" fill="none" stroke="${this.colorOf(REGION)}" stroke-width="2.2" stroke-dasharray="3 2"/></svg>`);
       keys.push(key);
     }
     return keys;
@@ -210,7 +210,7 @@ class GraphView extends CameraView {
     const opacity = nearEdges > 40 || edges.length > 300 ? 0.6 : 1;
     const thickest = edges.length > 150 ? 2.2 : 4;
     edges.forEach(([i, j, strength, kind], e) => {
-      const [color, dash] = [this.colorOf(kind), STYLES[kind].dash];
+      const [color, dash] = [this.colorOf(STYLES[kind]), STYLES[kind].dash];
       const near = chosenNode === undefined || this.ends[e].includes(chosenNode);
       const isChosen = selected?.kind === "edge" && selected.i === i && selected.j === j;
       const width = 0.9 + thickest * strength;
@@ -248,7 +248,7 @@ class GraphView extends CameraView {
         context.stroke();
         context.setLineDash([]);
       };
-      if (inRegion.has(i)) ring(4, 2.5, REGION, [4, 3]);
+      if (inRegion.has(i)) ring(4, 2.5, this.colorOf(REGION), [4, 3]);
       if (isChosen) ring(inRegion.has(i) ? 8 : 5, 3.5, this.text);
       else if (k === this.hoverNode) ring(4, 2, this.text);
     });
