@@ -18,15 +18,10 @@ ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 if __name__ == "app":
     server = st.App(__file__, middleware=middleware(), lifespan=announced)
 else:
-    st.set_page_config(
-        page_title="graftviz",
-        page_icon=str(ASSETS / "icon.svg"),
-        layout="wide",
-        initial_sidebar_state=240,
-    )
     st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     pages = [
-        st.Page("pages/grow.py", title="Grow", default=True),
+        st.Page("pages/grow.py", title="Grow", url_path="start", default=True),
+        st.Page("pages/grow.py", title="Grow", url_path="grow", visibility="hidden"),
         st.Page("pages/race.py", title="Race", url_path="race"),
         st.Page("pages/reservoir.py", title="Reservoir", url_path="reservoir"),
         st.Page("pages/regions.py", title="Regions", url_path="regions"),
@@ -37,6 +32,12 @@ else:
         st.Page("pages/lessons.py", title="Lessons", url_path="lessons"),
     ]
     page = st.navigation(pages, position="top")
+    st.set_page_config(
+        page_title=f"{page.title} · graftviz",
+        page_icon=str(ASSETS / "icon.svg"),
+        layout="wide",
+        initial_sidebar_state=240,
+    )
     with page_boundary():
         limits()  # says what is wrong with them, if anything
         follow_teaching()

@@ -57,8 +57,17 @@ def reworded(sentence: str, replace: Callable[[str, str], str]) -> str:
     """
 
     def word(found: re.Match[str]) -> str:
-        name, text, truth = found.groups()
-        return replace(name, text or {"True": "yes", "False": "no"}[truth])
+        return replace(*_argument(found))
 
     sentence = _NAMED.sub(lambda found: f"({replace(found[1], '')})", sentence)
     return _ARGUMENT.sub(word, sentence)
+
+
+def advised_arguments(sentence: str) -> list[tuple[str, str]]:
+    """Return names and values of the Python arguments in the advice of a message."""
+    return [_argument(found) for found in _ARGUMENT.finditer(sentence)]
+
+
+def _argument(found: re.Match[str]) -> tuple[str, str]:
+    name, text, truth = found.groups()
+    return name, text or {"True": "yes", "False": "no"}[truth]

@@ -6,6 +6,7 @@ from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.view import RACE
+from graftviz.ui.grow.state import opened_grow_state
 from graftviz.ui.race.live import live_race
 from graftviz.ui.race.panels import (
     race_files,
@@ -18,7 +19,7 @@ from graftviz.ui.race.state import race_state
 from graftviz.ui.run_files import RUN_NOTE
 
 engine = enter_page("race")
-state = race_state()
+state = race_state(opened_grow_state())
 follow_address(state, "race")
 
 header = Header("race")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from app_pages import page_at, query_of, run_while, sentences
+from app_pages import open_page, page_at, query_of, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.registry import learner_names
@@ -141,6 +141,14 @@ def test_files_hold_the_whole_race() -> None:
     page = build_race_html(state)
     assert "Karate club" in page
     assert "<script src" not in page
+
+
+def test_a_race_begins_with_the_data_of_the_grow_page() -> None:
+    app = open_page("", data="survey")
+    app.switch_page("pages/race.py").run()
+    assert not app.exception
+    assert app.selectbox(key="race.data").value == "survey"
+    assert "survey" in query_of(app)["data"]
 
 
 def test_uploads_can_be_raced_on() -> None:

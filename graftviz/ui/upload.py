@@ -15,12 +15,11 @@ from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
 from graftviz.ui.caches import SourceCache
 from graftviz.ui.controls import show_options
-from graftviz.ui.frame.texts import plain
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
+from graftviz.ui.messages import show_refused_file
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UPLOAD, UploadOptions
-from graftviz.wording import reworded
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
@@ -141,7 +140,7 @@ def show_upload(state: TakesUploads) -> None:
             "This link refers to an uploaded table. Upload the same table "
             f"(fingerprint {expected[:FINGERPRINT_DIGITS]})."
         )
-    with st.expander("Your own data", expanded=True):
+    with st.expander("Your own data", expanded=state.uploaded is None):
         st.caption(
             "Columns are variables, rows are samples; any labels. Files stay on this server."
         )
@@ -185,15 +184,11 @@ def show_upload(state: TakesUploads) -> None:
         )
     except InputError as error:
         note = " Still showing the previous table." if state.uploaded is not None else ""
-        st.error(plain(reworded(str(error), _control) + note))
+        show_refused_file(
+            error, note, option_specs(UploadOptions), state.choose_reading, prefix="upload"
+        )
         return
     state.accept(upload, upload.fingerprint)
-
-
-def _control(name: str, value: str) -> str:
-    """Name the control that sets an option of reading."""
-    label = next(spec.label for spec in option_specs(UploadOptions) if spec.name == name)
-    return f"“{label}: {value}” under “Import options” above"
 
 
 def _name(file: BinaryIO) -> str:

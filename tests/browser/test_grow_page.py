@@ -34,6 +34,13 @@ def wait_for_player(page: Any) -> None:
     page.locator(".gv-player .gv-body:not([hidden])").wait_for(timeout=COMPILING)
 
 
+@pytest.mark.parametrize("path", ["", "grow"])
+def test_the_page_has_its_name_in_the_tab_and_as_an_address(opener: Any, path: str) -> None:
+    page = opener(path + KARATE, ".gv-player .gv-body:not([hidden])")()
+    assert page.title() == "Grow · graftviz"
+    assert "not found" not in page.inner_text("body")
+
+
 def timeline(page: Any) -> Any:
     return page.get_by_role("slider", name="Step", exact=True)
 

@@ -35,7 +35,7 @@ def test_the_first_link_of_a_server_leads_into_the_app(browser: Any, address: st
     page.goto(f"{address}reservoir?data=karate&alpha=0.2&step=10")
     wait_for_figures(page)
     assert page.get_by_role("link", name="Grow").is_visible()
-    assert page.title() == "graftviz"
+    assert page.title() == "Reservoir · graftviz"
     eventually(page, lambda: alpha(page).input_value() == "0.2")
     assert page.evaluate("location.search") == "?data=karate&alpha=0.2&step=10"
     page.close()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.figures import partition_figure, quality_figure
-from graftviz.narrative.budget import comparison_words, error_words
+from graftviz.narrative.budget import MEASURES, comparison_words, error_words
 from graftviz.table.csv_text import csv_text
 from graftviz.tradeoff import TradeOff, at_equal_cost
 from graftviz.ui.background import Background
@@ -56,7 +56,13 @@ def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
     options = state.options
     show_titled(SPECS["data"], options.data, state.choose, prefix=_PREFIX, title=data_title)
-    show_option(SPECS["complexity"], options.complexity, state.choose, prefix=_PREFIX)
+    show_titled(
+        SPECS["complexity"],
+        options.complexity,
+        state.choose,
+        prefix=_PREFIX,
+        title=MEASURES.__getitem__,
+    )
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.

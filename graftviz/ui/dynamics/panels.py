@@ -30,11 +30,16 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.limits import limits
-from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
+from graftviz.ui.messages import (
+    show_awaiting_file,
+    show_problem,
+    show_question,
+    show_refused_file,
+    show_warnings,
+)
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
-from graftviz.wording import reworded
 
 MOST_BYTES = 100_000_000
 _KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
@@ -172,7 +177,7 @@ def show_upload(state: DynamicsState) -> None:
         st.info(
             f"This link refers to uploaded series. Upload the same files (fingerprint {expected})."
         )
-    with st.expander("Upload series", expanded=True):
+    with st.expander("Upload series", expanded=state.uploaded is None):
         st.caption(
             "One row per time and one column per series, or the columns time, series, value. Files "
             "stay on this server."
@@ -221,7 +226,8 @@ def show_upload(state: DynamicsState) -> None:
             )
     except InputError as error:
         suffix = " Still showing the previous run." if state.shown is not None else ""
-        st.error(plain(reworded(str(error), _control) + suffix))
+        specs = [SPECS[name] for name in OF_READING]
+        show_refused_file(error, suffix, specs, state.choose, prefix=_PREFIX)
         if not expected:
             state.put_back()
         return
@@ -244,8 +250,3 @@ def read_series_files(
         {**options, "max_bytes": MOST_BYTES},
     )
     return UploadedSeries(*upload, fingerprint(*upload))
-
-
-def _control(name: str, value: str) -> str:
-    """Name the control that sets an option of reading."""
-    return f"“{SPECS[name].label}: {value}” under “Import options” above"

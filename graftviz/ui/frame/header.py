@@ -155,8 +155,10 @@ class Header:
         """
         if self._link.open:
             with self._link:
-                st.caption(note)
-                st.code(page_address(query()), language=None, wrap_lines=True)
+                link = query()
+                own_file = " It asks for the uploaded file." if "fingerprint" in link else ""
+                st.caption(note + own_file)
+                st.code(page_address(link), language=None, wrap_lines=True)
 
 
 def page_address(query: Mapping[str, str]) -> str:

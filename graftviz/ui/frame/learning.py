@@ -99,6 +99,14 @@ class LearningPage(PageState, Generic[S]):
         self.uploaded = uploaded
         self.settings = self._with(fingerprint=fingerprint)
 
+    def take_data(self, other: LearningPage[Any]) -> None:
+        """Use the data of another page, uploaded ones included."""
+        settings = other.settings
+        self.uploaded = other.uploaded
+        self.settings = self._with(
+            data=settings.data, fingerprint=settings.fingerprint, reading=settings.reading
+        )
+
     def current_material(self) -> Material | None:
         """Return the data of the settings; None before an upload."""
         if self.settings.data != UPLOAD:

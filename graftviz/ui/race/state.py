@@ -347,6 +347,13 @@ def _edge_budget(edges: int | None, material: Material) -> int:
     return max(1, min(edges or EDGES_A_VARIABLE * n, n * (n - 1) // 2))
 
 
-def race_state() -> RaceState:
-    """Return the state of the Race page in this session."""
-    return page_state("race", lambda: RaceState(vocabulary(), material, share(), rehearse_learner))
+def race_state(beside: LearningPage[Any] | None) -> RaceState:
+    """Return the state of the Race page in this session; a new one has the data of a page."""
+
+    def make() -> RaceState:
+        state = RaceState(vocabulary(), material, share(), rehearse_learner)
+        if beside is not None:
+            state.take_data(beside)
+        return state
+
+    return page_state("race", make)
