@@ -136,6 +136,7 @@ def test_short_gaps_are_filled_along_lines(tmp_path):
         ),
         ("time,a\n0,1\n1e-320,2\n1,3\n", "line 4 has the time '1', too long after '1e-320'"),
         ("time,a\n-1.7e308,1\n1.7e308,2\n", "line 3 has the time '1.7e308', too long after"),
+        ("date,station,y\n0,a,1\n0,b,2\n", "name the columns time, series and value"),
         ("a,b\n1,2\n3,x\n", "line 3 has the value 'x' in series 'b', which is not a finite number"),
         ("a,b\n1,2\n3,inf\n", "line 3 has the value 'inf'"),
         ("a,b\n1,NA\n3,NA\n", "series 'b' has no values at all"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import weakref
 from dataclasses import replace
@@ -22,7 +23,7 @@ from graftviz.ui.dynamics.material import (
     generated,
     uploaded_material,
 )
-from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
 from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState, Work
 from graftviz.ui.limits import Limits
 
@@ -250,6 +251,24 @@ def test_what_is_forgotten_of_own_series_comes_back(engine: Engine) -> None:
     state.refresh()
     assert state.shown is not None
     assert (state.link(), state.shown.material.identity) == (link, identity)
+
+
+def test_a_file_with_equal_values_replaces_title_and_times(engine: Engine) -> None:
+    state = DynamicsState(engine.work()._replace(source=dynamics_jobs.source))
+    state.choose("data", "upload")
+    values = np.random.default_rng(0).normal(size=(40, 3))
+    for title in ("first.csv", "second.csv"):
+        series = dataclasses.replace(dynamics.series_of(values), title=title)
+        state.accept(UploadedSeries(series, None, None, fingerprint(series, None, None)))
+        state.refresh()
+        assert state.shown is not None
+        assert state.shown.material.title.startswith(title)
+
+
+@pytest.mark.parametrize(("n", "seeds"), [(6, 6), (10, 10), (11, 2), (50, 10)])
+def test_of_few_series_all_are_seeds(n: int, seeds: int) -> None:
+    assert seeds_of(DynamicsOptions(), n) == seeds
+    assert seeds_of(DynamicsOptions(seeds=3), n) == 3
 
 
 def test_curves_that_would_take_too_long_are_said_to_be_left_out(

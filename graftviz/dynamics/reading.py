@@ -307,9 +307,15 @@ def _numbers(raw: RawTable, at: int) -> RawColumn:
         row = int(np.argmax(found))
         value = str(values[codes[row]])
         comma = "; write decimals with a point" if _DECIMAL_COMMA.fullmatch(value) else ""
+        long = (
+            " If the rows are single values of several series, name the columns time, series and "
+            "value."
+            if len(raw.names) == len(_LONG)
+            else ""
+        )
         raise InputError(
             f"{raw.title}: {raw.place(row)} has the value {value[:40]!r} in series {name}, which "
-            f"is not a finite number{comma}."
+            f"is not a finite number{comma}.{long}"
         )
     return RawColumn(codes, np.append(numbers, np.nan))
 

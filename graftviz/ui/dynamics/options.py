@@ -33,6 +33,7 @@ DATA = (RANDOM, *sample_keys(), UPLOAD)
 PLACES = ("step", "node")
 USUAL_PARENTS = 5
 USUAL_SEEDS = 0.2  # of the series
+FEW_SERIES = 10  # that are all regressed
 MOST_PARENTS = 50
 _SOLVING = ("lam", "solver", "path", "tolerance", "max_passes")
 _SEEDING = ("seed_choice", "unspoken", "two_hop_tolerance")
@@ -80,7 +81,7 @@ class DynamicsOptions:
         "number of series that are regressed; the parents of all others are inferred from these",
         label="|S| (seeds)",
         minimum=1,
-        none_means="a fifth of the series",
+        none_means=f"a fifth of the series; all of at most {FEW_SERIES}",
     )
     wiring: str = option(
         "truth",
@@ -176,7 +177,9 @@ def parent_count(options: DynamicsOptions, n: int) -> int:
 
 def seeds_of(options: DynamicsOptions, n: int) -> int:
     """Return |S| for n series: the choice or the default, at most n."""
-    return seed_count(USUAL_SEEDS, n) if options.seeds is None else min(options.seeds, n)
+    if options.seeds is not None:
+        return min(options.seeds, n)
+    return n if n <= FEW_SERIES else seed_count(USUAL_SEEDS, n)
 
 
 def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> DynamicsLearner:

@@ -150,10 +150,9 @@ class DynamicsState(OptionsPage[DynamicsOptions]):
 
     def accept(self, files: UploadedSeries) -> None:
         """Use uploaded files as the series of the page."""
-        if self.uploaded is None or self.uploaded.fingerprint != files.fingerprint:
-            if self.uploaded is not None:
-                self.values["node"] = self.values["step"] = None
-            self.uploaded = files
+        if self.uploaded is not None and self.uploaded.fingerprint != files.fingerprint:
+            self.values["node"] = self.values["step"] = None
+        self.uploaded = files  # also with equal values: titles and times may differ
         self.others[_PRINT] = files.fingerprint
 
     def put_back(self) -> None:
