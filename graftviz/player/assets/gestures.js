@@ -57,12 +57,11 @@ function attachGestures(view) {
     view.twiceAt?.(...place(event), event.shiftKey);
   });
   on("wheel", (event) => {
-    // Scrolling the page has priority: zoom only with a modifier key, or after a click here.
-    const focused = canvas.getRootNode().activeElement === canvas;
-    if (!event.ctrlKey && !focused) return;
+    // Without a modifier key the page scrolls, also after a click on the graph.
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const unit = event.deltaMode === 1 ? 16 : 1;
-    view.zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) * (event.ctrlKey ? 0.006 : 0.0022)), ...place(event));
+    view.zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) * 0.006), ...place(event));
   }, { passive: false });
   attachKeys(canvas, view, abort.signal);
   return () => abort.abort();

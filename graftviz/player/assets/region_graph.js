@@ -102,7 +102,9 @@ class RegionGraph extends CameraView {
 
   chooseAt(x, y) {
     const i = this.graph ? this.nodeAt(x, y) : -1;
-    if (i >= 0) this.app.ask(i);
+    if (i < 0) return;
+    this.leave();
+    this.app.ask(i);
   }
 
   pointAt(x, y) {
