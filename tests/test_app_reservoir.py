@@ -24,7 +24,7 @@ def test_it_opens_with_three_figures_and_a_sentence_under_each() -> None:
     assert not app.warning
     assert not app.error
     assert len(charts(app)) == 3
-    for words in ("of all 79,800 pairs", "Median rank of the best candidate", "α = 0.75 puts τ_α"):
+    for words in ("of all 79,800 pairs", "Median rank of the best candidate", "α = 0.75 puts τ(α)"):
         assert words in texts(app)
     assert query_of(app) == {}
 

@@ -50,7 +50,7 @@ GLOSSARY: tuple[Term, ...] = (
         ("α",),
         "How selective a step is: the position of the threshold τ between the mean of the "
         "reservoir (0) and its maximum (1).",
-        "τ_α = (1 − α) μ + α max",
+        "τ(α) = (1 − α) μ + α max",
         source="Best-choice edge grafting, algorithm 4",
     ),
     Term(
@@ -287,7 +287,7 @@ GLOSSARY: tuple[Term, ...] = (
         ("τ",),
         "The score that edges of the reservoir must reach in this step. On the Budget page τ is "
         "the bound on inference.",
-        "τ_α = (1 − α) μ + α max",
+        "τ(α) = (1 − α) μ + α max",
         source="Best-choice edge grafting, algorithm 4",
     ),
     Term(

@@ -65,15 +65,15 @@ def run_words(first_hit: Sequence[RankedStep], best_choice: Sequence[RankedStep]
 def activation_words(picked: Activation, size: int, alpha: float) -> str:
     """Return which edges of a reservoir a step would activate."""
     eligible = len(picked.chosen) + len(picked.skipped)
-    numbers = f"μ = {picked.mean:.3g}, τ_α = {picked.tau:.3g}, maximum {picked.maximum:.3g}"
+    numbers = f"μ = {picked.mean:.3g}, τ(α) = {picked.tau:.3g}, maximum {picked.maximum:.3g}"
     if size == 1:
         return f"With one edge in the reservoir, α has no effect: the edge is taken ({numbers})."
     rule = {0.0: "α = 0 takes all above the mean", 1.0: "α = 1 takes the maximum only"}.get(
         alpha,
-        f"α = {alpha:g} puts τ_α {share_words(alpha)} of the way from the mean to the maximum",
+        f"α = {alpha:g} puts τ(α) {share_words(alpha)} of the way from the mean to the maximum",
     )
     passed = (
-        f"; {plural(len(picked.skipped), 'edge')} above τ_α skipped because of a variable shared "
+        f"; {plural(len(picked.skipped), 'edge')} above τ(α) skipped because of a variable shared "
         "with a stronger edge"
         if picked.skipped
         else ""

@@ -98,6 +98,7 @@ def test_a_click_asks_about_another_node_and_it_stands_beside_the_truth(regions:
     eventually(page, lambda: asked.input_value() == "r1c6")
     eventually(page, lambda: "Actual error" in answer(page))
     text = answer(page)
+    assert page.locator(".gv-tip").is_hidden(), "the tooltip goes with the click"
     assert "times larger" in text or "Exact" in text
     assert "BP, whole graph" in text
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
