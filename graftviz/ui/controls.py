@@ -158,8 +158,8 @@ def _show_in_rows(specs: list[OptionSpec], show: Callable[[OptionSpec], None]) -
 
 
 def _is_small(spec: OptionSpec) -> bool:
-    """Whether half a row is enough; an empty field must show what "automatic" means."""
-    return widget_for(spec) == "toggle" or (widget_for(spec) == "number" and not spec.optional)
+    """Whether half a row is enough; an empty field must show the automatic value."""
+    return widget_for(spec) == "number" and not spec.optional
 
 
 def show_option(

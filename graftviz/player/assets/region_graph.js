@@ -37,7 +37,7 @@ class RegionGraph extends CameraView {
       "candidate: bound if added ", this.low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.high);
     this.plainKey = key("gv-region-rim", "candidate", "Neighbour of the region");
     this.noneKey = key("gv-region-vacuous", "candidate: vacuous bound", "The bound stays vacuous if this neighbour is added to the region");
-    this.feltKey = key("gv-region-felt", "outside the region (darker = more influence on the query)", "Upper bound on the influence of a variable on the query");
+    this.feltKey = key("gv-region-felt", "outside (darker: more influence on the query)", "Upper bound on the influence of a variable on the query");
     replaceChildren(this.keys, key("gv-region-query", "query", "The variable whose marginal is computed"),
       key("gv-region-inside", "in the region", "Only these variables are used"),
       key("gv-region-cut", "cut edges", "Edges that leave the region: dropped, or replaced by a field"),
