@@ -14,10 +14,10 @@ from graftviz.ui.teaching import follow_teaching, show_presenter
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
 
 # Streamlit looks for its server in this file and imports it for that once, under its own name; for
-# every session it runs it.
+# every session it runs it. Processes that multiprocessing starts import it under a third name.
 if __name__ == "app":
     server = st.App(__file__, middleware=middleware(), lifespan=announced)
-else:
+elif __name__ == "__main__":
     st.logo(str(ASSETS / "logo.svg"), icon_image=str(ASSETS / "icon.svg"), size="large")
     pages = [
         st.Page("pages/grow.py", title="Grow", url_path="start", default=True),

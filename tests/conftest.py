@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,14 @@ def _no_unexpected_errors(references: list[logging.LogRecord]) -> Iterator[None]
     yield
     boundary.removeHandler(handler)
     assert not references, [logging.Formatter().format(record) for record in references]
+
+
+@pytest.fixture(autouse=True)
+def _main_module_restored() -> Iterator[None]:
+    """Restore the main module, which a page run in this process replaces by app.py.
+
+    Processes started later would import it.
+    """
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main

@@ -42,6 +42,12 @@ def test_the_package_alone_loads_nothing_heavy():
     assert run_python(code).stdout.strip() == "set()"
 
 
+def test_processes_of_multiprocessing_do_not_run_the_app():
+    code = "import runpy; print('page' in runpy.run_path('app.py', run_name='__mp_main__'))"
+    done = run_python(code)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "False", "")
+
+
 def test_a_chosen_cache_is_left_alone(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "chosen")
     _numba_cache.prepare()

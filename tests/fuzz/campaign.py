@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import multiprocessing
@@ -137,12 +138,14 @@ class Worker:
         )
         self.process.start()
         other.close()
+        self._watched: psutil.Process | None = None
+        with contextlib.suppress(psutil.NoSuchProcess):  # `trouble` reports it
+            self._watched = psutil.Process(self.process.pid)
         self.block: Block | None = None
         self.number = 0
         self.began = time.monotonic()
         self.has_begun = False
         self.inputs = 0
-        self._watched = psutil.Process(self.process.pid)
         self._seen: tuple[Block | None, int] = (None, 0)
         self._used = 0.0  # processor seconds when the current input was seen first
 
@@ -165,7 +168,7 @@ class Worker:
 
     def trouble(self) -> Trouble | None:
         """Return the failure of the process itself, which is then killed, or None."""
-        if not self.process.is_alive():
+        if self._watched is None or not self.process.is_alive():
             return self._death()
         try:
             used = sum(self._watched.cpu_times()[:2])
@@ -191,7 +194,9 @@ class Worker:
         return Trouble(f"abort: {how} at {place_in_dump(dump)}", dump)
 
     def _killed(self, what: str, detail: str) -> Trouble:
-        self._watched.send_signal(signal.SIGUSR1)  # faulthandler writes the stack
+        with contextlib.suppress(psutil.NoSuchProcess):
+            assert self._watched is not None
+            self._watched.send_signal(signal.SIGUSR1)  # faulthandler writes the stack
         time.sleep(_DUMP_SECONDS)
         dump = self.dump()
         self.end()
