@@ -21,13 +21,15 @@ from graftviz.figures.inspect import _SIGNED
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = Path(assets_module.__file__).parent / "assets"
-CORE = (ASSETS / "core.js").read_text(encoding="utf-8")
-RACERS = (ASSETS / "race_looks.js").read_text(encoding="utf-8")
-PRUNE = (ASSETS / "prune_graph.js").read_text(encoding="utf-8")
-EDGES = (ASSETS / "edges.js").read_text(encoding="utf-8")
-STYLES = "".join((ASSETS / name).read_text(encoding="utf-8") for name in ("player.css", "race.css"))
-REPLAY = (ASSETS / "replay.css").read_text(encoding="utf-8")
-INSPECT = (ROOT / "graftviz/ui/assets/inspect_graph.js").read_text(encoding="utf-8")
+CORE = (ASSETS / "shared/core.js").read_text(encoding="utf-8")
+RACERS = (ASSETS / "shared/marks.js").read_text(encoding="utf-8")
+PRUNE = (ASSETS / "prune/graph.js").read_text(encoding="utf-8")
+EDGES = (ASSETS / "player/edges.js").read_text(encoding="utf-8")
+STYLES = "".join(
+    (ASSETS / name).read_text(encoding="utf-8") for name in ("player/player.css", "race/race.css")
+)
+REPLAY = (ASSETS / "player/replay.css").read_text(encoding="utf-8")
+INSPECT = (ASSETS / "inspect/graph.js").read_text(encoding="utf-8")
 CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))["theme"]
 THEMES = ("light", "dark")
 TEXT, MARK = 4.5, 3.0
@@ -272,7 +274,7 @@ def test_what_may_share_a_colour_differs_in_form() -> None:
         assert len(forms) == len(racers("light")) == len(racers("dark"))
         assert all(one != other for one, other in combinations(forms, 2))
     assert "context.setLineDash(dotted ?? (kind === 1 ? [dash, gap] : []))" in EDGES
-    leaving = re.search(r"  leave\(context, edge.*?\n  }", PRUNE, re.DOTALL)
+    leaving = re.search(r"  drawLeaving\(context, edge.*?\n  }", PRUNE, re.DOTALL)
     assert leaving
     assert "[7, 5]" in leaving[0]
     assert "slope" in leaving[0]

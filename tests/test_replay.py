@@ -25,6 +25,10 @@ from graftviz.runs import Run
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 SCRIPT = re.compile(r'<script(?: type="([^"]*)" id="run")?>(.*?)</script>', re.DOTALL)
 ASSETS = Path(assets.__file__).parent / "assets"
+SCRIPTS = sorted(ASSETS.rglob("*.js"))
+VIEWS = ("player", "race", "region", "prune", "budget", "dynamics")
+ENTRIES = [f"{view}/{script}.js" for view in VIEWS for script in (view, "mount")]
+ENTRIES += ["player/replay.js", "inspect/graph.js"]
 
 
 @pytest.fixture(scope="module")
@@ -166,41 +170,82 @@ def test_a_long_run_fits_into_three_megabytes(alpha: float, steps: int, edges: i
 def test_scripts_insert_data_only_as_text_and_open_no_connection() -> None:
     banned = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|fetch\(|"
     banned += r"XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts|\bimport\("
-    for path in sorted(ASSETS.glob("*.js")):
+    for path in SCRIPTS:
         assert not re.search(banned, path.read_text(encoding="utf-8")), path.name
 
 
-def test_no_template_spans_lines_because_lines_are_trimmed() -> None:
-    for path in sorted(ASSETS.glob("*.js")):
+def test_no_string_spans_lines_or_looks_like_a_comment() -> None:
+    for path in SCRIPTS:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             assert line.count("`") % 2 == 0, f"{path.name}:{number}"
+            assert not re.search(r"""["'`][^"'`]* // [^"'`]*["'`]""", line), path.name
 
 
-def test_every_asset_is_used() -> None:
-    race = [assets.race_javascript(), assets.race_css()]
-    player = [assets.player_javascript(), assets.player_css(), *assets.replay_parts()]
-    region = [assets.region_javascript(), assets.region_css()]
-    prune = [assets.prune_javascript(), assets.prune_css()]
-    budget = [assets.budget_javascript(), assets.budget_css()]
-    dynamics = [assets.dynamics_javascript(), assets.dynamics_css()]
-    everything = "".join([*player, *race, *region, *prune, *budget, *dynamics])
-    for path in ASSETS.iterdir():
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-        code = [line for line in lines if not line.startswith(("//", "/*", "*"))]
-        longest = max(code, key=len)
-        if path.suffix == ".css":  # whose spaces around marks are left out
-            longest = max(re.split(r" ?[{};,] ?", longest), key=len)
-        assert longest in everything, path.name
+def test_every_module_and_style_sheet_is_used() -> None:
+    used = {path for entry in ENTRIES for path in assets.modules(entry)}
+    assert used == set(SCRIPTS)
+    styles = "".join([*map(assets.view_style, VIEWS), assets.component_style("inspect/graph.css")])
+    styles += assets.replay_parts()[2]
+    for path in ASSETS.rglob("*.css"):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        longest = max((part.strip() for part in re.split(r"[{};,\n]", text)), key=len)
+        assert longest in styles, path.name
+
+
+def top_level_names(text: str) -> set[str]:
+    """Return the names that a module declares for itself and others."""
+    found = re.findall(
+        r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+|\[[^\]]*\]|\{[^}]*\})",
+        text,
+        re.M,
+    )
+    return {name for part in found for name in re.findall(r"\w+", part)}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_modules_of_a_bundle_import_what_others_export(entry: str) -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in assets.modules(entry)}
+    owners: dict[str, Path] = {}
+    for path, text in texts.items():
+        for name in top_level_names(text):
+            assert name not in owners, f"{name} is declared by {path} and {owners[name]}"
+            owners[name] = path
+        body = assets.IMPORT.sub("", text)
+        for names, source in assets.IMPORT.findall(text):
+            other = texts[(path.parent / source).resolve()]
+            for name in names.split(", "):
+                assert re.search(rf"^export (?:class|const|function|let) {name}\b", other, re.M), (
+                    name
+                )
+                assert re.search(rf"(?<!\w\.)\b{name}\b", body), f"{path.name} imports {name}"
+
+
+def test_every_export_is_imported() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in SCRIPTS]
+    imported = {
+        n for text in texts for names, _ in assets.IMPORT.findall(text) for n in names.split(", ")
+    }
+    for path, text in zip(SCRIPTS, texts, strict=True):
+        exported = set(re.findall(r"^export (?:class|const|function|let) (\w+)", text, re.M))
+        assert exported - {"mount"} <= imported, path.name
+
+
+def test_no_class_declares_a_method_twice() -> None:
+    for path in SCRIPTS:
+        for body in re.findall(
+            r"^(?:export )?class .*?^\}$", path.read_text(encoding="utf-8"), re.M | re.S
+        ):
+            names = re.findall(r"^  ((?:static |async )?(?:get |set )?\w+)\(.*\) \{$", body, re.M)
+            assert len(names) == len(set(names)), (path.name, names)
 
 
 def test_the_player_stays_small_enough_to_travel() -> None:
-    assert len(assets.player_javascript().encode()) + len(assets.player_css().encode()) < 175_000
+    size = len(assets.view_script("player").encode()) + len(assets.view_style("player").encode())
+    assert size < 175_000
 
 
 def test_styles_do_not_leak_out_of_the_player() -> None:
-    css = (
-        assets.race_css() + assets.region_css() + assets.budget_css() + assets.dynamics_css()
-    )  # the player's and more
+    css = "".join(map(assets.view_style, VIEWS))
     css = re.sub(r"@(?:container|media)[^{]*\{", "", css)
     for selectors in re.findall(r"([^{}]+)\{", css):
         for selector in re.split(r",(?![^(]*\))", selectors):

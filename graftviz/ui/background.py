@@ -15,7 +15,7 @@ from graftviz.ui.scheduler import Turns, foreground
 T = TypeVar("T")
 EVERYTHING = 1 << 60
 _AT_ONCE = 0.3  # seconds in which the end is awaited before the page goes on without it
-_LONGEST_WAIT = 60.0  # seconds until the first value, without which a page has nothing to show
+_LONGEST_WAIT = 20.0  # seconds that a page waits for the first value before it shows a notice
 
 
 class Job:

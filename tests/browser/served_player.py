@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from graftviz.player.assets import player_css, player_javascript
+from graftviz.player.assets import view_script, view_style
 
 _SERVER = Path(__file__).with_name("server.js")
 Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]
@@ -23,9 +23,9 @@ def served_page(runs: Iterable[Told]) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>player</title>'
         '<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width">'
-        f"<style>body{{margin:12px}}{player_css()}</style>"
+        f"<style>body{{margin:12px}}{view_style('player')}</style>"
         '<label>elsewhere <input id="elsewhere"></label><div id="player"></div>'
         f'<script type="application/json" id="runs">{data}</script>'
-        f"<script>{player_javascript()}</script>"
+        f"<script>{view_script('player')}</script>"
         f"<script>{_SERVER.read_text(encoding='utf-8')}</script>"
     )

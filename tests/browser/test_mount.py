@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import graftviz.ui.frame.view
+from graftviz.player.assets import component_script
 
 pytestmark = pytest.mark.browser
 
-GLUE = Path(graftviz.ui.frame.view.__file__).parents[1] / "assets" / "mount.js"
 PAGE = """<!DOCTYPE html><meta charset="utf-8"><div id="first"></div><div id="second"></div>
 <script>
 globalThis.views = [];
@@ -48,7 +46,7 @@ globalThis.at = (place, message) => render({
 
 @pytest.fixture
 def glued(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -> Any:
-    show_html(browser_page, PAGE.replace("GLUE", GLUE.read_text(encoding="utf-8")))
+    show_html(browser_page, PAGE.replace("GLUE", component_script("shared/mount.js")))
     until(browser_page, "globalThis.at !== undefined")
     return browser_page
 

@@ -10,7 +10,7 @@ import pytest
 from painting import painted, watch_painting
 
 from graftviz.datasets import load_dataset
-from graftviz.player.assets import prune_css, prune_javascript
+from graftviz.player.assets import view_script, view_style
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.material import prepare
 from graftviz.ui.prune.live import prune_message
@@ -19,6 +19,14 @@ from graftviz.ui.scheduler import Scheduler
 
 pytestmark = pytest.mark.browser
 
+STROKES = """() => {
+  const { stroke } = CanvasRenderingContext2D.prototype;
+  const styles = [];
+  CanvasRenderingContext2D.prototype.stroke = function () { styles.push(this.strokeStyle); };
+  player.graph.draw();
+  CanvasRenderingContext2D.prototype.stroke = stroke;
+  return styles.join(" ");
+}"""
 Told = Callable[[str, Mapping[str, int]], None]
 
 
@@ -37,10 +45,12 @@ def everything() -> Any:
 @pytest.fixture
 def tell(browser_page: Any, show_html: Any, everything: Any) -> Told:
     """Tell the player which run is shown, and as many steps of each as are said."""
+    script = view_script("prune").replace("return { mount };", "return { mount, pruneColours };")
     show_html(
         browser_page,
-        f'<!DOCTYPE html><meta charset="utf-8"><style>{prune_css()}</style><div id="here"></div>'
-        f"<script>{prune_javascript()}</script><script>globalThis.places = [];"
+        f'<!DOCTYPE html><meta charset="utf-8"><style>{view_style("prune")}</style>'
+        '<div id="here"></div>'
+        f"<script>{script}</script><script>globalThis.places = [];"
         "globalThis.player = GraftvizPrune.mount(here, {moved: (step) => places.push(step)});"
         "</script>",
     )
@@ -111,6 +121,18 @@ def test_a_saved_picture_says_what_it_is_of(tell: Told, browser_page: Any) -> No
         text = " ".join(painted(browser_page)[before:])
         for told in (".gv-prune-head h2", ".gv-prune-head .gv-muted", ".gv-position span"):
             assert browser_page.locator(told).first.inner_text() in text, card
+
+
+def test_the_removed_edge_of_an_exchange_is_drawn(tell: Told, browser_page: Any) -> None:
+    tell("greedy", {"greedy": 2})
+    browser_page.wait_for_function("player.graph.at.length > 0")  # placed with the first drawing
+    strokes = browser_page.evaluate(STROKES)
+    colours = browser_page.evaluate("GraftvizPrune.pruneColours(player.palette)")
+    assert {"leaving", "arriving"} <= {
+        kind
+        for kind, colour in colours.items()
+        if f"#{bytes(colour).hex()}" in strokes or ", ".join(map(str, colour)) in strokes
+    }
 
 
 def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(

@@ -12,7 +12,7 @@ from painting import painted, watch_painting
 from waiting import eventually
 
 from graftviz.narrative.regions import bound_text
-from graftviz.player.assets import region_javascript
+from graftviz.player.assets import view_script
 from graftviz.regions import local_marginal
 from graftviz.ui.regions.models import grid_model
 
@@ -162,7 +162,7 @@ def test_a_bound_that_says_nothing_is_said_to(regions: Any) -> None:
 
 def test_bounds_are_written_alike_in_both_languages(browser_page: Any) -> None:
     values = [0.0, 1.0, 0.999, 0.00987, 0.0101, 0.5, 0.123456, 1e-3, 9.99e-4, 1e-5, 3.21e-7]
-    script = region_javascript().replace("return { mount };", "return { boundText };")
+    script = view_script("region").replace("return { mount };", "return { boundText };")
     browser_page.goto("about:blank")
     written = browser_page.evaluate(f"{script} {json.dumps(values)}.map(GraftvizRegion.boundText)")
     for value, text in zip(values, written, strict=True):

@@ -77,9 +77,10 @@ def test_a_killed_server_comes_back_with_the_same_picture(
     server.kill()
     page.wait_for_timeout(300)
     assert shown(page) == before, "what has arrived can still be looked at"
-    # The page connects again, and opens itself anew where the server does not know its place.
-    with page.expect_event("load"):
-        server.start()
+    app = page.locator("[data-testid=stApp]")
+    eventually(page, lambda: app.get_attribute("data-test-connection-state") != "CONNECTED")
+    server.start()
+    page.locator("[data-test-connection-state=CONNECTED]").wait_for(timeout=60_000)
     page.locator(".gv-player .gv-body:not([hidden])").wait_for()
     eventually(page, lambda: step(page) == at and shown(page) == before)
     assert page.evaluate("location.search") == address

@@ -45,6 +45,7 @@ def test_a_file_too_many_is_refused_in_a_sentence(
     alert.wait_for()
     assert alert.inner_text().strip().count(".") == 1
     assert page.url == before
+    page.get_by_text("Your own data", exact=True).first.click()  # it was closed with the upload
     assert "table.csv" in uploaders.nth(0).inner_text()
     assert "Error" not in uploaders.nth(0).inner_text()
     uploaders.nth(0).get_by_role("button", name="Remove table.csv").click()

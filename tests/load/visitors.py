@@ -17,7 +17,7 @@ from tests.load.wire import Wire
 
 DATA = "scale-free-200"
 SPEED = 12.0  # steps a second, the player's own pace
-# The player's ways of asking, see graftviz/player/assets/demand.js.
+# The player's ways of asking, see graftviz/player/assets/player/demand.js.
 AHEAD_SECONDS = 1.5
 FETCH_STEPS = 36
 PAUSE_SECONDS = 0.25  # before what did not come is asked for again

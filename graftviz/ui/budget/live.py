@@ -33,7 +33,7 @@ def live_budget(state: BudgetState) -> None:
         if work.failure:
             st.rerun()  # the page says why, and what was shown before comes back
         st.info("Computing the first edge…")
-        return
+        st.rerun()  # and wait again; this stays on the screen until then
     message = budget_message(state, state.shown, work, found, mail)
     BUDGET.show(
         message,

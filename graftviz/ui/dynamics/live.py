@@ -15,6 +15,7 @@ from graftviz.ui.boundary import bounded
 from graftviz.ui.dynamics.jobs import RunProgress
 from graftviz.ui.dynamics.material import DynamicsMaterial
 from graftviz.ui.dynamics.state import DynamicsState, Shown
+from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS, Mailbox
 from graftviz.ui.session_run import to_json, whole_number
 
@@ -29,8 +30,11 @@ def live_dynamics(state: DynamicsState) -> None:
         return
     await_first(work)
     if work.latest is None:
+        if work.failure:
+            st.warning(plain(work.failure))
+            return
         st.info("Computing the first row…")
-        return
+        st.rerun()  # and wait again; this stays on the screen until then
     DYNAMICS.show(
         dynamics_message(state, state.shown, work, work.latest, mail),
         {"moved": lambda place: _moved(state, mail, place)},

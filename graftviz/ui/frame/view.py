@@ -2,7 +2,7 @@
 
 Streamlit sends the script of a component again with every message. A view has a hundred kilobytes
 of it, so they are sent once, by a component without data. The component that shows the view
-contains only the glue: ``assets/mount.js`` of all views, and one file per view.
+contains only its host.
 """
 
 from __future__ import annotations
@@ -11,35 +11,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from graftviz.player.assets import (
-    budget_css,
-    budget_javascript,
-    dynamics_css,
-    dynamics_javascript,
-    player_css,
-    player_javascript,
-    prune_css,
-    prune_javascript,
-    race_css,
-    race_javascript,
-    region_css,
-    region_javascript,
-)
+from graftviz.player.assets import component_script, view_script, view_style
 from graftviz.ui.boundary import guarded
 
-_ASSETS = Path(__file__).parents[1] / "assets"
 Trigger = Callable[[Mapping[str, Any]], None]
-
-
-def mounting(script: str, shared: str = "") -> str:
-    """Return the JavaScript of a component: ``mount.js``, what else is `shared`, then `script`."""
-    glue, own = ((_ASSETS / part).read_text(encoding="utf-8") for part in ("mount.js", script))
-    return "\n".join((glue, shared, own))
 
 
 @dataclass
@@ -77,29 +56,24 @@ class MountedView:
     Parameters
     ----------
     name : str
-        Name in the keys of the components and of the glue, ``assets/mount_{name}.js``. The script
-        defines ``globalThis.Graftviz{Name}``.
-    script, style : callable
-        Return the view's JavaScript and its style sheet.
+        Folder of the view in ``graftviz/player/assets``; also in the keys of the components.
     """
 
-    def __init__(self, name: str, script: Callable[[], str], style: Callable[[], str]) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._script = script
-        self._style = style
 
     @cached_property
     def _components(self) -> tuple[Any, Any]:
         """Register both components, once per process."""
         library = (
-            f"{self._script()}\n"
-            f"globalThis.Graftviz{self.name.title()}.style = {json.dumps(self._style())};\n"
+            f"{view_script(self.name)}\n"
+            f"globalThis.Graftviz{self.name.title()}.style = {json.dumps(view_style(self.name))};\n"
             "export default () => {};\n"
         )
         return (
             st.components.v2.component(f"graftviz_{self.name}_library", js=library),
             st.components.v2.component(
-                f"graftviz_{self.name}", js=mounting(f"mount_{self.name}.js")
+                f"graftviz_{self.name}", js=component_script(f"{self.name}/mount.js")
             ),
         )
 
@@ -153,12 +127,12 @@ class MountedView:
         return call
 
 
-PLAYER = MountedView("player", player_javascript, player_css)
-RACE = MountedView("race", race_javascript, race_css)
-PRUNE = MountedView("prune", prune_javascript, prune_css)
-BUDGET = MountedView("budget", budget_javascript, budget_css)
-REGION = MountedView("region", region_javascript, region_css)
-DYNAMICS = MountedView("dynamics", dynamics_javascript, dynamics_css)
+PLAYER = MountedView("player")
+RACE = MountedView("race")
+PRUNE = MountedView("prune")
+BUDGET = MountedView("budget")
+REGION = MountedView("region")
+DYNAMICS = MountedView("dynamics")
 
 
 def json_object(parts: Mapping[str, str | None]) -> str:

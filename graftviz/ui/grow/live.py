@@ -172,7 +172,7 @@ def player_message(
     stability: str | None = None,
     late: str | None = None,
 ) -> str:
-    """Put JSON texts together to the message that ``assets/mount_player.js`` reads.
+    """Put JSON texts together to the message that ``player/assets/player/mount.js`` reads.
 
     Parameters
     ----------

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 
 from graftviz.inspection import GraphPicture
-from graftviz.player.assets import canvas_javascript
+from graftviz.player.assets import component_script, component_style
 from graftviz.ui.boundary import guarded
-from graftviz.ui.frame.view import mounting
 
-_ASSETS = Path(__file__).parent.parent / "assets"
 GRAPH_KEY = "inspect_graph"
 _SQUARE = 1.5  # a layout may be stretched this far to fill its place; known places keep their shape
 
@@ -61,7 +58,7 @@ def graph_message(
     selected: Sequence[int] = (),
     keeps_shape: bool = False,
 ) -> str:
-    """Return the JSON text that ``assets/inspect_graph.js`` reads.
+    """Return the JSON text that ``player/assets/inspect/graph.js`` reads.
 
     Parameters
     ----------
@@ -109,8 +106,8 @@ def _component() -> Any:
     """Register the component, once per process."""
     return st.components.v2.component(
         "graftviz_inspect_graph",
-        css=(_ASSETS / "inspect_graph.css").read_text(encoding="utf-8"),
-        js=mounting("inspect_graph.js", canvas_javascript()),
+        css=component_style("inspect/graph.css"),
+        js=component_script("inspect/graph.js"),
     )
 
 

@@ -98,7 +98,7 @@ def race_message(
     failures: Mapping[str, str] | None = None,
     replies: bool = False,
 ) -> str:
-    """Put JSON texts together to the message that ``assets/mount_race.js`` reads.
+    """Put JSON texts together to the message that ``player/assets/race/mount.js`` reads.
 
     Parameters
     ----------

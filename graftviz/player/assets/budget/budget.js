@@ -1,0 +1,106 @@
+// A model under a bound on inference: shown step, movement, and messages to the server.
+
+import { h } from "../shared/core.js";
+import { FedView } from "../shared/fed_view.js";
+import { KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { Transport } from "../shared/transport.js";
+import { BudgetGauge } from "./gauge.js";
+import { BudgetGraph } from "./graph.js";
+import { BudgetLog } from "./log.js";
+import { BudgetTree } from "./tree.js";
+
+const BUDGET_RETRY = [100, 200, 400, 700]; // ms between requests for further steps
+
+class BudgetPlayer extends FedView {
+  constructor(host, callbacks) {
+    super(host, callbacks, "gv-budget-view", "Model under a bound", { key: "budget", speed: 4, retry: BUDGET_RETRY });
+    this.hover = null; // {node} or {clique} under the pointer
+    this.ghost = null;
+    this.graph = new BudgetGraph(this);
+    this.tree = new BudgetTree(this);
+    this.gauge = new BudgetGauge(this);
+    this.transport = new Transport(this);
+    this.panels = [this.graph, this.tree, this.gauge, this.transport];
+    this.headline = h("h2", { dir: "auto" });
+    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.stop = h("p", { class: "gv-muted", dir: "auto" });
+    this.assembleLayout("Loading the first edge…", "gv-budget-body", [this.graph.element, this.tree.element], [
+      h("div", { class: "gv-head" }, this.headline), h("div", { class: "gv-words" }, this.words, this.stop), this.gauge.element]);
+  }
+
+  // ----------------------------------------------------------------------------------- messages
+
+  begin(run) {
+    this.log = new BudgetLog(this.picture, run);
+    this.hover = null;
+  }
+
+  receive({ run }) {
+    this.ghost = run.ghost;
+  }
+
+  get isComplete() {
+    return this.log.finished || document.hidden;
+  }
+
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"]]],
+      ["In the junction tree", [["↓ ↑ or n p", "next, previous clique"]]]];
+  }
+
+  // ------------------------------------------------------------------------------------ movement
+
+  stateWords() {
+    const { log, shown } = this;
+    return shown === log.last ? "finished" : `width ${log.steps[shown].width}`;
+  }
+
+  advance(seconds) {
+    super.advance(seconds);
+    this.gauge.advance(seconds);
+  }
+
+  // ------------------------------------------------------------------------------------ pointing
+
+  pointTo(found) {
+    if (JSON.stringify(found) === JSON.stringify(this.hover)) return;
+    this.hover = found;
+    this.wake();
+  }
+
+  /** Highlighted variables: those of the clique under the pointer, or of the widest. */
+  litClique() {
+    const { log, shown, hover } = this;
+    const { cliques, lit } = log.steps[shown];
+    if (hover && hover.node !== undefined) return [hover.node];
+    return (hover && cliques[hover.clique]) || cliques[lit];
+  }
+
+  // ---------------------------------------------------------------------- words and messages
+
+  changed() {
+    const { log, shown } = this;
+    if (!log) return;
+    const step = log.steps[shown];
+    if (this.hover && this.hover.clique >= step.cliques.length) this.hover = null;
+    this.headline.textContent = log.run.title;
+    this.words.textContent = step.words;
+    this.stop.textContent = shown === log.last ? log.run.stop : "";
+    this.stop.hidden = this.stop.textContent === "";
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    this.announce(() => [this.words.textContent, this.stop.textContent].filter(Boolean).join(" "));
+    this.wake();
+  }
+
+  tellPlace() {
+    const { log, shown } = this;
+    const step = log.finished && shown >= log.ready ? null : shown;
+    if (step === this.told) return;
+    this.told = step;
+    this.callbacks.moved({ step });
+  }
+}
+
+export const mount = (host, callbacks = {}) => new BudgetPlayer(host, callbacks);

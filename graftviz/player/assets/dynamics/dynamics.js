@@ -1,0 +1,130 @@
+// A system learned row by row: shown row, selected series, and messages to the server.
+
+import { clamp, h, smooth } from "../shared/core.js";
+import { FED_LOST, FedView } from "../shared/fed_view.js";
+import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { Transport } from "../shared/transport.js";
+import { DynamicsEvidence } from "./evidence.js";
+import { DynamicsLog } from "./log.js";
+import { DynamicsMatrix } from "./matrix.js";
+import { DYNAMICS_ENTRY, DynamicsNetwork } from "./network.js";
+import { DynamicsSeries } from "./series.js";
+
+const DYNAMICS_RETRY = [80, 160, 300, 600]; // ms between requests for further rows
+
+class DynamicsPlayer extends FedView {
+  constructor(host, callbacks) {
+    super(host, callbacks, "gv-dynamics", "System learned row by row", { key: "dynamics", speed: 8, retry: DYNAMICS_RETRY });
+    this.chosen = null; // the series that was clicked
+    this.hover = -1;
+    this.series = null;
+    this.network = new DynamicsNetwork(this);
+    this.matrix = new DynamicsMatrix(this);
+    this.evidence = new DynamicsEvidence(this);
+    this.window = new DynamicsSeries(this);
+    this.transport = new Transport(this);
+    this.panels = [this.network, this.matrix, this.evidence, this.window, this.transport];
+    this.headline = h("h2", { dir: "auto" });
+    this.words = h("p", { class: "gv-sentence", dir: "auto" });
+    this.stop = h("p", { class: "gv-muted gv-dynamics-stop", dir: "auto" });
+    this.assembleLayout("Loading the first row…", "gv-dynamics-body", this.network.element, [
+      h("div", { class: "gv-head" }, this.headline), h("div", { class: "gv-words" }, this.words, this.stop),
+      this.evidence.element, this.matrix.element, this.window.element]);
+  }
+
+  // ----------------------------------------------------------------------------------- messages
+
+  begin(run, isFirst) {
+    const isOther = isFirst || this.picture.id !== this.log.graph.id;
+    this.log = new DynamicsLog(this.picture, run);
+    if (isOther) {
+      this.chosen = null;
+      this.hover = -1;
+      this.network.setGraph(this.picture);
+    }
+    this.matrix.clear();
+  }
+
+  receive({ run, series }, isVisit) {
+    this.series = series;
+    if (isVisit) this.chosen = run.node;
+  }
+
+  /** A link to a series opens at the end, where its prediction is available. */
+  opensAtEnd({ node }) {
+    return node !== null;
+  }
+
+  get isComplete() {
+    return this.log.finished && (this.series !== null || this.tries >= DYNAMICS_RETRY.length);
+  }
+
+  get keys() {
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the network", KEYS_GRAPH.map(([keys, text]) => [keys, text.replace("variable", "series")])],
+      ["In the matrix", [["↓ ↑ or n p", "next, previous row"], ["Esc", "clear selection"]]],
+      ["In the prediction", [["↓ ↑ or n p", "next, previous point in time"]]]];
+  }
+
+  // ------------------------------------------------------------------------------------ movement
+
+  stateWords() {
+    const { log, shown } = this;
+    if (log.finished && shown === log.ready) return "complete";
+    return shown === log.ready ? "learning…" : "";
+  }
+
+  get entry() {
+    return this.still ? 1 : smooth(clamp(this.age / Math.min(DYNAMICS_ENTRY, 0.9 / this.speed), 0, 1));
+  }
+
+  // ------------------------------------------------------------------------------------ choosing
+
+  /** Select a series, or none; update its evidence and prediction. */
+  choose(node) {
+    this.chosen = node === this.chosen ? null : node;
+    this.changed();
+    clearTimeout(this.timers.moved);
+    this.tellPlace();
+    clearTimeout(this.timers.lost);
+    this.timers.lost = setTimeout(() => this.tellAgain(), FED_LOST);
+  }
+
+  /** Send the selection again if its prediction is missing: the message may have been lost. */
+  tellAgain() {
+    if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
+    this.told = null;
+    this.tellPlace();
+  }
+
+  pointTo(node) {
+    if (node === this.hover) return;
+    this.hover = node;
+    this.wake();
+  }
+
+  // ---------------------------------------------------------------------- words and messages
+
+  changed() {
+    const { log, shown } = this;
+    if (!log) return;
+    const { run } = log;
+    this.headline.textContent = run.title;
+    this.words.textContent = shown === 0 ? run.opening : log.rows[shown - 1].words;
+    this.stop.textContent = shown === log.last ? run.closing : "";
+    for (const panel of this.panels) panel.describe();
+    clearTimeout(this.timers.moved);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    this.announce(() => [this.words.textContent, this.stop.textContent, this.chosen === null ? "" : this.evidence.summary].filter(Boolean).join(" "));
+    this.wake();
+  }
+
+  tellPlace() {
+    const { log, shown, chosen } = this;
+    const step = (log.finished && shown >= log.ready) || this.playing ? null : shown;
+    if (this.told && this.told.step === step && this.told.node === chosen) return;
+    this.told = { step, node: chosen };
+    this.callbacks.moved({ step, node: chosen, from: log.rows.length });
+  }
+}
+
+export const mount = (host, callbacks = {}) => new DynamicsPlayer(host, callbacks);

@@ -1,0 +1,238 @@
+// The certified region of the chosen node: settings, cached results and their display.
+
+import { Choice, clamp, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
+import { BoundChart, boundText } from "./bound_chart.js";
+import { meter } from "./inspector.js";
+
+const REGION_CUTS = [
+  ["drop", "dropped", "Edges that leave the region are dropped"],
+  ["mean-field", "mean field", "Edges that leave the region are replaced by fields from a mean-field fit"],
+];
+const REGION_TOLERANCES = [0.1, 0.01, 0.001];
+const REGION_STANDARD = { on: true, cut: "drop", tolerance: 0.01 };
+const REGIONS_KEPT = 500;
+export const REGION_ASK_MS = 400; // between questions while playing
+const REGION_PATIENCE = 3000; // ms without an answer before asking again
+const REGION_TRIES = 3;
+const REGION_LAG = 5; // steps a region may lie behind the shown one and still be lit; more at high speed
+
+export class RegionPanel {
+  constructor(app) {
+    this.app = app;
+    const { on, cut, tolerance } = { ...REGION_STANDARD, ...remembered.get("region", {}) };
+    const known = (list, value, otherwise) => (list.includes(value) ? value : otherwise);
+    this.settings = {
+      on: on !== false,
+      cut: known(REGION_CUTS.map(([key]) => key), cut, REGION_STANDARD.cut),
+      tolerance: known(REGION_TOLERANCES, tolerance, REGION_STANDARD.tolerance),
+    };
+    this.known = new Map(); // by node, step and settings
+    this.notice = ""; // why there is none yet
+    this.last = null; // the latest one shown: stands in until the next one has come
+    this.preview = null; // how many nodes of it to light, when not all
+    this.build();
+  }
+
+  /** Whether a server can be queried. */
+  get offered() {
+    return Boolean(this.app.callbacks.ask);
+  }
+
+  build() {
+    const change = (name) => (value) => this.change({ [name]: value });
+    this.toggle = h("button", { type: "button", class: "gv-switch", role: "switch", "aria-checked": String(this.settings.on),
+      title: "Show a certified bound on the marginal of this node from a small region around it",
+      click: () => this.change({ on: !this.settings.on }) }, h("i", { "aria-hidden": "true" }), "Certified region");
+    const tolerances = REGION_TOLERANCES.map((value) => [value, `±${value}`, `Grow the region until the bound is at most ${value}`]);
+    this.tolerance = new Choice("Tolerance", tolerances, this.settings.tolerance, change("tolerance"));
+    this.cut = new Choice("Treatment of cut edges", REGION_CUTS, this.settings.cut, change("cut"));
+    this.headline = h("p", { class: "gv-region-headline", role: "status" });
+    this.details = h("p", { class: "gv-muted", dir: "auto" });
+    this.caption = h("p", { class: "gv-caption", "aria-hidden": "true", hidden: true }); // under the picture, where the headline is out of sight
+    this.bars = h("div", { class: "gv-bars" });
+    this.chart = new BoundChart((size) => this.show(size));
+    this.content = h("div", { class: "gv-region-content" }, this.headline, this.details,
+      h("div", { class: "gv-columns" }, this.bars, this.chart.element),
+      h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", this.tolerance.element), h("span", {}, "cut edges:", this.cut.element)));
+    this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, this.toggle, this.content);
+  }
+
+  change(settings) {
+    Object.assign(this.settings, settings);
+    this.toggle.setAttribute("aria-checked", String(this.settings.on));
+    remembered.set("region", this.settings);
+    this.preview = null;
+    this.app.changed();
+  }
+
+  /** Light only the first so many nodes of the region; null: all of them. */
+  show(size) {
+    this.preview = size;
+    this.app.wake();
+  }
+
+  setRun() {
+    this.known.clear();
+    this.last = null;
+    this.preview = null;
+  }
+
+  // ---------------------------------------------------------------------------- asking, knowing
+
+  /** The last step stands for the final fit, once that is available. */
+  key(i, t, { cut, tolerance } = this.settings) {
+    const { log } = this.app;
+    return `${i} ${t} ${log.finished && t === log.last} ${cut} ${tolerance}`;
+  }
+
+  keyOf({ i, t, region }) {
+    return this.key(i, t, region);
+  }
+
+  get node() {
+    const { selection } = this.app;
+    return this.offered && this.settings.on && selection && selection.kind === "node" ? selection.i : null;
+  }
+
+  /** What a question about the chosen node should ask for besides, if anything. */
+  wish(t) {
+    const { node, settings } = this;
+    return node === null || this.known.has(this.key(node, t)) ? null : { cut: settings.cut, tolerance: settings.tolerance };
+  }
+
+  /** A question has been sent: its answer may get lost. */
+  asked(question) {
+    clearTimeout(this.patience);
+    this.waiting = Boolean(question.region);
+    if (!this.waiting) return;
+    const key = this.keyOf(question);
+    this.tries = key === this.pending ? this.tries + 1 : 1;
+    this.pending = key;
+    if (this.tries < REGION_TRIES) this.askAgain();
+  }
+
+  /** Ask the same once more after a while. */
+  askAgain() {
+    this.patience = setTimeout(() => {
+      this.waiting = false;
+      this.app.asked = null;
+      this.app.askSoon();
+    }, REGION_PATIENCE);
+  }
+
+  receive({ question, answer }) {
+    if (!question || !question.region) return;
+    // An answer may come twice, the second time when the next question is already on its way.
+    if (this.keyOf(question) === this.pending) {
+      clearTimeout(this.patience);
+      this.waiting = false;
+    }
+    const region = answer && answer.region;
+    if (!region) return;
+    this.notice = region.again ? region.error : "";
+    if (region.again) {
+      clearTimeout(this.patience);
+      return this.askAgain();
+    }
+    if (this.known.size >= REGIONS_KEPT) this.known.delete(this.known.keys().next().value);
+    const found = { ...region, ...question.region, node: question.i, t: question.t };
+    this.known.set(this.keyOf(question), found);
+    const lag = (other) => Math.abs(this.app.shown - other.t);
+    if (this.isWanted(found) && (!this.isWanted(this.last) || lag(found) <= lag(this.last))) this.last = found;
+  }
+
+  /** Whether a region is one of the chosen node, grown as asked for. */
+  isWanted(region) {
+    const { cut, tolerance } = this.settings;
+    return region !== null && region.node === this.node && region.cut === cut && region.tolerance === tolerance;
+  }
+
+  /** Region to describe: that of the shown step, or the previous one while it is loading; null without one. */
+  current() {
+    const { app, node } = this;
+    const found = node === null ? null : this.known.get(this.key(node, app.shown)) ?? this.last;
+    this.last = this.isWanted(found) ? found : null;
+    return this.last && { region: this.last, fresh: this.last.t === app.shown };
+  }
+
+  /** The region to light, unless it is too far from the shown step to be true to the picture. */
+  get lit() {
+    const { app } = this;
+    const shown = this.current();
+    if (!shown || shown.region.error) return null;
+    const lag = Math.abs(app.shown - shown.region.t);
+    return lag <= REGION_LAG + (app.playing ? 2 * app.speed : 0) ? shown.region : null;
+  }
+
+  // ------------------------------------------------------------------------------------ messages
+
+  describe() {
+    const { app, offered, settings } = this;
+    const { selection } = app;
+    this.element.hidden = !offered || !selection || selection.kind !== "node";
+    this.content.hidden = !settings.on;
+    this.caption.hidden = this.node === null;
+    if (this.caption.hidden) return;
+    // A sentence that changes with every step would drown everything else that is read aloud.
+    this.headline.setAttribute("aria-live", app.playing ? "off" : "polite");
+    const shown = this.current();
+    const usable = shown && !shown.region.error ? shown.region : null;
+    // In motion every other answer is of a step just past: to fade with each of them would flicker.
+    const settled = shown && shown.fresh && !app.playing;
+    this.content.classList.toggle("gv-region-old", Boolean(shown && !shown.fresh && !app.playing));
+    // What is about to be replaced keeps its place: the page should not jump with every choice.
+    const coming = !usable && !shown && this.bars.childElementCount > 0;
+    this.bars.hidden = this.chart.element.hidden = !usable && !coming;
+    this.content.classList.toggle("gv-region-coming", coming);
+    if (!usable) {
+      this.say(shown ? "none" : "", shown ? shown.region.error : this.notice || "Growing the region…", "");
+      return;
+    }
+    const step = settled ? "" : `Step ${usable.t}: `;
+    this.say(usable.verdict, step + usable.headline, usable.words);
+    if (usable !== this.drawn) replaceChildren(this.bars, ...regionBars(usable, app.log.header.labels[usable.node]));
+    this.drawn = usable;
+    this.chart.show(usable, app.log);
+  }
+
+  say(verdict, headline, words) {
+    for (const node of [this.headline, this.caption]) {
+      for (const kind of ["certified", "bounded", "none"]) node.classList.toggle(`gv-verdict-${kind}`, verdict === kind);
+      if (node.textContent !== headline) node.textContent = headline;
+    }
+    this.details.textContent = words;
+    this.details.hidden = !words;
+  }
+
+  destroy() {
+    clearTimeout(this.patience);
+  }
+}
+
+/** Bars of the region's marginal, with the interval it certifies, beside what BP says. */
+function regionBars({ marginal, bound, bp, exact, verdict }, labels) {
+  const vacuous = verdict === "none";
+  const rows = marginal.slice(0, 24).flatMap((value, k) => {
+    const bar = meter(value, bp ? bp[k] : undefined);
+    const whisker = h("i", { class: vacuous ? "gv-whisker gv-whisker-vacuous" : "gv-whisker" });
+    const [low, high] = [clamp(value - bound, 0, 1), clamp(value + bound, 0, 1)];
+    whisker.style.left = `${100 * low}%`;
+    whisker.style.width = `${100 * (high - low)}%`;
+    bar.append(whisker);
+    if (exact) {
+      const mark = h("i", { class: "gv-truth" });
+      mark.style.left = `${100 * clamp(exact[k], 0, 1)}%`;
+      bar.append(mark);
+    }
+    bar.classList.add("gv-meter-region");
+    const told = [`region ${value.toFixed(4)}`, bp && `BP ${bp[k].toFixed(4)}`, exact && `exact ${exact[k].toFixed(4)}`];
+    return [
+      isolated(shorten(labels[k] ?? String(k), 24), { class: "gv-label" }),
+      bar,
+      h("span", { class: "gv-number", title: told.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`),
+    ];
+  });
+  const proven = vacuous ? ", vacuous bound" : bound === 0 ? ", exact" : " ± certified bound";
+  const title = `From the region${proven}` + (bp ? " · ▾ BP on the whole graph" : "") + (exact ? " · ▴ truth" : "");
+  return [h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows)];
+}

@@ -1,0 +1,223 @@
+// The selected node, edge or pair at the shown step: data of the log at once, then the full answer.
+
+import { button, clamp, css, diverging, format, h, icon, integer, isolated, luminance, plural, replaceChildren, shorten } from "../shared/core.js";
+
+let inspectors = 0;
+
+export class InspectorPanel {
+  constructor(app) {
+    this.app = app;
+    this.answer = null;
+    const listId = `gv-names-${++inspectors}`;
+    const field = (label) => h("input", { list: listId, "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false" });
+    this.first = field("variable");
+    this.second = field("second");
+    this.list = h("datalist", { id: listId });
+    this.message = h("p", { class: "gv-message", role: "alert", hidden: true });
+    this.form = h("form", { class: "gv-ask", submit: (event) => this.submit(event) },
+      this.first, this.second, this.list, h("button", { type: "submit" }, "Why (not)?"));
+    this.clear = button("Clear the selection", icon("close"), () => app.select(null), { class: "gv-quiet", hidden: true });
+    this.heading = h("div");
+    this.body = h("div", { class: "gv-inspected" });
+    this.element = h("section", { class: "gv-card gv-inspector", "aria-label": "Inspector" },
+      h("header", {}, h("h3", {}, "Inspect"), this.clear), this.form, this.message,
+      this.heading, app.region.element, this.body);
+  }
+
+  setRun(log) {
+    this.answer = null;
+    this.byName = new Map(log.header.names.map((name, i) => [name.trim(), i]));
+    replaceChildren(this.list, log.header.names.map((name) => h("option", { value: name })));
+  }
+
+  submit(event) {
+    event.preventDefault();
+    const { app } = this;
+    const found = [this.first, this.second].map((input) => {
+      const text = input.value.trim();
+      return text === "" ? null : this.byName.get(text) ?? -1;
+    });
+    const wrong = [this.first, this.second][found.indexOf(-1)];
+    if (wrong) return this.complain(`There is no variable named “${shorten(wrong.value.trim(), 40)}”.`);
+    const [i, j] = found[0] === null ? [found[1], null] : found;
+    if (i === null) return this.complain("Enter one or two variables.");
+    if (i === j) return this.complain("Enter two different variables.");
+    if (j === null) app.select({ kind: "node", i });
+    else app.selectPair(i, j);
+  }
+
+  complain(text) {
+    this.message.textContent = text;
+    this.message.hidden = !text;
+  }
+
+  /** Keep an answer if it is about what is selected now. */
+  receive({ question, answer }) {
+    const { selection } = this.app;
+    if (!selection || !question || !answer) return;
+    const same = question.i === selection.i && (question.j ?? null) === (selection.j ?? null);
+    if (!same) return;
+    this.answer = { kind: question.kind, ...answer };
+    this.describe();
+  }
+
+  describe() {
+    const { app } = this;
+    const { log, selection, shown } = app;
+    this.clear.hidden = !selection;
+    this.element.classList.toggle("gv-chosen", selection !== null);
+    app.region.describe();
+    if (!selection) {
+      this.answer = null;
+      this.heading.replaceChildren();
+      replaceChildren(this.body, h("p", { class: "gv-muted" },
+        "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
+      return;
+    }
+    this.complain("");
+    const kind = app.questionKind(selection);
+    const known = kind === "node" ? log.nodeFacts(selection.i, shown)
+      : kind === "edge" ? log.edgeFacts(selection.i, selection.j, shown) : log.pairFacts(selection.i, selection.j, shown);
+    const told = this.answer && this.answer.kind === kind ? this.answer : null;
+    // Numbers of another step would contradict the picture: while they differ, the log's come first.
+    const facts = told && told.t !== shown ? { ...told, ...known } : { ...known, ...told };
+    const build = { node: nodeView, edge: edgeView, pair: pairView }[kind];
+    const stale = told && told.t !== shown ? h("p", { class: "gv-muted" }, `Details as of step ${told.t}.`) : null;
+    const more = told || app.callbacks.ask ? null
+      : h("p", { class: "gv-muted" }, "Open this run in the app for probabilities, weights and scores at any step.");
+    // The region is updated separately: its controls must keep the focus from step to step.
+    const [title, ...rest] = build(facts, app);
+    this.heading.replaceChildren(title);
+    replaceChildren(this.body, rest, stale, more);
+  }
+}
+
+const namesOf = ([a, b]) => [isolated(shorten(a, 40)), " – ", isolated(shorten(b, 40))];
+
+function heading(content, ...tags) {
+  return h("div", { class: "gv-heading" }, h("b", { dir: "auto" }, content),
+    tags.filter(Boolean).map((tag) => h("span", { class: "gv-tag" }, tag)));
+}
+
+const truthTag = (truth) => (truth === true ? "true edge" : truth === false ? "not a true edge" : null);
+
+/** A horizontal bar of the given share, optionally with a tick at another one. */
+export function meter(share, tick) {
+  const bar = h("i", { class: "gv-meter-bar" });
+  bar.style.width = `${100 * clamp(share, 0, 1)}%`;
+  const node = h("span", { class: "gv-meter", "aria-hidden": "true" }, bar);
+  if (tick !== undefined) {
+    const mark = h("i", { class: "gv-meter-tick" });
+    mark.style.left = `${100 * clamp(tick, 0, 1)}%`;
+    node.append(mark);
+  }
+  return node;
+}
+
+function bars(title, rows) {
+  return h("div", { class: "gv-bars" }, h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows));
+}
+
+function nodeView(facts, app) {
+  const parts = [heading(isolated(shorten(facts.name, 60)), `degree ${facts.degree}`, `degree rank ${facts.rank} of ${app.log.n}`, facts.hub && "hub")];
+  const columns = [];
+  if (facts.marginal) {
+    const rows = facts.marginal.slice(0, 24).flatMap((value, k) => [
+      isolated(shorten(facts.labels[k] ?? String(k), 24), { class: "gv-label" }),
+      meter(value, facts.data ? facts.data[k] : undefined),
+      h("span", { class: "gv-number" }, value.toFixed(3)),
+    ]);
+    columns.push(bars("Probability of each state · tick: share in the data", rows));
+  }
+  if (facts.partners.length) {
+    const top = facts.partners[0].norm || 1;
+    const rows = facts.partners.slice(0, 10).flatMap((partner) => [
+      h("button", { type: "button", class: "gv-link gv-label", title: "Inspect this edge",
+        click: () => app.selectPair(app.selection.i, partner.node) }, isolated(shorten(partner.name, 24))),
+      meter(partner.norm / top),
+      h("span", { class: "gv-number" }, format(partner.norm)),
+    ]);
+    const more = facts.partners.length > 10 ? ` · first 10 of ${facts.partners.length}` : "";
+    columns.push(bars(`Neighbours by weight norm${more}`, rows));
+  } else {
+    columns.push(h("p", { class: "gv-muted" }, "No edges yet: this variable is independent of all others in the model."));
+  }
+  return [...parts, h("div", { class: "gv-columns" }, columns)];
+}
+
+function edgeView(facts, app) {
+  const parts = [
+    heading(namesOf(facts.names), `since step ${facts.since}`, `weight norm ${format(facts.norm)}`,
+      facts.score_at_activation !== undefined && `chosen with score ${format(facts.score_at_activation)}`,
+      facts.tests !== undefined && `tested ${plural(facts.tests, "time")}`, truthTag(facts.truth),
+      foundTag(facts, app.log), featuresTag(facts), facts.again && "came back", facts.dropped && "removed by the final fit"),
+  ];
+  if (facts.words) parts.push(h("p", { dir: "auto" }, facts.words));
+  if (facts.weights) {
+    const lists = [
+      pairList("Attract", facts.attract, "attract"),
+      pairList("Repel", facts.repel, "repel"),
+    ].filter(Boolean);
+    parts.push(h("div", { class: "gv-columns" }, heatMap(facts, app.palette), h("div", {}, lists)));
+  }
+  return parts;
+}
+
+/** Weights of an edge, state by state: colour shows sign and size; small tables show numbers. */
+function heatMap({ names, labels, weights, active }, palette) {
+  const top = weights.flat().reduce((a, w) => Math.max(a, Math.abs(w)), 0) || 1;
+  const numbers = weights.length <= 8 && weights[0].length <= 8;
+  const table = h("table", { class: numbers ? "gv-heat" : "gv-heat gv-heat-small" });
+  const legend = active ? " · hatched: not active" : "";
+  table.append(h("caption", {}, "Weights: rows ", isolated(shorten(names[0], 24)), ", columns ", isolated(shorten(names[1], 24)), legend));
+  table.append(h("tr", {}, h("td", {}), labels[1].map((label) => h("th", { scope: "col" }, isolated(shorten(label, 9), { title: label })))));
+  weights.forEach((row, a) => {
+    table.append(h("tr", {}, h("th", { scope: "row" }, isolated(shorten(labels[0][a], 12), { title: labels[0][a] })), row.map((w, b) => {
+      const pair = `${labels[0][a]} with ${labels[1][b]}`;
+      if (active && !active[a][b]) return h("td", { class: "gv-off", title: `${pair}: not active` }, numbers ? "–" : "");
+      const colour = diverging(w / top, palette);
+      const cell = h("td", { title: `${pair}: ${format(w)}` }, numbers ? w.toFixed(Math.abs(w) >= 9.995 ? 1 : 2).replace("-", "−") : "");
+      cell.style.backgroundColor = css(colour);
+      cell.style.color = luminance(colour) > 0.2 ? "#111" : "#fff";
+      return cell;
+    })));
+  });
+  return h("div", { class: "gv-heat-box" }, table);
+}
+
+function pairList(title, pairs, kind) {
+  if (!pairs || pairs.length === 0) return null;
+  return h("div", { class: "gv-states" }, h("h4", {}, h("i", { class: `gv-mark gv-mark-${kind}` }), title),
+    h("ul", {}, pairs.slice(0, 4).map(([a, b, w]) => h("li", {},
+      isolated(shorten(a, 20)), " with ", isolated(shorten(b, 20)), h("span", { class: "gv-number" }, ` ${w > 0 ? "+" : ""}${format(w)}`)))));
+}
+
+/** How often subsamples found a pair. */
+function foundTag({ found }, log) {
+  return found === null || found === undefined ? null : `in ${found} of ${log.stability.of} subsamples`;
+}
+
+/** How many features of an edge are active, where they are activated one by one. */
+function featuresTag({ features }) {
+  return features ? `${integer(features.active)} of ${plural(features.possible, "feature")} active` : null;
+}
+
+function pairView(facts, app) {
+  const parts = [heading(namesOf(facts.names), "not active", truthTag(facts.truth), foundTag(facts, app.log),
+    facts.tests !== undefined && (facts.tests ? `tested ${plural(facts.tests, "time")}` : "never tested"))];
+  if (facts.score !== undefined && facts.score !== null) {
+    const { score, threshold } = facts;
+    const known = threshold !== null && threshold !== undefined;
+    const top = Math.max(score, known ? threshold : 0) * 1.15 || 1;
+    const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
+    parts.push(h("div", { class: "gv-score" }, meter(score / top, known ? threshold / top : undefined),
+      h("span", {}, `score in step ${facts.scored ?? facts.t} `, h("b", {}, format(score)),
+        known ? ` · tick: ${facts.symbol ?? app.log.limitAt(facts.t).symbol} = ${format(threshold)} (${verdict})` : "")));
+  }
+  parts.push(h("p", { dir: "auto" }, facts.words));
+  if (facts.last_test) {
+    const { t, score, verdict } = facts.last_test;
+    parts.push(h("p", { class: "gv-muted" }, `Last test in step ${t}: ${score === null ? "" : `score ${format(score)}; `}${verdict}.`));
+  }
+  return parts;
+}

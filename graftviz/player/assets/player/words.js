@@ -1,0 +1,113 @@
+// The step in words, the pseudo-code beside it, and how the run ended.
+
+import { format, h, integer, plural, replaceChildren, shorten } from "../shared/core.js";
+import { Terms } from "./terms.js";
+
+export class WordsPanel {
+  constructor(app) {
+    this.app = app;
+    this.title = h("h3", {}, "This step");
+    this.badge = h("span", { class: "gv-badge", hidden: true });
+    this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
+    this.notes = h("ul", { class: "gv-notes" });
+    this.outcome = h("div", { class: "gv-outcome", hidden: true });
+    this.code = h("ol", { class: "gv-code" });
+    this.element = h("section", { class: "gv-card gv-words", "aria-label": "This step in words" },
+      h("header", {}, this.title, this.badge),
+      h("div", { class: "gv-step" }, this.outcome, this.sentence, this.notes));
+    this.algorithm = h("section", { class: "gv-card gv-algorithm", "aria-label": "Algorithm" }, h("h3", {}, "Algorithm"), this.code);
+    this.terms = new Terms(app, this.element);
+  }
+
+  setRun(log) {
+    this.terms.setRun(log);
+    const lines = log.header.learner.pseudocode || [];
+    this.lines = lines.map(({ key, indent, text }) => {
+      const node = h("li", {}, h("span", {}, text));
+      node.style.setProperty("--gv-indent", String(indent));
+      return { key, node };
+    });
+    this.algorithm.hidden = lines.length === 0;
+    replaceChildren(this.code, this.lines.map((line) => line.node));
+  }
+
+  describe() {
+    const { log, shown } = this.app;
+    const record = log.record(shown);
+    const ran = new Set(record ? record.lines : []);
+    for (const { key, node } of this.lines) {
+      node.classList.toggle("gv-ran", ran.has(key));
+      if (ran.has(key)) node.setAttribute("aria-current", "step");
+      else node.removeAttribute("aria-current");
+    }
+    const ended = log.finished && shown === log.last;
+    this.title.textContent = record ? `Step ${shown}` : "Before the first step";
+    this.tell(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
+  }
+
+  /** Write the words anew where they have changed: a definition that is open stays open otherwise. */
+  tell(words, notes, log, ended) {
+    const told = JSON.stringify([words, notes, ended && [log.outcome, log.header.objective]]);
+    if (told === this.told) return;
+    this.told = told;
+    this.terms.begin();
+    // The sentence is read first, so its words come before those of the end.
+    replaceChildren(this.sentence, this.terms.link(words));
+    replaceChildren(this.notes, notes.map((note) => h("li", { dir: "auto" }, this.terms.link(note))));
+    this.describeOutcome(log, ended);
+  }
+
+  beginning(log, ended) {
+    if (ended) return "";
+    const { start, rows } = log.header;
+    return `No edges yet: all variables are independent. Press play. Objective ${format(start.objective)}, ${plural(rows.train, "training row")}.`;
+  }
+
+  describeOutcome(log, ended) {
+    this.outcome.hidden = !ended;
+    this.badge.hidden = !ended;
+    if (!ended) return;
+    const { outcome } = log;
+    this.title.textContent = outcome.steps ? `Finished after ${plural(outcome.steps, "step")}` : "Finished without any step";
+    this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
+    this.badge.classList.toggle("gv-good", outcome.converged);
+    // A reason to stop may have given the certificate's numbers already.
+    const told = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
+    replaceChildren(this.outcome,
+      h("p", {}, this.terms.link(outcome.stop_reason)),
+      told ? null : h("p", {}, this.terms.link(certificateWords(outcome.certificate))),
+      droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
+      h("p", { class: "gv-trust" }, this.terms.link(trustWords(outcome, log.header.objective))));
+  }
+}
+
+/** One sentence saying what was checked about the edges (or features) that are not in the model. */
+function certificateWords({ scored, possible, worst_score: worst, threshold, symbol = "λ", unit = "edge" }) {
+  if (possible === 0) return `No inactive ${unit} is left.`;
+  if (scored === 0) return `None of the ${plural(possible, `inactive ${unit}`)} was scored at the final weights.`;
+  const who = scored === possible
+    ? possible === 1 ? `The only inactive ${unit} was scored` : `All ${integer(possible)} inactive ${unit}s were scored`
+    : `${integer(scored)} of the ${integer(possible)} inactive ${unit}s were scored`;
+  if (worst === null || worst === undefined) return `${who}.`;
+  const verdict = worst <= threshold ? "is below" : "is still above";
+  return `${who}; the largest score, ${format(worst)}, ${verdict} ${symbol}\u00a0=\u00a0${format(threshold)}.`;
+}
+
+/** Which edges the final fit took out. */
+function droppedWords(log) {
+  const pairs = log.outcome.dropped ?? [];
+  if (pairs.length === 0) return null;
+  const named = pairs.slice(0, 4).map(([i, j]) => `${shorten(log.name(i), 24)} – ${shorten(log.name(j), 24)}`);
+  const more = pairs.length > 4 ? ` and ${integer(pairs.length - 4)} more` : "";
+  return `The final fit removed ${plural(pairs.length, "edge")} (× in the graph): ${named.join(", ")}${more}.`;
+}
+
+/** How far the end can be trusted, in a line: optimality, and belief propagation on the model. */
+function trustWords({ kkt, bp_restart_gap: gap }, objective) {
+  const fitted = `Weights are optimal up to ${format(kkt)} (KKT residual)`;
+  if (gap === null || gap === undefined) return `${fitted}.`;
+  if (gap <= 0.01) return `${fitted}; restarted belief propagation converges to the same beliefs (gap ${format(gap)}).`;
+  return objective === "pseudo-likelihood"
+    ? `${fitted}. Belief propagation on this model is off by up to ${format(gap)}: use exact inference for this model. The fit is not affected.`
+    : `${fitted}. Caution: restarted belief propagation converges to other beliefs (gap ${format(gap)}): an unstable fixed point.`;
+}

@@ -1,0 +1,203 @@
+// The estimate from the region with its bound as error bar, beside exact inference and BP.
+
+import { clamp, css, h, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
+import { drawMark } from "../shared/marks.js";
+import { saveButton } from "../shared/save_picture.js";
+import { boundText, chance } from "./log.js";
+
+const ANSWER_ROWS = [
+  ["local", "region"],
+  ["exact", "exact, whole graph"],
+  ["bp", "BP, whole graph"],
+];
+
+export class RegionAnswer {
+  constructor(app) {
+    this.app = app;
+    this.domain = null; // eased range of the axis
+    this.question = h("h3", { dir: "auto" });
+    this.choice = h("select", { "aria-label": "State", change: () => app.chooseState(Number(this.choice.value)) });
+    this.numbers = {};
+    this.names = {};
+    const cells = ANSWER_ROWS.flatMap(([key, text], row) => {
+      this.numbers[key] = h("span");
+      this.names[key] = h("span", { class: "gv-muted" }, text);
+      return h("div", { class: "gv-answer-row", style: `grid-row:${row + 1}` }, this.names[key], this.numbers[key]);
+    });
+    this.holder = h("div", { class: "gv-chart gv-answer-chart" });
+    this.verdict = h("p", { class: "gv-answer-verdict" });
+    this.note = h("p", { class: "gv-muted gv-answer-note" });
+    this.element = h("section", { class: "gv-card gv-answer", "aria-label": "Estimate" },
+      h("header", {}, this.question, this.choice, saveButton(app, "answer", () => this.legend())), h("div", { class: "gv-answer-rows" }, cells, this.holder), this.verdict, this.note);
+    this.surface = new Surface(this.holder, () => app.resized());
+    this.surface.canvas.setAttribute("role", "img");
+  }
+
+  destroy() {
+    this.surface.destroy();
+  }
+
+  setRegion(log) {
+    const { labels } = log.region;
+    this.choice.replaceChildren(...labels.map((label, k) => h("option", { value: k }, shorten(label, 24))));
+    this.choice.hidden = labels.length < 2;
+  }
+
+  /** The chosen state, which saved pictures show as text. */
+  legend() {
+    return [[null, `State: ${this.app.log.region.labels[this.app.state]}`]];
+  }
+
+  /** Probabilities of the chosen state, from the best region up to the shown step, and its bound (null: vacuous). */
+  facts() {
+    const { log, shown, state, whole } = this.app;
+    const size = log.steps[shown].best + 1;
+    const step = log.steps[size - 1];
+    const exact = whole && whole.exact ? whole.exact[state] : null;
+    const error = exact === null ? null : Math.abs(step.marginal[state] - exact);
+    return { step, size, local: step.marginal[state], bound: step.certified ? step.bound : null, exact, bp: whole && whole.bp ? whole.bp[state] : null, error };
+  }
+
+  /** Range of the axis: all values and the error bar; 0 … 1 while the bound is vacuous. */
+  target() {
+    const { local, bound, exact, bp } = this.facts();
+    if (bound === null) return [0, 1];
+    const seen = [local - bound, local + bound, exact ?? local, bp ?? local];
+    const [low, high] = [Math.max(0, Math.min(...seen)), Math.min(1, Math.max(...seen))];
+    const margin = Math.max(0.12 * (high - low), 1e-7);
+    return [Math.max(0, low - margin), Math.min(1, high + margin)];
+  }
+
+  get moving() {
+    return this.domain !== null && !this.app.still && this.domain.some((x, k) => Math.abs(x - this.goal[k]) > 1e-3 * (this.goal[1] - this.goal[0]));
+  }
+
+  advance(seconds) {
+    if (!this.app.log) return;
+    this.goal = this.target();
+    if (this.domain === null || this.app.still) this.domain = this.goal.slice();
+    const f = 1 - Math.exp(-9 * seconds);
+    this.domain = this.domain.map((x, k) => lerp(x, this.goal[k], f));
+    if (!this.moving) this.domain = this.goal.slice();
+  }
+
+  draw() {
+    const context = this.surface.begin();
+    const { palette, type } = this.app;
+    if (!context || !this.domain) return;
+    const { local, bound, exact, bp } = this.facts();
+    const { width, height } = this.surface;
+    const [left, right, bottom] = [10, width - 10, height - 20 * type];
+    const row = bottom / ANSWER_ROWS.length;
+    const x = (p) => left + ((right - left) * (p - this.domain[0])) / (this.domain[1] - this.domain[0]);
+    this.drawAxis(context, palette, x, left, right, bottom);
+    context.save();
+    context.beginPath();
+    context.rect(left, 0, right - left, bottom);
+    context.clip();
+    if (bound === null) this.hatch(context, palette, left, row * 0.2, right - left, row * 0.6);
+    else {
+      context.fillStyle = css(palette.objective, 0.13);
+      context.fillRect(x(local - bound), 0, x(local + bound) - x(local - bound), bottom);
+      context.fillStyle = css(palette.objective, palette.dark ? 0.5 : 0.38);
+      context.fillRect(x(local - bound), row * 0.24, x(local + bound) - x(local - bound), row * 0.52);
+      context.fillStyle = css(palette.objective);
+      for (const end of [local - bound, local + bound]) context.fillRect(x(end) - 1.3, row * 0.16, 2.6, row * 0.68);
+    }
+    context.restore();
+    if (exact !== null) {
+      context.beginPath();
+      context.moveTo(x(exact), 0);
+      context.lineTo(x(exact), bottom);
+      context.setLineDash([2, 3]);
+      context.lineWidth = 1.4;
+      context.strokeStyle = css(palette.right);
+      context.stroke();
+      context.setLineDash([]);
+    }
+    drawMark(context, 3, x(local), row * 0.5, palette.objective, palette.background);
+    if (exact !== null) drawMark(context, 0, x(exact), row * 1.5, palette.right, palette.background);
+    if (bp !== null) drawMark(context, 1, clamp(x(bp), left, right), row * 2.5, palette.precision, palette.background);
+  }
+
+  drawAxis(context, palette, x, left, right, bottom) {
+    const { type } = this.app;
+    context.font = `${11.5 * type}px ${palette.font}`;
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    context.lineWidth = 1;
+    const [low, high] = this.domain;
+    for (const tick of ticks(low, high, (right - left) / (78 * type))) {
+      const at = Math.round(x(tick)) + 0.5;
+      if (at < left - 1 || at > right + 1) continue;
+      context.beginPath();
+      context.moveTo(at, 0);
+      context.lineTo(at, bottom);
+      context.strokeStyle = css(palette.hairline);
+      context.stroke();
+      const text = String(Number(tick.toPrecision(8)));
+      const half = context.measureText(text).width / 2;
+      context.fillStyle = css(palette.muted);
+      context.fillText(text, clamp(at, half, this.surface.width - half), bottom + 5);
+    }
+  }
+
+  hatch(context, palette, x, y, w, height) {
+    context.save();
+    context.beginPath();
+    context.rect(x, y, w, height);
+    context.clip();
+    context.fillStyle = css(palette.muted, 0.1);
+    context.fillRect(x, y, w, height);
+    context.beginPath();
+    for (let d = x - height; d < x + w; d += 7) {
+      context.moveTo(d, y + height);
+      context.lineTo(d + height, y);
+    }
+    context.lineWidth = 1.4;
+    context.strokeStyle = css(palette.muted, 0.55);
+    context.stroke();
+    context.restore();
+  }
+
+  describe() {
+    const { log, state, whole } = this.app;
+    const { labels, query } = log.region;
+    const { step, size, local, bound, exact, bp, error } = this.facts();
+    this.choice.value = String(state);
+    replaceChildren(this.question, "Probability of ", isolated(shorten(log.name(query), 28)), " = ", labels.length > 1 ? null : isolated(labels[0]));
+    const none = step.bound === null ? "no guarantee" : `± ${boundText(step.bound)}: no guarantee`;
+    const promise = bound === null ? h("span", { class: "gv-region-none" }, none) : ` ± ${boundText(bound)}`;
+    replaceChildren(this.numbers.local, h("b", {}, probability(local, bound)), promise);
+    this.names.local.textContent = `from ${plural(size, "node")}, in ${duration(log.region.seconds)}`;
+    const pending = whole && whole.done ? "unknown" : "…";
+    this.names.exact.textContent = exact === null ? "exact, whole graph" : `exact, whole graph, in ${duration(whole.exactSeconds)}`;
+    this.names.bp.textContent = bp === null ? "BP, whole graph" : `BP, whole graph, in ${duration(whole.bpSeconds)}`;
+    replaceChildren(this.numbers.exact, exact === null ? pending : h("b", {}, probability(exact, bound)));
+    replaceChildren(this.numbers.bp, bp === null ? pending : h("b", {}, probability(bp, bound)));
+    this.verdict.textContent = error === null ? (whole && whole.done ? "" : "Running exact inference on the whole graph…") : this.judge(bound, error);
+    this.verdict.hidden = this.verdict.textContent === "";
+    this.note.textContent = whole ? [whole.exactNote, whole.bpNote].filter(Boolean).join(" ") : "";
+    this.note.hidden = this.note.textContent === "";
+    this.surface.canvas.setAttribute("aria-label", `Probability of ${labels[state]}: from the region ${probability(local, bound)}${bound === null ? " without a guarantee" : ` plus or minus ${boundText(bound)}`}, exact ${probability(exact, bound)}, belief propagation ${probability(bp, bound)}.`);
+  }
+
+  judge(bound, error) {
+    const actual = `Actual error ${error < 1e-9 ? "below 10⁻⁹" : chance(Number(error.toPrecision(2)))}`;
+    if (bound === null) return `${actual}; no bound was certified.`;
+    if (bound === 0) return "Exact.";
+    if (error < 1e-9) return `${actual} (bound ${boundText(bound)}).`;
+    const times = bound / error;
+    return `${actual} (bound ${boundText(bound)}, ${times < 10 ? times.toFixed(1) : Math.round(times).toLocaleString("en")} times larger).`;
+  }
+}
+
+/** A duration in milliseconds or seconds. */
+const duration = (seconds) => (seconds < 0.0995 ? `${Number((1000 * seconds).toPrecision(2))}\u00a0ms` : `${Number(seconds.toPrecision(2))}\u00a0s`);
+
+/** A probability with as many digits as its bound justifies. */
+function probability(p, bound) {
+  if (p === null || p === undefined) return "unknown";
+  const digits = bound === null || bound <= 0 ? 4 : clamp(1 - Math.floor(Math.log10(bound)), 3, 8);
+  return p.toFixed(digits);
+}

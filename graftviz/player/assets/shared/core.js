@@ -1,0 +1,292 @@
+// Helpers every panel uses: numbers as text, elements, colours, and a canvas that follows its box.
+
+export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+export const lerp = (a, b, f) => a + (b - a) * f;
+export const smooth = (f) => f * f * (3 - 2 * f);
+
+/** A number in about four significant digits; "–" for null. */
+export function format(x) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+  const size = Math.abs(x);
+  if (size >= 1e6) return x.toExponential(2);
+  if (size >= 100) return x.toLocaleString("en", { maximumFractionDigits: 1 });
+  if (size >= 1) return x.toFixed(size >= 10 ? 2 : 3);
+  if (size === 0) return "0";
+  if (size < 1e-4) return x.toExponential(1).replace("e-", "e−");
+  return String(Number(x.toPrecision(3)));
+}
+
+/** A number from 0 on in as few characters as possible, for marks and axes. */
+export const brief = (x) => (x < 0.001 ? x.toExponential(0).replace("e-", "e−") : String(Number(x.toPrecision(2))).replace(/^0\./, "."));
+export const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
+export const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
+
+export function percent(part, whole) {
+  if (!whole) return "0\u00a0%";
+  const p = (100 * part) / whole;
+  if (part < whole && p >= 99.5) return `${Math.min(99.9, Math.floor(10 * p) / 10)}\u00a0%`; // 100 means all
+  return `${p > 0 && p < 10 ? Number(p.toPrecision(2)) : Math.round(p)}\u00a0%`;
+}
+
+/** Round values between low and high, at least two of them, about `count`, for an axis. */
+export function ticks(low, high, count) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const raw = span / Math.max(count, 1);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * ([1, 2, 5, 10].find((m) => m * power >= raw * 0.999) || 10);
+  const values = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-6; k++) {
+    values.push(Number((k * step).toPrecision(12)));
+  }
+  return values.length > 1 || count > 8 ? values : ticks(low, high, count + 1);
+}
+
+/** An element with attributes (functions are listeners) and children; strings become text nodes. */
+export function h(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(key, value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Text from outside, kept apart from its surroundings whatever its writing direction. */
+export const isolated = (text, attributes) => h("bdi", attributes, String(text));
+
+export function replaceChildren(node, ...children) {
+  node.replaceChildren(...children.flat().filter((child) => child));
+}
+
+const ICONS = {
+  play: "M7 4.5v15l12.5-7.5z",
+  pause: "M7 5h3.6v14H7zM13.4 5H17v14h-3.6z",
+  next: "M6 5v14l9-7zM16 5h2.6v14H16z",
+  back: "M18 5v14l-9-7zM5.4 5H8v14H5.4z",
+  start: "M4 5h2.4v14H4zM13.2 5v14L7 12zM20.6 5v14l-6.8-7z",
+  end: "M17.6 5H20v14h-2.4zM10.8 5v14l6.2-7zM3.4 5v14l6.8-7z",
+  plus: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
+  minus: "M5 11h14v2H5z",
+  fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
+  close: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12l5.6 5.6-1.4 1.4-5.6-5.6L6.4 19 5 17.6l5.6-5.6L5 6.4z",
+  save: "M11 3h2v9.200l3.300-3.300 1.400 1.400L12 16l-5.700-5.700 1.400-1.400 3.300 3.300zM4 18h16v2H4z",
+  branch: "M6 3h2v7.5c1-.9 2.4-1.5 4-1.5h2.2L12 6.8 13.4 5.4 18 10l-4.600 4.600L12 13.2l2.200-2.200H12c-2.400 0-4 1.600-4 4V21H6z",
+};
+
+export function svg(tag, attributes, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
+/** An SVG picture that screen readers pass over, of shapes given as [tag, attributes]. */
+export const drawing = (viewBox, ...shapes) => svg("svg", { viewBox, "aria-hidden": "true" }, ...shapes.map((shape) => svg(...shape)));
+export const icon = (name) => drawing("0 0 24 24", ["path", { d: ICONS[name] }]);
+
+/** A short piece of line in a series' own colour and dash, for legends. */
+export function lineSample(kind) {
+  return h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" });
+}
+
+export function button(label, content, onclick, extra) {
+  const title = extra && extra.title ? extra.title : label;
+  return h("button", { type: "button", "aria-label": label, click: onclick, ...extra, title }, content);
+}
+
+/** A row of buttons of which one is pressed; `choose(value)` reports a press. */
+export class Choice {
+  constructor(label, options, value, choose) {
+    this.buttons = new Map();
+    this.element = h("div", { class: "gv-choice", role: "group", "aria-label": label });
+    for (const [key, text, title] of options) {
+      const choice = h("button", { type: "button", title, click: () => { this.set(key); choose(key); } }, text);
+      this.buttons.set(key, choice);
+      this.element.append(choice);
+    }
+    this.set(value);
+  }
+
+  set(value) {
+    for (const [key, node] of this.buttons) node.setAttribute("aria-pressed", String(key === value));
+  }
+}
+
+/** Settings that outlive the page, where the browser lets us. */
+export const remembered = {
+  get(key, otherwise) {
+    try {
+      const text = localStorage.getItem(`graftviz.${key}`);
+      return text === null ? otherwise : JSON.parse(text);
+    } catch {
+      return otherwise;
+    }
+  },
+  set(key, value) {
+    try {
+      localStorage.setItem(`graftviz.${key}`, JSON.stringify(value));
+    } catch {
+      // Private windows and file pages may refuse; the setting then lasts as long as the page.
+    }
+  },
+};
+
+// ---------------------------------------------------------------------------------- colours
+
+export const VIRIDIS = [
+  [68, 1, 84], [72, 36, 117], [65, 68, 135], [53, 95, 141], [42, 120, 142], [33, 145, 140],
+  [34, 168, 132], [68, 191, 112], [122, 209, 81], [189, 223, 38], [253, 231, 37],
+];
+
+export function viridis(f) {
+  const x = clamp(f, 0, 1) * (VIRIDIS.length - 1);
+  const k = Math.min(Math.floor(x), VIRIDIS.length - 2);
+  return `rgb(${VIRIDIS[k].map((c, m) => Math.round(lerp(c, VIRIDIS[k + 1][m], x - k))).join(",")})`;
+}
+
+/** Purple for negative, blue for positive, the paper's colour at zero; f in −1…1. */
+export function diverging(f, palette) {
+  const end = f < 0 ? palette.repel : palette.attract;
+  return mix(palette.background, end, Math.min(Math.abs(f), 1) ** 0.8);
+}
+
+function parseColour(text, context) {
+  context.clearRect(0, 0, 1, 1);
+  context.fillStyle = "#000";
+  context.fillStyle = text;
+  context.fillRect(0, 0, 1, 1);
+  return [...context.getImageData(0, 0, 1, 1).data];
+}
+
+export const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
+
+/** Text with a rim in the colour of the background, which is readable over lines. */
+export function writeOver(context, palette, text, x, y, colour = palette.text) {
+  context.lineJoin = "round";
+  context.lineWidth = 3.5;
+  context.strokeStyle = css(palette.background, 0.9);
+  context.strokeText(text, x, y);
+  context.fillStyle = css(colour);
+  context.fillText(text, x, y);
+}
+
+/** Horizontal grid lines at some values, each with its text left of the plot, kept where `inside` allows. */
+export function drawGrid(context, palette, plot, values, y, text, inside = (at) => at) {
+  context.lineWidth = 1;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const value of values) {
+    const at = Math.round(y(value)) + 0.5;
+    context.strokeStyle = css(palette.hairline);
+    context.beginPath();
+    context.moveTo(plot.left, at);
+    context.lineTo(plot.right, at);
+    context.stroke();
+    context.fillStyle = css(palette.muted);
+    context.fillText(text(value), plot.left - 6, inside(at));
+  }
+}
+export const mix = (a, b, f) => [0, 1, 2].map((k) => Math.round(lerp(a[k], b[k], f)));
+export const luminance = (c) => {
+  const [r, g, b] = c.map((v) => (v / 255 <= 0.04045 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+
+// Okabe–Ito, darkened for white paper and lightened for dark paper where the original would be too dim.
+// New items are bright: `step` inside a `rim` with contrast to the background.
+const ON_LIGHT = {
+  step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
+  objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
+  attract: [0, 114, 178], repel: [158, 72, 118], region: [0, 114, 178],
+};
+const ON_DARK = {
+  step: [255, 190, 46], rim: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
+  objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
+  attract: [86, 180, 233], repel: [196, 90, 150], region: [86, 180, 233],
+};
+
+/** Read the theme's colours from the style sheet as numbers a canvas can mix. */
+export function readPalette(root) {
+  const style = getComputedStyle(root);
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const read = (name) => parseColour(style.getPropertyValue(name).trim(), context).slice(0, 3);
+  const background = read("--gv-background");
+  const text = read("--gv-text");
+  const primary = read("--gv-primary");
+  const dark = luminance(background) < 0.35;
+  const series = dark ? ON_DARK : ON_LIGHT;
+  for (const [name, colour] of Object.entries(series)) {
+    root.style.setProperty(`--gv-${name}`, css(colour));
+  }
+  root.style.setProperty("--gv-on-primary", luminance(primary) > 0.3 ? "#16181d" : "#ffffff");
+  root.classList.toggle("gv-dark", dark);
+  return {
+    ...series,
+    dark,
+    background,
+    text,
+    primary,
+    muted: mix(background, text, 0.7),
+    faint: mix(background, text, 0.5),
+    outline: mix(background, text, 0.62),
+    hairline: mix(background, text, 0.13),
+    font: style.fontFamily || "sans-serif",
+  };
+}
+
+/** A canvas that fills its parent and draws in CSS pixels at the screen's own resolution. */
+export class Surface {
+  static fine = 1; // times the screen's resolution: more while a picture is saved
+
+  constructor(parent, changed) {
+    this.canvas = h("canvas");
+    this.canvas.surface = this;
+    this.context = this.canvas.getContext("2d");
+    this.width = this.height = 0;
+    this.parent = parent;
+    parent.append(this.canvas);
+    this.observer = new ResizeObserver(() => {
+      if (this.measure()) changed();
+    });
+    this.observer.observe(parent);
+    this.measure();
+  }
+
+  measure() {
+    const width = Math.floor(this.parent.clientWidth);
+    const height = Math.floor(this.parent.clientHeight);
+    const ratio = this.wantedRatio;
+    if (width === this.width && height === this.height && ratio === this.ratio) return false;
+    [this.width, this.height, this.ratio] = [width, height, ratio];
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    return true;
+  }
+
+  get wantedRatio() {
+    return clamp((window.devicePixelRatio || 1) * Surface.fine, 1, 3);
+  }
+
+  /** A cleared context, or null while there is nothing to draw on. */
+  begin() {
+    if (this.wantedRatio !== this.ratio) this.measure();
+    if (this.width < 2 || this.height < 2) return null;
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.context.clearRect(0, 0, this.width, this.height);
+    return this.context;
+  }
+
+  destroy() {
+    this.observer.disconnect();
+  }
+}
+
+export function shorten(text, length) {
+  const characters = Array.from(text);
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
+}

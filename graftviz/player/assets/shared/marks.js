@@ -1,0 +1,52 @@
+// Appearance of racers: colour, dash and mark together distinguish them.
+
+import { css, drawing } from "./core.js";
+
+const RACER_ON_LIGHT = [[0, 104, 168], [202, 84, 0], [0, 138, 100], [176, 88, 142], [92, 98, 110], [148, 108, 0]];
+const RACER_ON_DARK = [[98, 188, 240], [244, 130, 56], [38, 190, 146], [222, 146, 190], [190, 198, 210], [240, 196, 70]];
+export const RACER_DASHES = [[], [7, 3], [2, 2.5], [9, 3, 2, 3], [1.5, 4], [14, 4]];
+// Marks in a box from −5 to 5: disc, square, triangle, diamond, cross, star.
+export const RACER_MARKS = [
+  "M4.4 0A4.4 4.4 0 1 1 -4.4 0A4.4 4.4 0 1 1 4.4 0Z",
+  "M-4 -4H4V4H-4Z",
+  "M0 -5.200L5 4H-5Z",
+  "M0 -5.500L5.500 0L0 5.500L-5.500 0Z",
+  "M-5 -3L-3 -5L0 -2L3 -5L5 -3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0Z",
+  "M0 -6L1.500 -2L5.700 -1.900L2.400 0.800L3.500 4.900L0 2.500L-3.500 4.900L-2.400 0.800L-5.700 -1.900L-1.500 -2Z",
+];
+
+/** A racer's name for a narrow box: an option and its value stay in one line. */
+export const racerWords = (name) => name.split(" · ").map((part, k) => (k ? part.replaceAll(" ", "\u00a0") : part)).join(" · ");
+
+export function racerColours(palette) {
+  return palette.dark ? RACER_ON_DARK : RACER_ON_LIGHT;
+}
+
+/** Set the colours of racers in a view, whose legends use them. */
+export function setRacerColours({ root, palette }) {
+  racerColours(palette).forEach((colour, k) => root.style.setProperty(`--gv-racer-${k}`, css(colour)));
+}
+
+/** A piece of a racer's line with its mark, for legends; its colour follows the theme. */
+export function racerSample(index) {
+  const sample = drawing(
+    "0 0 44 14",
+    ["path", { d: "M1 7H43", "stroke-dasharray": RACER_DASHES[index % 6].join(" ") || "none", class: "gv-racer-line" }],
+    ["path", { d: RACER_MARKS[index % 6], transform: "translate(22 7)", class: "gv-racer-mark" }],
+  );
+  sample.setAttribute("class", "gv-racer-sample");
+  for (const part of sample.children) part.style.setProperty("--gv-ink", `var(--gv-racer-${index % 6})`);
+  return sample;
+}
+
+export function drawMark(context, index, x, y, colour, background) {
+  context.save();
+  context.translate(x, y);
+  const shape = new Path2D(RACER_MARKS[index % 6]);
+  context.lineWidth = 2.5;
+  context.strokeStyle = css(background);
+  context.stroke(shape);
+  context.fillStyle = css(colour);
+  context.fill(shape);
+  context.restore();
+}

@@ -1,0 +1,267 @@
+// Between Streamlit and a view: Streamlit calls the default export again and again with new data;
+// the view is made once and stays. Its script comes from a component of its own (see frame/view.py).
+// What differs from view to view stands in mount_*.js, which follow this file.
+//
+// When messages of two runs of the page meet, Streamlit takes a component out of the page and puts it
+// in again somewhere else. Its view waits for that for a while, and goes on where it was.
+
+const HOSTS = new WeakMap(); // by mount point
+const WITHOUT_PLACE = (globalThis.graftvizWithoutPlace ??= new Map()); // hosts that were taken out, by kind
+const LIBRARY_RETRY = 25; // ms
+const SEND_RETRY = 30; // ms
+const LOOK_AGAIN = 200; // ms
+const RETURN = 60000; // ms a page that is connected again may take to show something
+const PATIENCE = 1500; // ms a view waits for a new mount point before the page counts as left
+
+/**
+ * Whether the page rests. A message makes Streamlit run the fragment of its view. What the page is
+ * about to show is dropped if that comes before it was sent, and where the page leads to another one,
+ * nothing of that is shown: so messages wait until the page has come to rest, and a little longer,
+ * since one run may follow another, and a click on a control starts a run only when it was heard.
+ */
+const rest = (globalThis.graftvizRest ??= (() => {
+  const [AFTER_GESTURE, AFTER_RUN] = [700, 200]; // ms
+  let until = 0;
+  let isOurs = false; // the run that goes on, or is about to
+  const runs = () => ["running", "rerunRequested"].includes(document.querySelector("[data-testid=stApp]")?.dataset.testScriptState);
+  const later = (ms) => { until = Math.max(until, performance.now() + ms); };
+  const onState = () => {
+    if (runs()) return;
+    if (!isOurs) later(AFTER_RUN);
+    isOurs = false;
+  };
+  new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-script-state"] });
+  const onGesture = (event) => {
+    const path = event.composedPath();
+    // The page itself handles no keys; key presses there are for a view.
+    const isForView = path.some((part) => part.classList?.contains("gv-place"))
+      || [document.body, document.documentElement].includes(path[0]) || path[0].classList?.contains("stMain");
+    if (!isForView) later(AFTER_GESTURE);
+  };
+  for (const type of ["pointerdown", "click", "keydown", "input", "change"]) window.addEventListener(type, onGesture, true);
+  return {
+    get isThere() { return !runs() && performance.now() >= until; },
+    get isBusy() { return runs(); },
+    end() { isOurs = true; },
+  };
+})());
+
+/**
+ * A server that was lost, and started again, is asked by Streamlit for the address that it wrote
+ * last, without the place the visitor has moved to since. A server that was only out of reach knows the
+ * place and writes it itself. Where it does not, the page is opened anew at the address from before.
+ */
+const returning = (globalThis.graftvizReturning ??= (() => {
+  let lost = null; // the address when the connection was
+  const look = () => {
+    if (lost === null) return;
+    if (performance.now() > lost.until) {
+      lost = null;
+      return;
+    }
+    setTimeout(look, LOOK_AGAIN);
+    const { pathname, search } = lost;
+    // Streamlit may have given the page another path, which does not matter; the visitor has not left.
+    if (!rest.isThere || location.search === search) return;
+    lost = null;
+    history.replaceState(history.state, "", pathname + search);
+    location.reload();
+  };
+  const onState = ([{ target }]) => {
+    if (target.dataset.testConnectionState !== "CONNECTED") {
+      lost ??= { pathname: location.pathname, search: location.search, until: Infinity };
+    } else if (lost) {
+      lost.until = performance.now() + RETURN;
+      look();
+    }
+  };
+  new MutationObserver(onState).observe(document, { subtree: true, attributeFilter: ["data-test-connection-state"] });
+  // Other actions may change the address meanwhile.
+  for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => { lost = null; }, true);
+  // Without a server a view moves on by itself; a new server may first send another place.
+  return { keep() { if (lost?.until === Infinity) lost.search = location.search; } };
+})());
+
+const decode = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
+
+/** One view in the page. A subclass defines `library`, `callbacks` and `show`. */
+export class Host {
+  constructor() {
+    this.path = location.pathname;
+    this.generation = 0;
+    this.view = null;
+    this.parts = []; // what it puts into the page
+    this.waiting = []; // messages for the view
+    this.unsent = []; // messages not delivered yet
+    this.latest = null;
+  }
+
+  /** Take a place in the page: the first one, or another. */
+  moveTo(root) {
+    if (root === this.root) return this;
+    this.root = root;
+    root.append(...this.parts);
+    return this;
+  }
+
+  /**
+   * Say something to the server; it is heard once the page rests. A `place` stands in the address at
+   * once, and again when it is heard: a page that runs meanwhile writes the place from before.
+   */
+  send(name, value, place = null) {
+    // An earlier message of the same name is out of date.
+    this.unsent = this.unsent.filter((other) => other.name !== name || other.isOwn);
+    if (place) this.writeAddress(place);
+    this.sendToo({ name, value, place });
+  }
+
+  /** Say something about what the view shows. */
+  trigger(name, value, place) {
+    this.send(name, { ...this.about, ...value }, place);
+  }
+
+  get about() {
+    return { token: this.token };
+  }
+
+  /** Say, from within a render, which Streamlit would not hear, what is missing here. */
+  sendLater(name, value) {
+    setTimeout(() => this.sendToo({ name, value, isOwn: true }));
+  }
+
+  sendToo(message) {
+    this.unsent.push(message);
+    this.deliver();
+  }
+
+  /** Send the waiting messages, one at a time. */
+  deliver() {
+    if (this.gone || this.unsent.length === 0) return;
+    if (!this.isWithoutPlace && rest.isThere) {
+      rest.end();
+      const { name, value, place } = this.unsent.shift();
+      if (place) this.writeAddress(place);
+      // Through the latest render, whatever render the view was made in.
+      this.latest.setTriggerValue(name, value);
+    }
+    clearTimeout(this.delivery);
+    if (this.unsent.length > 0) this.delivery = setTimeout(() => this.deliver(), SEND_RETRY);
+  }
+
+  get isWithoutPlace() {
+    return [...WITHOUT_PLACE.values()].includes(this);
+  }
+
+  /** Put what is shown into the address at once, without adding to the history; null is left out. */
+  writeAddress(place) {
+    if (location.pathname !== this.path) return;
+    const url = new URL(location.href);
+    for (const [name, value] of Object.entries(place)) {
+      if (value === null) url.searchParams.delete(name);
+      else url.searchParams.set(name, String(value));
+    }
+    history.replaceState(history.state, "", url);
+    returning.keep();
+  }
+
+  mount() {
+    const library = globalThis[this.library];
+    if (!library) {
+      this.timer ??= setTimeout(() => {
+        this.timer = undefined;
+        if (!this.gone) this.receive(null);
+      }, LIBRARY_RETRY);
+      return false;
+    }
+    const style = document.createElement("style");
+    style.textContent = library.style;
+    const place = document.createElement("div");
+    this.add(style, place);
+    this.view = library.mount(place, this.callbacks());
+    return true;
+  }
+
+  add(...parts) {
+    for (const part of parts) part.classList.add("gv-place");
+    this.parts.push(...parts);
+    this.root.append(...parts);
+  }
+
+  receive(message) {
+    if (message) this.waiting.push(message);
+    if (!this.view && !this.mount()) return;
+    for (const next of this.waiting.splice(0)) this.show(next);
+    this.view.refresh();
+  }
+
+  destroy() {
+    this.gone = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.delivery);
+    this.view?.destroy();
+    for (const part of this.parts) part.remove();
+  }
+}
+
+/** The host of a view of a graph, which is sent once: with `graphId`, `token`, and the parts `missing`. */
+export class GraphicHost extends Host {
+  graph = null;
+
+  /** What else to ask for where the graph is missing. */
+  missing() {
+    return {};
+  }
+
+  tokenOf(message) {
+    return message.run.token;
+  }
+
+  show(message) {
+    this.token = this.tokenOf(message);
+    if (message.graphId !== this.graph) {
+      if (!message.graph) {
+        // The server assumes that this view has the graph, but this mount point is new.
+        this.sendLater("need", { token: this.token, graph: true, ...this.missing(message) });
+        return;
+      }
+      this.graph = message.graphId;
+    }
+    this.view.show(message);
+  }
+}
+
+/** The host of a mount point: the one that is there, one that lost its place, or else a new one. */
+function hostOf(Kind, root) {
+  let host = HOSTS.get(root);
+  if (!host) {
+    host = (WITHOUT_PLACE.get(Kind.name) ?? new Kind()).moveTo(root);
+    HOSTS.set(root, host);
+  }
+  if (WITHOUT_PLACE.get(Kind.name) === host) WITHOUT_PLACE.delete(Kind.name);
+  return host;
+}
+
+export const mountedBy = (Kind) => (component) => {
+  const root = component.parentElement;
+  const host = hostOf(Kind, root);
+  const generation = ++host.generation;
+  host.latest = component;
+  host.receive(component.data ? decode(component.data) : null);
+  return () => {
+    // Also called for a render that has been superseded: only the latest one gives up its place.
+    if (host.generation !== generation) return;
+    HOSTS.delete(root);
+    WITHOUT_PLACE.set(Kind.name, host);
+    const giveUp = () => {
+      if (host.generation !== generation) return;
+      if (rest.isBusy && location.pathname === host.path) {
+        // The same page is still being made.
+        setTimeout(giveUp, PATIENCE);
+        return;
+      }
+      if (WITHOUT_PLACE.get(Kind.name) === host) WITHOUT_PLACE.delete(Kind.name);
+      host.destroy();
+    };
+    setTimeout(giveUp, PATIENCE);
+  };
+};

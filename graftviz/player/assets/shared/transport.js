@@ -1,0 +1,187 @@
+// Play, step, scrub: the buttons, the timeline, the speed, and the keys.
+
+import { button, clamp, h, icon, plural, replaceChildren } from "./core.js";
+import { KeysHelp } from "./keys_help.js";
+
+export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32];
+
+const WORDS = { start: "To the start", back: "Step back", next: "Step forward", track: "Step" };
+
+/** The playback bar. A subclass may have other words, other controls and another scale. */
+export class Transport {
+  constructor(app, words = WORDS) {
+    this.app = app;
+    this.extent = 1; // steps the timeline spans, eased while the end is open
+    this.dragging = false;
+    const act = (label, name, key, run) => button(label, icon(name), run, { title: `${label} (${key})` });
+    this.toStart = act(words.start, "start", "Home", () => app.seek(0));
+    this.back = act(words.back, "back", "←", () => app.stepBy(-1));
+    this.play = act("Play", "play", "space", () => app.toggle());
+    this.play.classList.add("gv-play");
+    this.next = act(words.next, "next", "→", () => app.stepBy(1));
+    this.toEnd = act("To the end", "end", "End", () => app.seek(Infinity));
+    this.buffered = h("i", { class: "gv-buffered" });
+    this.filled = h("i", { class: "gv-filled" });
+    this.mark = h("i", { class: "gv-branch-mark", hidden: true, title: "This run branches off here" });
+    this.thumb = h("i", { class: "gv-thumb" });
+    this.track = h("div", { class: "gv-track", role: "slider", tabindex: "0", "aria-label": words.track, "aria-valuemin": "0" },
+      h("i", { class: "gv-rail" }), this.buffered, this.filled, this.mark, this.thumb);
+    this.text = h("span", { class: "gv-position" });
+    this.help = new KeysHelp(app.keys);
+    this.element = h("div", { class: "gv-transport", role: "group", "aria-label": "Playback" },
+      h("div", { class: "gv-buttons" }, this.toStart, this.back, this.play, this.next, this.toEnd),
+      this.track, this.text, this.controls(), this.help.dialog);
+    this.listen();
+  }
+
+  /** The elements to the right of the timeline. */
+  controls() {
+    const { app } = this;
+    this.branch = app.callbacks.branch
+      ? h("button", { type: "button", class: "gv-branch", title: "Continue from this step with other options",
+        click: () => app.branchHere() }, icon("branch"), "Branch here") : null;
+    this.speed = h("select", { "aria-label": "Speed in steps per second", change: () => this.chooseSpeed() },
+      SPEEDS.map((v) => h("option", { value: v }, `${v} /s`)));
+    this.speed.value = String(app.speed);
+    return [h("label", { class: "gv-speed" }, this.speed), this.help.button, this.branch];
+  }
+
+  listen() {
+    this.track.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      this.dragging = true;
+      this.track.setPointerCapture(event.pointerId);
+      this.scrub(event);
+    });
+    this.track.addEventListener("pointermove", (event) => this.dragging && this.scrub(event));
+    for (const type of ["pointerup", "pointercancel"]) {
+      this.track.addEventListener(type, () => {
+        this.dragging = false;
+        this.app.wake();
+      });
+    }
+    this.onKey = (event) => this.key(event);
+    document.addEventListener("keydown", this.onKey);
+    // A button pressed with the mouse keeps the focus; the space bar should then still play.
+    this.app.root.addEventListener("pointerdown", () => { this.byKeyboard = false; });
+    this.app.root.addEventListener("pointerenter", () => { this.over = true; });
+    this.app.root.addEventListener("pointerleave", () => { this.over = false; });
+  }
+
+  destroy() {
+    document.removeEventListener("keydown", this.onKey);
+  }
+
+  chooseSpeed() {
+    this.app.setSpeed(Number(this.speed.value));
+    // Chosen with the mouse, the list should not go on catching the arrow keys.
+    if (!this.byKeyboard) this.speed.blur();
+  }
+
+  scrub(event) {
+    const box = this.track.getBoundingClientRect();
+    this.seekShare(clamp((event.clientX - box.left - 8) / Math.max(box.width - 16, 1), 0, 1));
+  }
+
+  /** Move to a place of the timeline, given as a share of its length. */
+  seekShare(share) {
+    this.app.seek(Math.round(share * this.extent));
+  }
+
+  /** Whether a key press is meant for the player. */
+  concerns(event) {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return false;
+    const [target] = event.composedPath();
+    const inside = event.composedPath().includes(this.app.root);
+    if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName || "")) return false;
+    if (inside) return true;
+    // The page has the focus, not one of its controls.
+    if (target === document.body || target === document.documentElement || target.matches?.(".stMain, [data-player-keys]")) return true;
+    const busy = target.closest && target.closest("button, a, [role=slider], [role=tab], [role=option], [role=combobox]");
+    return this.over && !busy;
+  }
+
+  key(event) {
+    if (event.key === "Tab") this.byKeyboard = true;
+    if (!this.concerns(event)) return;
+    const { app } = this;
+    const [target] = event.composedPath();
+    if (event.key === " ") {
+      const pressed = target.tagName === "BUTTON" && target !== this.play && this.byKeyboard;
+      if (pressed) return;
+      app.toggle();
+    } else if (event.key === "ArrowRight") app.stepBy(event.shiftKey ? 10 : 1);
+    else if (event.key === "ArrowLeft") app.stepBy(event.shiftKey ? -10 : -1);
+    else if (event.key === "Home") app.seek(0);
+    else if (event.key === "End") app.seek(Infinity);
+    else if (event.key === "?") this.help.show();
+    else return;
+    event.preventDefault();
+  }
+
+  setRun(log) {
+    this.extent = this.goal(log);
+    this.mark.hidden = log.branchStep === null;
+    if (log.header.branch) this.mark.title = log.header.branch.text;
+  }
+
+  /** Steps the timeline should span: all of them, or a little more than is known so far. */
+  goal(log) {
+    return log.last === null ? Math.max(24, Math.ceil(log.ready * 1.12)) : Math.max(log.last, 1);
+  }
+
+  advance(seconds) {
+    if (this.dragging) return;
+    const goal = this.goal(this.app.log);
+    if (this.app.still) this.extent = goal;
+    this.extent += (goal - this.extent) * (1 - Math.exp(-8 * seconds));
+    if (Math.abs(goal - this.extent) < 0.02) this.extent = goal;
+  }
+
+  get moving() {
+    return !this.dragging && this.extent !== this.goal(this.app.log);
+  }
+
+  draw() {
+    const { log, p } = this.app;
+    const share = (t) => clamp(t / this.extent, 0, 1);
+    this.drawTrack(share(p), share(log.ready), log.last === null);
+    if (log.branchStep !== null) this.mark.style.left = `calc((100% - 16px) * ${share(log.branchStep)})`;
+  }
+
+  /** Draw the timeline: shares of its length that are passed and known, and whether its end is open. */
+  drawTrack(passed, known, isOpen) {
+    this.filled.style.transform = `scaleX(${passed})`;
+    this.buffered.style.transform = `scaleX(${known})`;
+    this.thumb.style.left = `calc((100% - 16px) * ${passed})`;
+    this.track.classList.toggle("gv-open", isOpen);
+  }
+
+  /** Show whether it plays, and which buttons have nothing to do. */
+  describeButtons(playing, { atStart, atEnd, isEmpty = false }) {
+    const label = playing ? "Pause" : "Play";
+    if (this.playing !== playing) {
+      this.playing = playing;
+      this.play.replaceChildren(icon(playing ? "pause" : "play"));
+      this.play.setAttribute("aria-label", label);
+      this.play.title = `${label} (space)`;
+    }
+    for (const [node, off] of [[this.toStart, atStart], [this.back, atStart], [this.next, atEnd], [this.toEnd, atEnd], [this.play, isEmpty]]) {
+      node.setAttribute("aria-disabled", String(off));
+    }
+  }
+
+  describe() {
+    const { app } = this;
+    const { log, shown, playing } = app;
+    const total = log.last === null ? `${log.ready}+` : String(log.last);
+    const edges = log.edgesAt(shown);
+    const state = app.stateWords();
+    replaceChildren(this.text, h("span", {}, "step ", h("b", {}, shown), ` of ${total}`),
+      h("span", {}, plural(edges, "edge") + (state && ` · ${state}`)));
+    this.describeButtons(playing, { atStart: shown === 0, atEnd: log.finished && shown >= log.ready, isEmpty: log.last === 0 });
+    this.track.setAttribute("aria-valuenow", String(shown));
+    this.track.setAttribute("aria-valuemax", String(log.last ?? log.ready));
+    this.track.setAttribute("aria-valuetext", `step ${shown} of ${total}, ${plural(edges, "edge")}`);
+  }
+}
