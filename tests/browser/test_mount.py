@@ -98,6 +98,23 @@ def test_a_view_without_a_place_waits_while_the_same_page_runs(glued: Any, until
     until(glued, "views[0].gone")
 
 
+def test_a_view_is_marked_while_the_page_runs_for_long(glued: Any, until: Any) -> None:
+    glued.evaluate("void at('first', 1)")
+    glued.evaluate("document.body.dataset.testid = 'stApp'")
+    marked = "document.querySelector('.gv-place.gv-outdated') !== null"
+    glued.evaluate("document.body.dataset.testScriptState = 'running'")
+    assert not glued.evaluate(marked), "a short run marks nothing"
+    until(glued, marked)
+    glued.evaluate("document.body.dataset.testScriptState = 'notRunning'")
+    until(glued, f"!({marked})")
+    # A run that the view itself started is about no other run.
+    glued.evaluate("views[0].callbacks.moved(1)")
+    until(glued, "sent.length > 0")
+    glued.evaluate("document.body.dataset.testScriptState = 'running'")
+    glued.wait_for_timeout(500)
+    assert not glued.evaluate(marked)
+
+
 def test_nothing_is_said_while_the_page_runs(glued: Any, until: Any) -> None:
     glued.evaluate("void at('first', 1)")
     glued.evaluate("document.body.dataset.testid = 'stApp'")

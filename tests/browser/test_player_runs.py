@@ -250,6 +250,26 @@ def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: 
 
 
 def test_an_unknown_name_is_answered_with_a_sentence(finished: Any) -> None:
+    finished.evaluate("player.selectPair(0, 5)")
+    assert finished.inner_text(".gv-inspector .gv-heading")
     finished.fill(".gv-ask input >> nth=0", "nobody")
     finished.click("text=Why (not)?")
     assert "no variable named “nobody”" in finished.inner_text(".gv-message")
+    assert finished.locator(".gv-inspector .gv-heading").count() == 0, "the last answer is gone"
+
+
+def test_colours_of_degrees_keep_their_scale_during_a_run(finished: Any) -> None:
+    limits = []
+    for step in (1, 20, 40):
+        finished.evaluate(f"player.seek({step})")
+        limits.append(finished.evaluate("player.graph.degreeLimit"))
+    assert len(set(limits)) == 1
+    assert limits[0] >= finished.evaluate("player.log.snapshot(40).topDegree")
+
+
+def test_a_verdict_fades_while_the_next_run_is_loading(finished: Any) -> None:
+    finished.evaluate("player.seek(Infinity)")
+    opacity = "() => getComputedStyle(document.querySelector('.gv-outcome')).opacity"
+    assert finished.evaluate(opacity) == "1"
+    finished.evaluate("player.load({...player.log.header, run: 'next'}, {step: null})")
+    assert float(finished.evaluate(opacity)) < 0.5

@@ -89,16 +89,16 @@ class BudgetPlayer extends FedView {
     this.stop.hidden = this.stop.textContent === "";
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
-    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
     this.announce(() => [this.words.textContent, this.stop.textContent].filter(Boolean).join(" "));
     this.wake();
   }
 
-  tellPlace() {
+  sendPlace() {
     const { log, shown } = this;
     const step = log.finished && shown >= log.ready ? null : shown;
-    if (step === this.told) return;
-    this.told = step;
+    if (step === this.sentPlace) return;
+    this.sentPlace = step;
     this.callbacks.moved({ step });
   }
 }

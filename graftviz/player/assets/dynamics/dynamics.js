@@ -84,7 +84,7 @@ class DynamicsPlayer extends FedView {
     this.chosen = node === this.chosen ? null : node;
     this.changed();
     clearTimeout(this.timers.moved);
-    this.tellPlace();
+    this.sendPlace();
     clearTimeout(this.timers.lost);
     this.timers.lost = setTimeout(() => this.tellAgain(), FED_LOST);
   }
@@ -92,8 +92,8 @@ class DynamicsPlayer extends FedView {
   /** Send the selection again if its prediction is missing: the message may have been lost. */
   tellAgain() {
     if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
-    this.told = null;
-    this.tellPlace();
+    this.sentPlace = null;
+    this.sendPlace();
   }
 
   pointTo(node) {
@@ -113,16 +113,16 @@ class DynamicsPlayer extends FedView {
     this.stop.textContent = shown === log.last ? run.closing : "";
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
-    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
     this.announce(() => [this.words.textContent, this.stop.textContent, this.chosen === null ? "" : this.evidence.summary].filter(Boolean).join(" "));
     this.wake();
   }
 
-  tellPlace() {
+  sendPlace() {
     const { log, shown, chosen } = this;
     const step = (log.finished && shown >= log.ready) || this.playing ? null : shown;
-    if (this.told && this.told.step === step && this.told.node === chosen) return;
-    this.told = { step, node: chosen };
+    if (this.sentPlace && this.sentPlace.step === step && this.sentPlace.node === chosen) return;
+    this.sentPlace = { step, node: chosen };
     this.callbacks.moved({ step, node: chosen, from: log.rows.length });
   }
 }

@@ -48,8 +48,8 @@ export class DynamicsEvidence {
   describeCode(log, shown, chosen) {
     this.code.hidden = chosen !== null;
     const ran = new Set(shown > 0 ? log.rows[shown - 1].lines : []);
-    if (this.told !== log.run.token) {
-      this.told = log.run.token;
+    if (this.shownRun !== log.run.token) {
+      this.shownRun = log.run.token;
       this.code.replaceChildren(...log.run.code.map(({ indent, text }) => h("li", { style: `--gv-indent: ${indent}` }, text)));
     }
     log.run.code.forEach(({ key }, k) => this.code.children[k].classList.toggle("gv-ran", ran.has(key)));
@@ -109,12 +109,12 @@ export class DynamicsEvidence {
   line(log, u, { taken, isTrue, text, title, bars }) {
     // A rejected candidate is marked only if that is wrong.
     const choice = taken === null ? "" : taken ? "chosen" : "not chosen";
-    const told = [choice, isTrue === null || (taken === false && !isTrue) ? "" : isTrue ? "true" : "false"].filter(Boolean).join(", ");
+    const verdict = [choice, isTrue === null || (taken === false && !isTrue) ? "" : isTrue ? "true" : "false"].filter(Boolean).join(", ");
     const sign = isTrue ? "✓ " : isTrue === false && taken !== false ? "✗ " : "";
     return h("li", { class: taken === false ? "gv-dynamics-left" : "", title },
       h("button", { type: "button", class: "gv-label gv-link", click: () => this.app.choose(u) }, isolated(log.name(u))),
       h("span", { class: "gv-dynamics-meter", "aria-hidden": "true" }, bars),
       h("span", { class: "gv-number" }, text),
-      h("span", { class: `gv-dynamics-told ${isTrue ? "gv-dynamics-yes" : ""}` }, sign + told));
+      h("span", { class: `gv-dynamics-verdict ${isTrue ? "gv-dynamics-yes" : ""}` }, sign + verdict));
   }
 }

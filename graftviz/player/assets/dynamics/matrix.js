@@ -166,7 +166,7 @@ export class DynamicsMatrix {
   pointTo(cell) {
     if (JSON.stringify(cell) === JSON.stringify(this.cell)) return;
     this.cell = cell;
-    if (this.app.log) this.tell();
+    if (this.app.log) this.describeCell();
     this.app.wake();
   }
 
@@ -183,7 +183,7 @@ export class DynamicsMatrix {
     this.app.network.leave();
   }
 
-  tell() {
+  describeCell() {
     const { log, shown } = this.app;
     if (!this.cell) {
       this.read.textContent = `${integer(log.edgesAt(shown))} of ${integer(log.n * log.n)} entries. Hover for a value, click for a row.`;
@@ -203,7 +203,7 @@ export class DynamicsMatrix {
     const { log, shown } = this.app;
     this.low.textContent = `−${brief(log.full)}`;
     this.high.textContent = `+${brief(log.full)}`;
-    this.tell();
+    this.describeCell();
     this.notes.textContent = shown === log.last ? log.run.notes.join(" ") : "";
     this.notes.hidden = this.notes.textContent === "";
     this.holder.classList.toggle("gv-dynamics-two", log.truth !== null);

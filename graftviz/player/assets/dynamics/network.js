@@ -1,83 +1,38 @@
 // The influence network: an arrow from each parent to its series; seeds are squares.
 
-import { CameraView } from "../shared/camera.js";
-import { button, clamp, css, h, icon, integer, isolated, lerp, plural, replaceChildren, shorten, Surface, writeOver } from "../shared/core.js";
-import { attachGestures } from "../shared/gestures.js";
+import { clamp, css, h, integer, isolated, lerp, plural, replaceChildren, shorten, writeOver } from "../shared/core.js";
+import { GraphCard } from "../shared/graph_card.js";
 import { turned } from "../shared/keys.js";
-import { saveButton } from "../shared/save_picture.js";
-import { Tip } from "../shared/tip.js";
+import { zoomButtons } from "../shared/zoom_buttons.js";
 
 export const DYNAMICS_ENTRY = 0.45; // seconds of the animation of a row
 const NETWORK_MOST = 700; // largest number of arrows drawn, the strongest ones
 const NETWORK_ROOM = 40; // px between nodes from which on all names are shown
-const NETWORK_NEAR = 18; // px of the pointer around a node
 const NETWORK_SPARE = 3; // rejected candidates shown, besides the chosen ones
 
-export class DynamicsNetwork extends CameraView {
+export class DynamicsNetwork extends GraphCard {
   constructor(app) {
-    super();
-    this.app = app;
-    this.holder = h("div", { class: "gv-stage" });
+    super(app);
     this.count = h("span", { class: "gv-count" });
     this.keys = h("div", { class: "gv-legend" });
     this.silent = h("p", { class: "gv-muted gv-dynamics-silent", dir: "auto", hidden: true });
-    const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
-      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
-      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Fit the network", icon("fit"), () => this.resetCamera()), saveButton(app, "network"));
     this.element = h("section", { class: "gv-card gv-graph gv-dynamics-network", "aria-label": "Influence network" },
-      this.holder, h("footer", {}, h("div", {}, this.keys, this.count, this.silent), zoom));
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.tip = new Tip(this.holder);
-    this.release = attachGestures(this);
-  }
-
-  destroy() {
-    this.release();
-    this.surface.destroy();
+      this.holder, h("footer", {}, h("div", {}, this.keys, this.count, this.silent), zoomButtons(this, app, "network")));
   }
 
   // ------------------------------------------------------------------------------ places, camera
 
   setGraph({ positions }) {
-    const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
-    const [[x0, x1], [y0, y1]] = [range(positions.map((p) => p[0])), range(positions.map((p) => p[1]))];
-    this.box = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
-    const gaps = positions.map(([x, y], i) => positions.reduce((least, [a, b], j) => (i === j ? least : Math.min(least, Math.hypot(a - x, b - y))), Infinity));
-    const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
-    this.gap = Number.isFinite(gap) && gap > 0 ? gap : 2000;
-    this.resetCamera();
-    this.tip.hide();
+    this.setPositions(positions);
   }
 
   project() {
     const { width, height } = this.surface;
-    const { positions, given } = this.app.log.graph;
-    const { zoom, x, y } = this.camera;
-    const [across, down] = [clamp(width * 0.07, 24, 56), clamp(height * 0.07, 22, 34)];
-    let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
-    const stretch = given ? 1.3 : 2;
-    sx = Math.min(sx, stretch * sy);
-    sy = Math.min(sy, stretch * sx);
-    this.at = positions.map(([px, py]) => [width / 2 + x + (px - this.box.x) * sx * zoom, height / 2 + y + (py - this.box.y) * sy * zoom]);
-    this.spacing = this.gap * Math.sqrt(sx * sy) * zoom;
+    this.place([clamp(width * 0.07, 24, 56), clamp(height * 0.07, 22, 34)], this.app.log.graph.given ? 1.3 : 2);
     this.unit = clamp(0.16 * this.spacing, 2.4, 8.5 * this.app.type);
   }
 
-  wake() {
-    this.app.wake();
-  }
-
   // ------------------------------------------------------------------------------------- pointer
-
-  nodeAt(x, y) {
-    let [best, gap] = [-1, NETWORK_NEAR];
-    (this.at ?? []).forEach(([px, py], i) => {
-      const distance = Math.hypot(px - x, py - y);
-      if (distance < gap) [best, gap] = [i, distance];
-    });
-    return best;
-  }
 
   pointAt(x, y) {
     const node = this.app.log && Number.isFinite(x) ? this.nodeAt(x, y) : -1;
@@ -131,12 +86,12 @@ export class DynamicsNetwork extends CameraView {
 
   drawArrows(context, palette, log, shown, chosen, found) {
     const entry = this.app.entry;
-    const isTold = found && found.voters.length > 0 && log.kindOf(chosen) !== "seed";
+    const hasEvidence = found && found.voters.length > 0 && log.kindOf(chosen) !== "seed";
     const edges = this.visible(log, shown, chosen);
     const crowd = clamp(260 / Math.max(edges.length, 1), 0.22, 0.8);
     for (const edge of edges) {
       const isNew = edge.born === shown && chosen === null;
-      const isOwn = chosen !== null && !isTold && (edge.target === chosen || edge.source === chosen);
+      const isOwn = chosen !== null && !hasEvidence && (edge.target === chosen || edge.source === chosen);
       const strength = clamp(Math.abs(edge.size) / log.full, 0.08, 1);
       const colour = edge.value < 0 ? palette.repel : palette.attract;
       const alpha = chosen === null ? (isNew ? 1 : crowd) : isOwn ? (edge.target === chosen ? 1 : 0.5) : 0.09;
@@ -286,17 +241,17 @@ export class DynamicsNetwork extends CameraView {
   }
 
   describeKeys(log, shown, chosen) {
-    const isTold = chosen !== null && log.run.seeded && log.kindOf(chosen) !== "seed" && log.evidence(chosen, shown).voters.length > 0;
-    const state = `${isTold} ${log.run.seeded} ${log.truth !== null}`;
+    const hasEvidence = chosen !== null && log.run.seeded && log.kindOf(chosen) !== "seed" && log.evidence(chosen, shown).voters.length > 0;
+    const state = `${hasEvidence} ${log.run.seeded} ${log.truth !== null}`;
     if (state === this.keyState) return;
     this.keyState = state;
     const key = (sample, text) => h("span", { class: "gv-key" }, h("i", { class: sample, "aria-hidden": "true" }), text);
     const seed = log.run.seeded ? [key("gv-dynamics-seed", "seed"), key("gv-dynamics-unspoken", "series without a seed")] : [];
-    const told = [key("gv-line gv-dynamics-voice", "drives this seed"),
+    const ofEvidence = [key("gv-line gv-dynamics-voice", "drives this seed"),
       ...(log.truth ? [key("gv-line gv-dynamics-taken gv-dynamics-right", "two-step ancestor: chosen, true"), key("gv-line gv-dynamics-taken gv-dynamics-wrong", "chosen, false")]
         : [key("gv-line gv-dynamics-taken", "two-step ancestor: chosen")]),
       key("gv-line gv-dynamics-passed", "not chosen")];
     const plain = [key("gv-line gv-dynamics-plus", "positive"), key("gv-line gv-dynamics-minus", "negative"), key("gv-dynamics-loop", "drives itself")];
-    replaceChildren(this.keys, ...(isTold ? told : plain), ...seed);
+    replaceChildren(this.keys, ...(hasEvidence ? ofEvidence : plain), ...seed);
   }
 }

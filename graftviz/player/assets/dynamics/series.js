@@ -143,19 +143,19 @@ export class DynamicsSeries {
   pointTo(at) {
     if (at === this.at) return;
     this.at = at;
-    this.tell();
+    this.describeMoment();
     this.app.wake();
   }
 
-  tell() {
+  describeMoment() {
     const { series } = this;
     if (!series || this.at === null || this.at >= series.seen.length) {
       this.readout.textContent = series ? `${plural(series.seen.length, "held-out value")}, ${series.horizon === 1 ? "one step" : `${series.horizon} steps`} ahead` : "";
       return;
     }
     const [seen, said] = [series.seen[this.at], series.predicted[this.at]];
-    const told = (value) => format(value).replace("-", "−");
-    this.readout.textContent = `${this.moment(series, this.at)}: ${told(seen)}, predicted ${told(said)} ± ${told(series.band)}`;
+    const text = (value) => format(value).replace("-", "−");
+    this.readout.textContent = `${this.moment(series, this.at)}: ${text(seen)}, predicted ${text(said)} ± ${text(series.band)}`;
   }
 
   describe() {
@@ -164,7 +164,7 @@ export class DynamicsSeries {
     const node = chosen ?? given?.node ?? null;
     this.title.replaceChildren(...(node === null ? ["Prediction"] : ["Prediction of ", isolated(shorten(log.name(node), 40))]));
     if (series && this.at !== null && this.at >= series.seen.length) this.at = null;
-    this.tell();
+    this.describeMoment();
     this.words.textContent = series
       ? `Band: ±2 residual standard deviations of the training rows; it contains ${percent(series.inside, 1)} of the held-out values. `
         + `PredError of all series ${series.horizon === 1 ? "one step" : `${series.horizon} steps`} ahead: ${format(series.error)}.` : "";

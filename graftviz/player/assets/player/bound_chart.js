@@ -104,10 +104,10 @@ export class BoundChart {
     parts.push(svg("text", { x: left, y: bottom + 15, "text-anchor": "middle" }, "1"));
     if (bounds.length > 1) parts.push(svg("text", { x: right, y: bottom + 15, "text-anchor": "end" }, `${bounds.length} nodes`));
     this.picture.replaceChildren(...parts);
-    this.tell(size);
+    this.describeSize(size);
   }
 
-  tell(size) {
+  describeSize(size) {
     const { bounds, nodes } = this.region;
     const bound = bounds[size - 1];
     const added = size > 1 ? [", the last one ", isolated(shorten(this.log.name(nodes[size - 1]), 24))] : [];

@@ -225,11 +225,11 @@ function regionBars({ marginal, bound, bp, exact, verdict }, labels) {
       bar.append(mark);
     }
     bar.classList.add("gv-meter-region");
-    const told = [`region ${value.toFixed(4)}`, bp && `BP ${bp[k].toFixed(4)}`, exact && `exact ${exact[k].toFixed(4)}`];
+    const values = [`region ${value.toFixed(4)}`, bp && `BP ${bp[k].toFixed(4)}`, exact && `exact ${exact[k].toFixed(4)}`];
     return [
       isolated(shorten(labels[k] ?? String(k), 24), { class: "gv-label" }),
       bar,
-      h("span", { class: "gv-number", title: told.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`),
+      h("span", { class: "gv-number", title: values.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`),
     ];
   });
   const proven = vacuous ? ", vacuous bound" : bound === 0 ? ", exact" : " ± certified bound";

@@ -1,9 +1,9 @@
 // The growing graph on a canvas: where things are, how they look. Gestures live in gestures.js.
 
 import { CameraView } from "../shared/camera.js";
-import { button, clamp, css, h, icon, integer, lerp, lineSample, mix, plural, remembered, replaceChildren, smooth, Surface, viridis } from "../shared/core.js";
+import { clamp, css, h, integer, lerp, lineSample, mix, plural, remembered, replaceChildren, smooth, Surface, viridis } from "../shared/core.js";
 import { attachGestures } from "../shared/gestures.js";
-import { saveButton } from "../shared/save_picture.js";
+import { zoomButtons } from "../shared/zoom_buttons.js";
 import { Tip } from "../shared/tip.js";
 import { EdgeLayer } from "./edges.js";
 import { GraphPointer } from "./graph_pointer.js";
@@ -24,11 +24,7 @@ export class GraphView extends CameraView {
     this.holder = h("div", { class: "gv-stage" });
     this.keys = h("div", { class: "gv-legend" });
     this.pointer.tip = new Tip(this.holder);
-    const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
-      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
-      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(app, "graph"));
-    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, app.region.caption, h("footer", {}, this.keys, zoom));
+    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, app.region.caption, h("footer", {}, this.keys, zoomButtons(this, app, "graph")));
     this.surface = new Surface(this.holder, () => app.resized());
     this.canvas = this.surface.canvas;
     this.releaseGestures = attachGestures(this);
@@ -233,13 +229,22 @@ export class GraphView extends CameraView {
     return lerp(this.then.degrees[i], this.now.degrees[i], this.part);
   }
 
+  /** End of the colour scale: a power of two, so that colours of nodes seldom change during a run. */
+  get degreeLimit() {
+    const { log } = this;
+    if (this.limitOf?.log !== log || this.limitOf.ready !== log.ready) {
+      const most = Math.max(8, log.snapshot(log.ready).topDegree);
+      this.limitOf = { log, ready: log.ready, value: 2 ** Math.ceil(Math.log2(most)) };
+    }
+    return this.limitOf.value;
+  }
+
   scaleNodes() {
     const room = Math.min(this.surface.width, this.surface.height * 1.3) / 620;
     const roomy = clamp(66 / Math.sqrt(this.log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
     const unit = Math.min(roomy, Math.max(2.3, this.crowded));
     this.unit = unit;
     for (let i = 0; i < this.log.n; i++) this.radius[i] = unit * (0.5 + 0.4 * Math.sqrt(this.degreeOf(i)));
-    this.topDegree = Math.max(8, lerp(this.then.topDegree, this.now.topDegree, this.part));
   }
 
   drawNodes(context, palette) {
@@ -248,7 +253,7 @@ export class GraphView extends CameraView {
     const light = new Set(this.edges.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
     for (const i of light) this.disc(context, i, this.unit * 0.55 + 3, css(palette.rim));
     for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step));
-    const top = Math.log2(1 + this.topDegree);
+    const top = Math.log2(1 + this.degreeLimit);
     this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
     const colours = new Map();
     for (let k = 0; k < n; k++) {
@@ -346,7 +351,7 @@ export class GraphView extends CameraView {
     this.tallies.gone.textContent = integer(gone);
     this.stableKey.hidden = !stability;
     if (stability) this.tallies.stability.textContent = `0 … ${integer(stability.of)} subsamples`;
-    this.degreeTop.textContent = String(Math.max(8, topDegree));
+    this.degreeTop.textContent = String(this.degreeLimit);
     if (this.log.truth) {
       this.tallies.right.textContent = integer(right);
       this.tallies.wrong.textContent = integer(count - right);

@@ -38,15 +38,21 @@ export class InspectorPanel {
       return text === "" ? null : this.byName.get(text) ?? -1;
     });
     const wrong = [this.first, this.second][found.indexOf(-1)];
-    if (wrong) return this.complain(`There is no variable named “${shorten(wrong.value.trim(), 40)}”.`);
+    if (wrong) return this.refuse(`There is no variable named “${shorten(wrong.value.trim(), 40)}”.`);
     const [i, j] = found[0] === null ? [found[1], null] : found;
-    if (i === null) return this.complain("Enter one or two variables.");
-    if (i === j) return this.complain("Enter two different variables.");
+    if (i === null) return this.refuse("Enter one or two variables.");
+    if (i === j) return this.refuse("Enter two different variables.");
     if (j === null) app.select({ kind: "node", i });
     else app.selectPair(i, j);
   }
 
-  complain(text) {
+  /** Say what is wrong with a question; the answer to the last one goes. */
+  refuse(text) {
+    this.app.select(null);
+    this.showTrouble(text);
+  }
+
+  showTrouble(text) {
     this.message.textContent = text;
     this.message.hidden = !text;
   }
@@ -74,16 +80,16 @@ export class InspectorPanel {
         "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
       return;
     }
-    this.complain("");
+    this.showTrouble("");
     const kind = app.questionKind(selection);
     const known = kind === "node" ? log.nodeFacts(selection.i, shown)
       : kind === "edge" ? log.edgeFacts(selection.i, selection.j, shown) : log.pairFacts(selection.i, selection.j, shown);
-    const told = this.answer && this.answer.kind === kind ? this.answer : null;
+    const answer = this.answer && this.answer.kind === kind ? this.answer : null;
     // Numbers of another step would contradict the picture: while they differ, the log's come first.
-    const facts = told && told.t !== shown ? { ...told, ...known } : { ...known, ...told };
+    const facts = answer && answer.t !== shown ? { ...answer, ...known } : { ...known, ...answer };
     const build = { node: nodeView, edge: edgeView, pair: pairView }[kind];
-    const stale = told && told.t !== shown ? h("p", { class: "gv-muted" }, `Details as of step ${told.t}.`) : null;
-    const more = told || app.callbacks.ask ? null
+    const stale = answer && answer.t !== shown ? h("p", { class: "gv-muted" }, `Details as of step ${answer.t}.`) : null;
+    const more = answer || app.callbacks.ask ? null
       : h("p", { class: "gv-muted" }, "Open this run in the app for probabilities, weights and scores at any step.");
     // The region is updated separately: its controls must keep the focus from step to step.
     const [title, ...rest] = build(facts, app);

@@ -178,15 +178,15 @@ export class RunLog {
 
   normAt(edge, t) {
     const history = this.norms[edge];
-    const told = this.until(history.t, t);
-    return told ? history.norm[told - 1] : 0;
+    const count = this.until(history.t, t);
+    return count ? history.norm[count - 1] : 0;
   }
 
   /** How many features of an edge are active after step t, of how many; null: it is active as a whole. */
   featuresAt(edge, t) {
     const history = this.features[edge];
-    const told = history ? this.until(history.t, t) : 0;
-    return told ? { active: history.active[told - 1], possible: history.possible } : null;
+    const count = history ? this.until(history.t, t) : 0;
+    return count ? { active: history.active[count - 1], possible: history.possible } : null;
   }
 
   isPartial(edge, t) {
@@ -197,8 +197,8 @@ export class RunLog {
   /** The latest step up to t that made an edge, or added a feature to it. */
   grewAt(edge, t) {
     const history = this.features[edge];
-    const told = history ? this.until(history.t, t) : 0;
-    return told ? history.t[told - 1] : this.born[edge];
+    const count = history ? this.until(history.t, t) : 0;
+    return count ? history.t[count - 1] : this.born[edge];
   }
 
   /** Degrees, weight norms, hubs and their maxima after step t; kept for the latest steps asked. */

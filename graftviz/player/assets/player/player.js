@@ -63,8 +63,9 @@ class Player extends View {
     if (parent && parent.n === log.n) log.inherit(parent, branch.t);
     this.demand.reset();
     this.next = { log, step, playing, at: performance.now() };
+    this.root.classList.toggle("gv-outdated", this.log !== null);
     if (!this.log) {
-      this.told = step ?? 0;
+      this.sentPlace = step ?? 0;
       this.adopt();
     } else this.considerNext();
     this.wake();
@@ -127,6 +128,7 @@ class Player extends View {
       this.graph.resetCamera();
     }
     this.next = null;
+    this.root.classList.remove("gv-outdated");
     this.log = log;
     this.shown = Math.min(target, log.ready);
     this.p = this.shown;
@@ -301,8 +303,8 @@ class Player extends View {
     clearTimeout(this.timers.moved);
     if (!this.playing) {
       this.timers.moved = setTimeout(() => {
-        if (this.told === this.shown || !this.callbacks.moved || this.goal !== null) return;
-        this.told = this.shown;
+        if (this.sentPlace === this.shown || !this.callbacks.moved || this.goal !== null) return;
+        this.sentPlace = this.shown;
         this.callbacks.moved(this.shown);
       }, 400);
     }

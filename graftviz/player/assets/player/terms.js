@@ -36,9 +36,9 @@ export class Terms {
 
   /** Names and labels are not terms: text that may be part of one is not linked. */
   setRun({ header: { names, labels } }) {
-    const told = new Set([...names, ...labels.flat()].map(String).filter((name) => name.search(TERM) >= 0));
-    for (const name of [...told]) for (const cut of CUTS) told.add(name.slice(0, cut));
-    this.names = told.size ? new RegExp(longestFirst(told).map(quoted).join("|"), "gu") : null;
+    const known = new Set([...names, ...labels.flat()].map(String).filter((name) => name.search(TERM) >= 0));
+    for (const name of [...known]) for (const cut of CUTS) known.add(name.slice(0, cut));
+    this.names = known.size ? new RegExp(longestFirst(known).map(quoted).join("|"), "gu") : null;
   }
 
   /** Begin the words of another step. */

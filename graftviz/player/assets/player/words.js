@@ -42,14 +42,14 @@ export class WordsPanel {
     }
     const ended = log.finished && shown === log.last;
     this.title.textContent = record ? `Step ${shown}` : "Before the first step";
-    this.tell(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
+    this.showWords(record ? record.words : this.beginning(log, ended), record ? record.notes : [], log, ended);
   }
 
   /** Write the words anew where they have changed: a definition that is open stays open otherwise. */
-  tell(words, notes, log, ended) {
-    const told = JSON.stringify([words, notes, ended && [log.outcome, log.header.objective]]);
-    if (told === this.told) return;
-    this.told = told;
+  showWords(words, notes, log, ended) {
+    const text = JSON.stringify([words, notes, ended && [log.outcome, log.header.objective]]);
+    if (text === this.shownWords) return;
+    this.shownWords = text;
     this.terms.begin();
     // The sentence is read first, so its words come before those of the end.
     replaceChildren(this.sentence, this.terms.link(words));
@@ -72,10 +72,10 @@ export class WordsPanel {
     this.badge.textContent = outcome.converged ? "✓ converged" : "stopped at a limit";
     this.badge.classList.toggle("gv-good", outcome.converged);
     // A reason to stop may have given the certificate's numbers already.
-    const told = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
+    const isSaid = outcome.converged && outcome.stop_reason.includes(integer(outcome.certificate.scored));
     replaceChildren(this.outcome,
       h("p", {}, this.terms.link(outcome.stop_reason)),
-      told ? null : h("p", {}, this.terms.link(certificateWords(outcome.certificate))),
+      isSaid ? null : h("p", {}, this.terms.link(certificateWords(outcome.certificate))),
       droppedWords(log) && h("p", { dir: "auto" }, droppedWords(log)),
       h("p", { class: "gv-trust" }, this.terms.link(trustWords(outcome, log.header.objective))));
   }

@@ -1,69 +1,41 @@
 // The graph: edges of the tree drawn double, removed ones red and dashed, added ones green and wide.
 
-import { clamp, css, format, h, integer, isolated, lerp, plural, shorten, smooth, Surface, writeOver } from "../shared/core.js";
-import { attachKeys, turned } from "../shared/keys.js";
-import { saveButton } from "../shared/save_picture.js";
-import { Tip } from "../shared/tip.js";
+import { clamp, css, format, h, integer, isolated, lerp, plural, shorten, smooth, writeOver } from "../shared/core.js";
+import { GraphCard } from "../shared/graph_card.js";
+import { turned } from "../shared/keys.js";
+import { zoomButtons } from "../shared/zoom_buttons.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
-const PRUNE_NEAR = 15; // px of the pointer around a node
 const PRUNE_NAMED = 40; // up to this many variables, all names are shown
 const PRUNE_OWN = 6; // edges of the selected variable that are listed
 
-export class PruneGraph {
+export class PruneGraph extends GraphCard {
   constructor(app) {
-    this.app = app;
-    this.hover = -1;
+    super(app);
     this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
     this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto", hidden: true });
     this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
-    this.holder = h("div", { class: "gv-stage" });
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.tip = new Tip(this.holder);
-    const { canvas } = this.surface;
-    attachKeys(canvas, this);
-    canvas.addEventListener("pointermove", (event) => this.point(event));
-    canvas.addEventListener("click", (event) => {
-      this.point(event);
-      app.chooseNode(this.hover);
-    });
-    for (const type of ["pointerleave", "blur"]) canvas.addEventListener(type, () => this.leave());
+    this.surface.canvas.addEventListener("blur", () => this.pointTo(-1));
     const key = (kind, text) => h("span", { class: "gv-key" }, h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" }), text);
     this.words = h("div", { class: "gv-words" }, this.sentence, this.fallback, this.stop);
     this.element = h("section", { class: "gv-card gv-graph gv-prune-graph", "aria-label": "Graph" },
       this.holder, this.chosen,
-      h("footer", { class: "gv-legend" }, key("tree", "Chow–Liu tree"), key("edge", "other edge"), key("leaving", "removed"), key("arriving", "added"), saveButton(app, "graph")));
-  }
-
-  destroy() {
-    this.surface.destroy();
+      h("footer", {}, h("div", { class: "gv-legend" }, key("tree", "Chow–Liu tree"), key("edge", "other edge"), key("leaving", "removed"), key("arriving", "added")), zoomButtons(this, app, "graph")));
   }
 
   setRuns(all) {
-    this.hover = -1;
-    this.tip.hide();
-    const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
-    const places = all.header.positions;
-    const [[x0, x1], [y0, y1]] = [range(places.map((p) => p[0])), range(places.map((p) => p[1]))];
     this.surface.context.font = `500 12.5px ${this.app.palette.font}`;
     this.longest = Math.max(...all.header.names.map((name) => this.surface.context.measureText(shorten(name, 16)).width));
-    this.box = { x: x0, y: y0, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
+    this.setPositions(all.header.positions);
   }
 
-  /** Positions of the variables on the canvas. */
-  places() {
-    const { width, height } = this.surface;
+  /** Place the variables; maps and grids nearly keep their aspect ratio. */
+  project() {
     const { header, n } = this.app.all;
-    const [across, down] = n <= PRUNE_NAMED ? [Math.min(this.longest * this.app.type + 14, width * 0.24), 30] : [18, 18];
-    let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
-    // Maps and grids nearly keep their aspect ratio.
-    const stretch = header.given ? 1.2 : 2.2;
-    sx = Math.min(sx, stretch * sy);
-    sy = Math.min(sy, stretch * sx);
-    const [left, top] = [(width - sx * this.box.w) / 2, (height - sy * this.box.h) / 2];
-    return header.positions.map(([x, y]) => [left + (x - this.box.x) * sx, top + (y - this.box.y) * sy]);
+    const margins = n <= PRUNE_NAMED ? [Math.min(this.longest * this.app.type + 14, this.surface.width * 0.24), 30] : [18, 18];
+    this.place(margins, header.given ? 1.2 : 2.2);
   }
 
   draw() {
@@ -71,8 +43,8 @@ export class PruneGraph {
     const { app } = this;
     if (!context || !app.log) return;
     const { palette, all, shown, part, log } = app;
-    const at = this.places();
-    this.at = at;
+    this.project();
+    const { at } = this;
     const unit = clamp(9 / Math.sqrt(all.n) + 0.5, 0.8, 2.6) * app.type;
     const degrees = new Uint16Array(all.n);
     const groups = { tree: [], other: [], leaving: [], arriving: [] };
@@ -190,22 +162,19 @@ export class PruneGraph {
 
   // --------------------------------------------------------------------------- pointer and words
 
-  point(event) {
-    if (!this.at) return;
-    const box = this.surface.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    let [best, gap] = [-1, PRUNE_NEAR];
-    this.at.forEach(([px, py], i) => {
-      const distance = Math.hypot(px - x, py - y);
-      if (distance < gap) [best, gap] = [i, distance];
-    });
-    this.pointAt(best);
+  pointAt(x, y) {
+    this.pointTo(this.nodeAt(x, y));
+  }
+
+  chooseAt(x, y) {
+    this.pointAt(x, y);
+    this.app.chooseNode(this.hover);
   }
 
   /** By keyboard: the next or previous variable. */
   turn(step) {
-    if (!this.at) return;
-    this.pointAt(turned(this.hover, step, this.at.length));
+    if (this.at.length === 0) return;
+    this.pointTo(turned(this.hover, step, this.at.length));
     this.app.say(this.tip.text);
   }
 
@@ -214,7 +183,8 @@ export class PruneGraph {
   }
 
   leave() {
-    this.pointAt(-1);
+    this.pointTo(-1);
+    this.app.chooseNode(-1);
   }
 
   /** The edges of the selected variable, those that contribute most first. */
@@ -228,7 +198,7 @@ export class PruneGraph {
     this.chosen.textContent = `${shorten(all.name(node), 40)}: ${own.length ? `contributions of its edges in nats per row: ${listed}${more}` : "no edges ranked"}`;
   }
 
-  pointAt(i) {
+  pointTo(i) {
     const { app } = this;
     if (i >= 0) {
       const degree = app.log.edges.filter((edge) => (edge.i === i || edge.j === i) && edge.born <= app.shown && app.shown < edge.died).length;

@@ -1,8 +1,8 @@
 // Forced pruning: shown run and step, and messages to the server.
 
-import { Asking } from "../shared/asking.js";
+import { Requests } from "../shared/requests.js";
 import { clamp, format, h, integer, plural } from "../shared/core.js";
-import { KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { setRacerColours } from "../shared/marks.js";
 import { StepView } from "../shared/step_view.js";
 import { Transport } from "../shared/transport.js";
@@ -21,7 +21,7 @@ class PrunePlayer extends StepView {
     this.all = null;
     this.pointed = null; // a pair under the pointer
     this.node = -1; // the selected variable
-    this.asking = new Asking(this);
+    this.requests = new Requests(this);
     this.build();
   }
 
@@ -51,7 +51,7 @@ class PrunePlayer extends StepView {
     const wasAtEnd = !isFirst && this.log.finished && this.shown === this.log.ready;
     if (header) {
       this.all = new PruneLog(header);
-      this.asking.reset();
+      this.requests.reset();
       this.node = -1;
       this.graph.setRuns(this.all);
       this.curves.setRuns(this.all);
@@ -60,7 +60,7 @@ class PrunePlayer extends StepView {
       this.note.hidden = !header.note;
     }
     const isNews = this.all.feed({ feeds, failures });
-    if (replies) this.asking.replied(isNews);
+    if (replies) this.requests.replied(isNews);
     const track = this.all.of(heuristic);
     if (track !== this.log) {
       this.log = track;
@@ -80,7 +80,7 @@ class PrunePlayer extends StepView {
     this.shown = this.p = 0;
     this.age = Infinity;
     this.wanted = step || null;
-    this.told = step;
+    this.sentPlace = step;
     this.playing = !step && !this.still;
   }
 
@@ -104,7 +104,7 @@ class PrunePlayer extends StepView {
   /** Request missing steps ahead of the shown one. */
   demand() {
     const far = this.wanted === Infinity ? this.log.ready + PRUNE_AHEAD : Math.max(this.shown, this.wanted ?? 0) + PRUNE_AHEAD;
-    this.asking.ask(this.all.tracks.filter((track) => !track.finished && track.ready < far)
+    this.requests.send(this.all.tracks.filter((track) => !track.finished && track.ready < far)
       .map((track) => [track.run, track.ready + 1, far - track.ready]));
   }
 
@@ -133,7 +133,7 @@ class PrunePlayer extends StepView {
   }
 
   get keys() {
-    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [["↓ ↑ or n p", "next, previous variable"], ["Enter", "select it"]]],
+    return [["Everywhere", [...KEYS_PLAY, ...KEYS_MOVE]], ["In the graph", [...KEYS_GRAPH, ["Enter", "select it"]]],
       ["In the ranking", [["↓ ↑ or n p", "next, previous edge"]]]];
   }
 
@@ -192,14 +192,14 @@ class PrunePlayer extends StepView {
     this.truth.textContent = isCompared ? `Compared with the true edges: recall ${shareText(record.recall)}, precision ${shareText(record.precision)}` : "";
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
-    if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    if (!this.playing && this.wanted === null) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
     this.announce(() => `${this.headline.textContent}. ${this.graph.words.textContent} ${this.graph.fallback.textContent}`);
     this.wake();
   }
 
-  tellPlace() {
-    if (this.shown === this.told) return;
-    this.told = this.shown;
+  sendPlace() {
+    if (this.shown === this.sentPlace) return;
+    this.sentPlace = this.shown;
     this.callbacks.moved(this.shown);
   }
 }

@@ -1,6 +1,6 @@
 // The race: shown place on the chosen axis, movement, and messages to the server.
 
-import { Asking } from "../shared/asking.js";
+import { Requests } from "../shared/requests.js";
 import { clamp, h, remembered, ticks } from "../shared/core.js";
 import { KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { setRacerColours } from "../shared/marks.js";
@@ -14,7 +14,7 @@ import { RACE_DURATIONS, RaceTransport } from "./transport.js";
 const RACE_END = "end"; // a place in addresses and messages
 const RACE_AHEAD = 600; // steps of every racer that should be here beyond the shown one
 const RACE_STILL_SECONDS = 0.5; // between pictures with reduced motion
-const RACE_TELLING = 120; // ms between changes of words and numbers while playing
+const RACE_WORDS_EVERY = 120; // ms between changes of words and numbers while playing
 
 class RacePlayer extends View {
   constructor(host, callbacks) {
@@ -23,7 +23,7 @@ class RacePlayer extends View {
     this.value = 0;
     this.goal = null; // a requested place that has not been learned yet
     this.places = []; // the shown moment of every racer
-    this.asking = new Asking(this);
+    this.requests = new Requests(this);
     const duration = remembered.get("race.duration", 20);
     this.duration = RACE_DURATIONS.includes(duration) ? duration : 20;
     this.scales = { seconds: "linear", tests: "log", edges: "linear", ...remembered.get("race.scales", {}) };
@@ -51,14 +51,14 @@ class RacePlayer extends View {
     const kept = this.log !== null;
     const left = kept && this.over ? Infinity : this.value;
     this.log = new RaceLog(header);
-    this.asking.reset();
+    this.requests.reset();
     this.playing = false;
     if (!kept && place) {
       if (RACE_AXES[place.axis]) this.axis = place.axis;
       this.goal = place.at === RACE_END ? Infinity : place.at;
     } else this.goal = left;
     this.value = 0;
-    this.told = JSON.stringify([this.axis, this.goal === Infinity ? RACE_END : this.goal]);
+    this.sentPlace = JSON.stringify([this.axis, this.goal === Infinity ? RACE_END : this.goal]);
     this.headline.textContent = header.title;
     this.under.textContent = header.facts.join(" · ");
     this.note.textContent = header.note;
@@ -79,7 +79,7 @@ class RacePlayer extends View {
         news = true;
       }
     }
-    if (replies) this.asking.replied(news);
+    if (replies) this.requests.replied(news);
     this.reachGoal();
     this.changed();
   }
@@ -94,7 +94,7 @@ class RacePlayer extends View {
       const far = this.goal === null ? (this.places[racer.index] ?? 0) + RACE_AHEAD : racer.ready + RACE_AHEAD;
       if (racer.ready < far) wants.push([racer.run, racer.ready + 1, far - racer.ready]);
     }
-    this.asking.ask(wants);
+    this.requests.send(wants);
   }
 
   refresh() {
@@ -239,8 +239,8 @@ class RacePlayer extends View {
     this.value = value;
     if (log.complete && value >= finish) this.playing = false;
     const now = performance.now();
-    if (this.playing && !this.starved && now - (this.toldAt ?? 0) < RACE_TELLING) return;
-    this.toldAt = now;
+    if (this.playing && !this.starved && now - (this.describedAt ?? 0) < RACE_WORDS_EVERY) return;
+    this.describedAt = now;
     this.changed();
   }
 
@@ -259,17 +259,17 @@ class RacePlayer extends View {
     this.leader.textContent = atStart ? "Press play." : this.log.sentence(this.axis, this.value, this.places);
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
-    if (!this.playing && this.goal === null) this.timers.moved = setTimeout(() => this.tellPlace(), 400);
+    if (!this.playing && this.goal === null) this.timers.moved = setTimeout(() => this.sendPlace(), 400);
     this.announce(() => this.leader.textContent);
     this.wake();
   }
 
-  tellPlace() {
+  sendPlace() {
     // Seconds differ from machine to machine; the end is the end on all of them.
     const place = { axis: this.axis, at: this.over ? RACE_END : Number(this.value.toPrecision(6)) };
     const text = JSON.stringify([place.axis, place.at]);
-    if (text === this.told || !this.callbacks.moved) return;
-    this.told = text;
+    if (text === this.sentPlace || !this.callbacks.moved) return;
+    this.sentPlace = text;
     this.callbacks.moved(place);
   }
 }

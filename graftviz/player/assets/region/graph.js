@@ -1,11 +1,9 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
-import { CameraView } from "../shared/camera.js";
-import { brief, button, clamp, css, h, icon, isolated, lerp, mix, plural, replaceChildren, shorten, smooth, Surface, viridis, writeOver } from "../shared/core.js";
-import { attachGestures } from "../shared/gestures.js";
+import { brief, clamp, css, h, isolated, lerp, mix, plural, replaceChildren, shorten, smooth, viridis, writeOver } from "../shared/core.js";
+import { GraphCard } from "../shared/graph_card.js";
 import { turned } from "../shared/keys.js";
-import { saveButton } from "../shared/save_picture.js";
-import { Tip } from "../shared/tip.js";
+import { zoomButtons } from "../shared/zoom_buttons.js";
 import { boundText, chance } from "./log.js";
 
 const JOIN_SECONDS = 0.45; // animation of an added node
@@ -13,27 +11,12 @@ const FLASH_SECONDS = 1.1;
 const NAME_ROOM = 56; // px between nodes from which on all names are shown
 const LABEL_ROOM = 23; // px between nodes from which on the bound of every candidate is shown
 
-export class RegionGraph extends CameraView {
+export class RegionGraph extends GraphCard {
   constructor(app) {
-    super();
-    this.app = app;
-    this.hover = -1;
-    this.holder = h("div", { class: "gv-stage" });
+    super(app);
     this.keys = h("div", { class: "gv-legend" });
-    const zoom = h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
-      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
-      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
-      button("Fit the graph", icon("fit"), () => this.resetCamera()), saveButton(app, "region"));
-    this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoom));
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.tip = new Tip(this.holder);
-    this.release = attachGestures(this);
+    this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoomButtons(this, app, "region")));
     this.buildLegend();
-  }
-
-  destroy() {
-    this.release();
-    this.surface.destroy();
   }
 
   buildLegend() {
@@ -55,56 +38,20 @@ export class RegionGraph extends CameraView {
 
   setGraph(graph) {
     this.graph = graph;
-    const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
-    const [[x0, x1], [y0, y1]] = [range(graph.positions.map((p) => p[0])), range(graph.positions.map((p) => p[1]))];
-    this.box = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
-    this.gap = this.gapOf(graph.positions);
-    this.screen = new Float32Array(2 * graph.names.length);
-    this.resetCamera();
-    this.hover = -1;
-  }
-
-  /** Typical distance of a node to the nearest other one. */
-  gapOf(places) {
-    const some = places.filter((_, i) => i % Math.ceil(places.length / 300) === 0);
-    const gaps = some.map(([x, y]) => Math.min(...places.map(([a, b]) => Math.hypot(a - x, b - y) || Infinity)));
-    const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
-    return Number.isFinite(gap) ? gap : 3000;
+    this.setPositions(graph.positions);
   }
 
   project() {
     const { width, height } = this.surface;
-    const { zoom, x, y } = this.camera;
     const margin = clamp(Math.min(width, height) * 0.05, 14, 34) + (this.graph.names.length <= 60 && !this.graph.given ? 24 : 0);
-    const stretch = this.graph.given ? 1.25 : 1.5;
-    let [sx, sy] = [(width - 2 * margin) / this.box.w, (height - 2 * margin) / this.box.h];
-    sx = Math.min(sx, sy * stretch);
-    sy = Math.min(sy, sx * stretch);
-    this.graph.positions.forEach(([px, py], i) => {
-      this.screen[2 * i] = width / 2 + x + (px - this.box.x) * sx * zoom;
-      this.screen[2 * i + 1] = height / 2 + y + (py - this.box.y) * sy * zoom;
-    });
-    this.spacing = this.gap * Math.min(sx, sy) * zoom;
+    this.place([margin, margin], this.graph.given ? 1.25 : 1.5);
     this.unit = clamp(0.27 * this.spacing, 2.2, 13 * this.app.type);
-  }
-
-  at(i) {
-    return [this.screen[2 * i], this.screen[2 * i + 1]];
-  }
-
-  wake() {
-    this.app.wake();
   }
 
   // ------------------------------------------------------------------------------------ pointing
 
-  nodeAt(x, y) {
-    let [best, gap] = [-1, clamp(0.75 * this.spacing, 11, 26)];
-    for (let i = 0; i < this.graph.names.length; i++) {
-      const distance = Math.hypot(this.screen[2 * i] - x, this.screen[2 * i + 1] - y);
-      if (distance < gap) [best, gap] = [i, distance];
-    }
-    return best;
+  get near() {
+    return clamp(0.75 * this.spacing, 11, 26);
   }
 
   chooseAt(x, y) {
@@ -122,7 +69,7 @@ export class RegionGraph extends CameraView {
   turn(step) {
     if (!this.graph || !this.app.log) return;
     const i = turned(this.hover < 0 ? this.app.log.region.query : this.hover, step, this.graph.names.length);
-    this.pointTo(i, ...this.at(i));
+    this.pointTo(i, ...this.at[i]);
     this.app.say(this.tip.text.replace("click", "press Enter"));
   }
 
@@ -179,8 +126,8 @@ export class RegionGraph extends CameraView {
   }
 
   line(context, i, j) {
-    context.moveTo(this.screen[2 * i], this.screen[2 * i + 1]);
-    context.lineTo(this.screen[2 * j], this.screen[2 * j + 1]);
+    context.moveTo(...this.at[i]);
+    context.lineTo(...this.at[j]);
   }
 
   drawEdges(context, palette, log) {
@@ -204,9 +151,9 @@ export class RegionGraph extends CameraView {
   drawBody(context, palette, log) {
     context.beginPath();
     for (const { added } of log.steps.slice(0, this.k + 1)) {
-      const [x, y] = this.at(added);
+      const [x, y] = this.at[added];
       const from = log.from[added];
-      const [fx, fy] = from < 0 ? [x, y] : this.at(from);
+      const [fx, fy] = from < 0 ? [x, y] : this.at[from];
       const f = added === this.step.added ? this.entry : 1;
       context.moveTo(fx, fy);
       context.lineTo(lerp(fx, x, f) + 0.01, lerp(fy, y, f));
@@ -313,7 +260,7 @@ export class RegionGraph extends CameraView {
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const m of order.slice(0, roomy ? 60 : 3).reverse()) {
-      const [x, y] = this.at(candidates[m]);
+      const [x, y] = this.at[candidates[m]];
       context.font = `${m === best ? 700 : 500} ${size}px ${palette.font}`;
       const below = y + this.unit + size * 0.62;
       writeOver(context, palette, brief(bounds[m]), x, below);
@@ -329,7 +276,7 @@ export class RegionGraph extends CameraView {
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
     for (const i of named) {
-      const [x, y] = this.at(i);
+      const [x, y] = this.at[i];
       const text = shorten(this.graph.names[i], 18);
       const half = context.measureText(text).width / 2;
       const at = [clamp(x, half + 3, this.surface.width - half - 3), Math.max(y - this.unit * (i === log.region.query ? 1.9 : 1) - 6, 12 * this.app.type)];
@@ -338,7 +285,7 @@ export class RegionGraph extends CameraView {
   }
 
   disc(context, i, radius) {
-    const [x, y] = this.at(i);
+    const [x, y] = this.at[i];
     context.moveTo(x + radius, y);
     context.arc(x, y, Math.max(radius, 0), 0, 7);
   }
@@ -352,7 +299,7 @@ export class RegionGraph extends CameraView {
   }
 
   hatch(context, palette, i, radius) {
-    const [x, y] = this.at(i);
+    const [x, y] = this.at[i];
     context.save();
     context.clip();
     context.beginPath();
@@ -369,7 +316,7 @@ export class RegionGraph extends CameraView {
   }
 
   star(context, i, radius) {
-    const [x, y] = this.at(i);
+    const [x, y] = this.at[i];
     context.beginPath();
     for (let corner = 0; corner < 10; corner++) {
       const angle = (Math.PI * corner) / 5 - Math.PI / 2;

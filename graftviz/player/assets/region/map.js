@@ -79,19 +79,19 @@ export class RegionMap {
   /** One request at a time: while a reply is pending, only the newest position is kept. */
   pass() {
     if (this.held === null || this.asked) return;
-    if (this.told && this.held.join() === this.told.join() && !this.done) return;
+    if (this.sent && this.held.join() === this.sent.join() && !this.done) return;
     const { done } = this;
     this.asked = true;
     this.done = false;
-    this.told = this.held;
-    const send = () => this.app.callbacks.strengths({ t1: this.told[0], t2: this.told[1], done });
+    this.sent = this.held;
+    const send = () => this.app.callbacks.strengths({ t1: this.sent[0], t2: this.sent[1], done });
     if (done) this.app.expect(send);
     else send();
     // Messages may get lost when many are sent: send the position again.
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.asked = false;
-      this.told = null;
+      this.sent = null;
       this.done = this.done || done || !this.dragging;
       this.pass();
     }, MAP_LOST);

@@ -56,7 +56,7 @@ class RegionPlayer extends StepView {
     if (map || mapId !== this.mapId) this.map.setMap(map ?? null);
     this.mapId = mapId;
     this.map.setPoint(point, coefficient);
-    this.told = JSON.stringify({ step: region.at, state: region.chosen });
+    this.sentPlace = JSON.stringify({ step: region.at, state: region.chosen });
     this.take(token, region, isFirst || visit !== this.visit);
     this.visit = visit;
     if (page !== this.page) this.expects = false;
@@ -135,7 +135,7 @@ class RegionPlayer extends StepView {
     this.state = state;
     this.answer.domain = null;
     this.changed();
-    this.tellPlace();
+    this.sendPlace();
   }
 
   chooseRule(key) {
@@ -188,22 +188,22 @@ class RegionPlayer extends StepView {
     this.answer.goal = this.answer.target();
     for (const panel of this.panels) panel.describe();
     clearTimeout(this.timers.moved);
-    if (!this.playing) this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+    if (!this.playing) this.timers.moved = setTimeout(() => this.sendPlace(), 350);
     this.announce(() => `${this.headline.textContent}. ${this.words.textContent}`);
     this.wake();
   }
 
-  tellPlace() {
+  sendPlace() {
     if (this.expects || this.map.asked) {
-      this.timers.moved = setTimeout(() => this.tellPlace(), 350);
+      this.timers.moved = setTimeout(() => this.sendPlace(), 350);
       return;
     }
     const { log, shown, state } = this;
     // The last step is sent as null, whatever its number; so is a region that still grows.
     const step = shown >= log.ready ? null : shown;
     const place = { step, state: state === log.region.usual ? null : state };
-    if (JSON.stringify(place) === this.told) return;
-    this.told = JSON.stringify(place);
+    if (JSON.stringify(place) === this.sentPlace) return;
+    this.sentPlace = JSON.stringify(place);
     this.callbacks.moved(place);
   }
 }

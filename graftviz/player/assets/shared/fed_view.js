@@ -5,15 +5,15 @@ import { StepView } from "./step_view.js";
 export const FED_LOST = 4000; // ms after which an answer will not come any more
 
 /**
- * A subclass says `begin(run, isFirst)`, which makes the log of a new run, `isComplete`, whether there
- * is nothing more to ask for, and if it likes `receive(message)`. Its `log` knows `run` and `known`,
- * the number of steps that have come, and is told with `take`.
+ * A subclass defines `begin(run, isFirst)`, which makes the log of a new run, and `isComplete`, whether
+ * all steps are known; `receive(message)` is optional. Its `log` has `run`, `known`, the number of steps
+ * received, and `take`, which adds steps.
  */
 export class FedView extends StepView {
   constructor(host, callbacks, kind, label, { retry, ...options }) {
     super(host, { branch: null, ...callbacks }, kind, label, options);
-    this.retry = retry; // ms between questions for steps still to come
-    this.tries = 0; // consecutive questions without a new step
+    this.retry = retry; // ms between requests for further steps
+    this.tries = 0; // consecutive requests without a new step
   }
 
   show(message) {

@@ -1,6 +1,6 @@
 // Pointer, wheel and touch on a graph: pan, zoom, point, choose. Returns the function that undoes it.
-// A view has panBy, zoomBy, resetCamera, pointAt (NaN: nowhere) and chooseAt, and if it likes pressed,
-// twiceAt, and the methods that keys.js calls.
+// A view has panBy, zoomBy, resetCamera, pointAt (NaN: nowhere) and chooseAt; pressed, twiceAt and the
+// methods that keys.js calls are optional.
 
 import { clamp } from "./core.js";
 import { attachKeys } from "./keys.js";

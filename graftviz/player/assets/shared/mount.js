@@ -17,15 +17,26 @@ const PATIENCE = 1500; // ms a view waits for a new mount point before the page 
  * Whether the page rests. A message makes Streamlit run the fragment of its view. What the page is
  * about to show is dropped if that comes before it was sent, and where the page leads to another one,
  * nothing of that is shown: so messages wait until the page has come to rest, and a little longer,
- * since one run may follow another, and a click on a control starts a run only when it was heard.
+ * since one run may follow another, and a click on a control starts a run only after a moment.
  */
 const rest = (globalThis.graftvizRest ??= (() => {
-  const [AFTER_GESTURE, AFTER_RUN] = [700, 200]; // ms
+  const [AFTER_GESTURE, AFTER_RUN, OUTDATED] = [700, 200, 250]; // ms
+  const places = new Set(); // of the views
+  let marking = 0;
   let until = 0;
   let isOurs = false; // the run that goes on, or is about to
   const runs = () => ["running", "rerunRequested"].includes(document.querySelector("[data-testid=stApp]")?.dataset.testScriptState);
   const later = (ms) => { until = Math.max(until, performance.now() + ms); };
+  /** Mark the views while the page runs for some time, since what they show may be about to change. */
+  const mark = () => {
+    clearTimeout(marking);
+    const isOutdated = runs() && !isOurs;
+    marking = setTimeout(() => {
+      for (const place of places) place.classList.toggle("gv-outdated", isOutdated);
+    }, isOutdated ? OUTDATED : 0);
+  };
   const onState = () => {
+    mark();
     if (runs()) return;
     if (!isOurs) later(AFTER_RUN);
     isOurs = false;
@@ -43,12 +54,13 @@ const rest = (globalThis.graftvizRest ??= (() => {
     get isThere() { return !runs() && performance.now() >= until; },
     get isBusy() { return runs(); },
     end() { isOurs = true; },
+    places,
   };
 })());
 
 /**
  * A server that was lost, and started again, is asked by Streamlit for the address that it wrote
- * last, without the place the visitor has moved to since. A server that was only out of reach knows the
+ * last, without the place the visitor has moved to since. A server that was only out of reach has the
  * place and writes it itself. Where it does not, the page is opened anew at the address from before.
  */
 const returning = (globalThis.graftvizReturning ??= (() => {
@@ -105,8 +117,8 @@ export class Host {
   }
 
   /**
-   * Say something to the server; it is heard once the page rests. A `place` stands in the address at
-   * once, and again when it is heard: a page that runs meanwhile writes the place from before.
+   * Send a message to the server once the page rests. A `place` is written into the address at once, and
+   * again with the message: a page that runs meanwhile writes the place from before.
    */
   send(name, value, place = null) {
     // An earlier message of the same name is out of date.
@@ -115,7 +127,7 @@ export class Host {
     this.sendToo({ name, value, place });
   }
 
-  /** Say something about what the view shows. */
+  /** Send a message about what the view shows. */
   trigger(name, value, place) {
     this.send(name, { ...this.about, ...value }, place);
   }
@@ -124,7 +136,7 @@ export class Host {
     return { token: this.token };
   }
 
-  /** Say, from within a render, which Streamlit would not hear, what is missing here. */
+  /** Send a message from within a render, in which Streamlit ignores messages. */
   sendLater(name, value) {
     setTimeout(() => this.sendToo({ name, value, isOwn: true }));
   }
@@ -177,6 +189,8 @@ export class Host {
     style.textContent = library.style;
     const place = document.createElement("div");
     this.add(style, place);
+    rest.places.add(place);
+    this.place = place;
     this.view = library.mount(place, this.callbacks());
     return true;
   }
@@ -199,6 +213,7 @@ export class Host {
     clearTimeout(this.timer);
     clearTimeout(this.delivery);
     this.view?.destroy();
+    rest.places.delete(this.place);
     for (const part of this.parts) part.remove();
   }
 }

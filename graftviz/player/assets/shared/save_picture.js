@@ -153,8 +153,8 @@ function aboutOf({ headline, under, leader, transport }) {
 /** The same and a legend in lines, the first of them in bold. */
 function headOf(app, context, width, legend) {
   const size = 13 * app.type;
-  const told = [...aboutOf(app).map((text) => [null, text]), ...legend];
-  return told.flatMap(([sample, text], k) => {
+  const entries = [...aboutOf(app).map((text) => [null, text]), ...legend];
+  return entries.flatMap(([sample, text], k) => {
     const font = `${k === 0 ? 650 : 400} ${k === 0 ? 1.15 * size : size}px ${app.palette.font}`;
     const colour = css(k === 0 ? app.palette.text : app.palette.muted);
     const indent = sample ? sample.getBoundingClientRect().width + SAVE_APART : 0;

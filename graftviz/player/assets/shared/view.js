@@ -76,8 +76,8 @@ export class View {
         panel.draw?.();
       } catch (error) {
         // One broken picture must not stop the others, nor fill the console at 60 lines a second.
-        if (!this.complained) console.error(error);
-        this.complained = true;
+        if (!this.hasFailed) console.error(error);
+        this.hasFailed = true;
       }
     }
   }

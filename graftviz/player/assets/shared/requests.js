@@ -1,0 +1,37 @@
+// Requests for missing records: one at a time, less often while no record arrives.
+
+const REQUEST_SOON = 150; // ms between requests while replies have new records
+const REQUEST_PATIENCE = 4000; // ms without any reply before asking again
+
+export class Requests {
+  constructor(view) {
+    this.view = view;
+    this.reset();
+  }
+
+  reset() {
+    this.sentAt = null; // time of the request that has no reply yet
+    this.pause = REQUEST_SOON;
+    this.notBefore = 0;
+  }
+
+  replied(isNews) {
+    this.sentAt = null;
+    this.pause = isNews ? REQUEST_SOON : Math.min(this.pause * 1.6, REQUEST_PATIENCE);
+    this.notBefore = performance.now() + this.pause;
+  }
+
+  /** Request `wants` now, or wake the view when that is due. */
+  send(wants) {
+    const { view } = this;
+    if (!view.callbacks.need || wants.length === 0 || document.hidden) return;
+    const now = performance.now();
+    const due = this.sentAt === null ? this.notBefore : this.sentAt + REQUEST_PATIENCE;
+    const isDue = now >= due;
+    clearTimeout(view.timers.request);
+    view.timers.request = setTimeout(() => view.wake(), (isDue ? REQUEST_PATIENCE : due - now) + 5);
+    if (!isDue) return;
+    this.sentAt = now;
+    view.callbacks.need(wants);
+  }
+}
