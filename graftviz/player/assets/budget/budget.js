@@ -40,7 +40,7 @@ class BudgetPlayer extends FedView {
   }
 
   get isComplete() {
-    return this.log.finished || document.hidden;
+    return this.log.finished;
   }
 
   get keys() {

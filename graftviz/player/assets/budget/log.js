@@ -9,8 +9,6 @@ export class BudgetLog {
     this.last = null;
     this.ready = 0;
     this.finished = false;
-    this.branchStep = null; // read by the timeline, which the player uses too
-    this.header = { branch: null };
     this.pairs = (this.n * (this.n - 1)) / 2;
   }
 

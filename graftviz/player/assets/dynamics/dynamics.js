@@ -1,8 +1,9 @@
 // A system learned row by row: shown row, selected series, and messages to the server.
 
 import { clamp, h, smooth } from "../shared/core.js";
-import { FED_LOST, FedView } from "../shared/fed_view.js";
+import { FedView } from "../shared/fed_view.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
+import { REPLY_LOST } from "../shared/step_view.js";
 import { Transport } from "../shared/transport.js";
 import { DynamicsEvidence } from "./evidence.js";
 import { DynamicsLog } from "./log.js";
@@ -86,11 +87,11 @@ class DynamicsPlayer extends FedView {
     clearTimeout(this.timers.moved);
     this.sendPlace();
     clearTimeout(this.timers.lost);
-    this.timers.lost = setTimeout(() => this.tellAgain(), FED_LOST);
+    this.timers.lost = setTimeout(() => this.sendPlaceAgain(), REPLY_LOST);
   }
 
   /** Send the selection again if its prediction is missing: the message may have been lost. */
-  tellAgain() {
+  sendPlaceAgain() {
     if (this.chosen === null || !this.series || this.series.node === this.chosen) return;
     this.sentPlace = null;
     this.sendPlace();

@@ -15,8 +15,6 @@ export class DynamicsLog {
     this.ready = 0;
     this.last = null;
     this.finished = false;
-    this.branchStep = null; // read by the timeline, which the player uses too
-    this.header = { branch: null };
     this.full = 1; // size of a coefficient from which on its colour is full
     this.truth = graph.truth && graph.truth.map(([sources, values], i) => new Map(sources.map((u, p) => [u, this.sized(i, u, values[p])])));
     this.measure();

@@ -36,7 +36,7 @@ export class Demand {
     } else this.asked = { ...this.asked, ready: log.ready, from: log.ready + 1, retry: this.asked.at + this.pause };
   }
 
-  /** How far the records should reach for what is being watched. */
+  /** Range of records needed for the shown step. */
   wanted(log, { p, speed, playing, goal }) {
     if (goal !== null && goal > log.ready) return { least: Math.min(goal, log.ready + MOST), fetch: MOST };
     const least = p + Math.max(playing ? AHEAD_SECONDS * speed : 0, 6);

@@ -29,7 +29,7 @@ class PlayerHost extends Host {
         return;
       }
       const isFirst = this.run === null;
-      // The run to compare with is completed, or shown for a moment to become the one before.
+      // The run to compare with is completed, or loaded first, so that it becomes the ghost.
       if (ghost && ghost.header.run === this.run) view.feed(ghost.feed);
       else if (ghost) this.load(ghost.header, ghost.feed, isFirst ? step : null);
       this.load(header, null, isFirst ? step : null);

@@ -17,8 +17,6 @@ class PruneTrack {
     this.before = null; // pseudo-likelihood without edges
     this.edges = tree.map(([i, j]) => ({ i, j, born: 0, died: Infinity }));
     this.alive = new Map(this.edges.map((edge) => [pairKey(edge.i, edge.j), edge]));
-    this.branchStep = null; // read by the timeline, which the player uses too
-    this.header = { branch: null };
   }
 
   get ready() {

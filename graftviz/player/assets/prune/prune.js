@@ -17,7 +17,7 @@ const PRUNE_AHEAD = 200; // steps of every run to load beyond the shown one
 
 class PrunePlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, { branch: null, ...callbacks }, "gv-prune", "Forced pruning", { key: "prune", speed: 1 });
+    super(host, callbacks, "gv-prune", "Forced pruning", { key: "prune", speed: 1 });
     this.all = null;
     this.pointed = null; // a pair under the pointer
     this.node = -1; // the selected variable

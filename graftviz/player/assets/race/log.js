@@ -173,7 +173,7 @@ export class RaceLog {
     return first.length ? Math.min(...first) : 1;
   }
 
-  /** The next cost at which anybody moves, forwards (1) or backwards (−1). */
+  /** The next cost at which any racer advances, forwards (1) or backwards (−1). */
   next(axis, value, direction) {
     let best = direction > 0 ? Infinity : 0;
     for (const racer of this.running) {

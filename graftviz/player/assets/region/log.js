@@ -25,8 +25,6 @@ export class RegionLog {
     this.last = region.done ? this.steps.length - 1 : null;
     this.ready = this.steps.length - 1;
     this.finished = region.done;
-    this.branchStep = null; // read by the timeline, which the player uses too
-    this.header = { branch: null };
     this.joined = new Int32Array(this.n).fill(1 << 30);
     this.from = new Int32Array(this.n).fill(-1); // the neighbour through which a node was added
     this.steps.forEach((step, k) => {

@@ -3,7 +3,7 @@
 import { clamp, h } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { setRacerColours } from "../shared/marks.js";
-import { StepView } from "../shared/step_view.js";
+import { REPLY_LOST, StepView } from "../shared/step_view.js";
 import { RegionAnswer } from "./answer.js";
 import { RegionCurves } from "./curves.js";
 import { RegionGraph } from "./graph.js";
@@ -12,11 +12,10 @@ import { RegionMap } from "./map.js";
 import { RegionTransport } from "./transport.js";
 
 const REGION_RETRY = [120, 250, 500, 1000]; // ms between requests for parts still being computed
-const REGION_LOST = 4000; // ms after which a reply counts as lost
 
 class RegionPlayer extends StepView {
   constructor(host, callbacks) {
-    super(host, { branch: null, ...callbacks }, "gv-region", "Growing region", { key: "region", speed: 2 });
+    super(host, callbacks, "gv-region", "Growing region", { key: "region", speed: 2, retry: REGION_RETRY });
     this.state = 0;
     this.whole = this.rules = null;
     this.pending = [];
@@ -66,7 +65,7 @@ class RegionPlayer extends StepView {
     this.reveal();
     this.curves.setRules();
     this.map.replied();
-    this.askAgain();
+    this.requestLater();
     this.changed();
   }
 
@@ -102,19 +101,15 @@ class RegionPlayer extends StepView {
     if (region.done) this.wanted = null;
   }
 
-  /** Request pending parts after a while, but not while the point is being dragged. */
-  askAgain() {
-    clearTimeout(this.timers.need);
-    if (this.pending.length === 0 || document.hidden) return;
-    const wait = REGION_RETRY[Math.min(this.tries, REGION_RETRY.length - 1)];
-    this.timers.need = setTimeout(() => {
-      if (!this.map.dragging && !this.map.asked && !this.expects) {
-        this.tries += 1;
-        this.callbacks.need({ parts: this.pending });
-      }
-      // A reply requests again; this is for a reply that was lost.
-      this.timers.need = setTimeout(() => this.askAgain(), REGION_LOST);
-    }, wait);
+  get isComplete() {
+    return this.pending.length === 0;
+  }
+
+  /** Request pending parts, but not while the point is being dragged. */
+  request() {
+    if (this.map.dragging || this.map.asked || this.expects) return;
+    this.tries += 1;
+    this.callbacks.need({ parts: this.pending });
   }
 
   ask(i) {
@@ -127,7 +122,7 @@ class RegionPlayer extends StepView {
   expect(send) {
     this.expects = true;
     clearTimeout(this.timers.expects);
-    this.timers.expects = setTimeout(() => { this.expects = false; }, REGION_LOST);
+    this.timers.expects = setTimeout(() => { this.expects = false; }, REPLY_LOST);
     send();
   }
 

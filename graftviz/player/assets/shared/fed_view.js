@@ -2,20 +2,12 @@
 
 import { StepView } from "./step_view.js";
 
-export const FED_LOST = 4000; // ms after which an answer will not come any more
-
 /**
  * A subclass defines `begin(run, isFirst)`, which makes the log of a new run, and `isComplete`, whether
  * all steps are known; `receive(message)` is optional. Its `log` has `run`, `known`, the number of steps
  * received, and `take`, which adds steps.
  */
 export class FedView extends StepView {
-  constructor(host, callbacks, kind, label, { retry, ...options }) {
-    super(host, { branch: null, ...callbacks }, kind, label, options);
-    this.retry = retry; // ms between requests for further steps
-    this.tries = 0; // consecutive requests without a new step
-  }
-
   show(message) {
     const { graph, run, visit } = message;
     if (graph) this.picture = graph;
@@ -23,7 +15,7 @@ export class FedView extends StepView {
     const isVisit = isFirst || visit !== this.visit;
     const isNews = isFirst || run.token !== this.log.run.token;
     if (isNews) {
-      if (run.from > 0) return this.ask(0);
+      if (run.from > 0) return this.callbacks.need({ from: 0 });
       this.begin(run, isFirst);
       this.transport.setRun(this.log);
     }
@@ -36,7 +28,7 @@ export class FedView extends StepView {
     if (run.done) this.wanted = null;
     this.reveal();
     this.tries = run.steps.length ? 0 : this.tries + 1;
-    this.askAgain();
+    this.requestLater();
     this.changed();
     return undefined;
   }
@@ -57,18 +49,8 @@ export class FedView extends StepView {
     this.playing = this.wanted === null;
   }
 
-  ask(from) {
-    this.callbacks.need({ from });
-  }
-
-  askAgain() {
-    clearTimeout(this.timers.need);
-    if (this.isComplete) return;
-    this.timers.need = setTimeout(() => {
-      this.ask(this.log.known);
-      // A reply triggers the next request; this is for a lost reply.
-      this.timers.need = setTimeout(() => this.askAgain(), FED_LOST);
-    }, this.retry[Math.min(this.tries, this.retry.length - 1)]);
+  request() {
+    this.callbacks.need({ from: this.log.known });
   }
 
   roll(seconds) {

@@ -15,8 +15,8 @@ function keyCommand({ key, shiftKey }) {
 }
 
 /**
- * Let a canvas have the focus. Its view has what it can do: turn(±1), on to the next or the last
- * thing in it, turnEdge(±1), enter, leave, and zoomBy, panBy, resetCamera.
+ * Let a canvas have the focus. Of the methods turn(±1), to the next or previous item, turnEdge(±1),
+ * enter, leave, zoomBy, panBy and resetCamera, a view defines those that it supports.
  */
 export function attachKeys(canvas, view, signal) {
   canvas.tabIndex = 0;
@@ -32,7 +32,7 @@ export function attachKeys(canvas, view, signal) {
   }, { signal });
 }
 
-/** The place after (or before) another one in a circle of some; from nowhere, the first (or the last). */
+/** The index after (or before) another one, cyclic; from −1, the first (or the last). */
 export function turned(place, step, count) {
   return place < 0 ? (step > 0 ? 0 : count - 1) : (place + step + count) % count;
 }

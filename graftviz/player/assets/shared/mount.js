@@ -1,6 +1,6 @@
 // Between Streamlit and a view: Streamlit calls the default export again and again with new data;
 // the view is made once and stays. Its script comes from a component of its own (see frame/view.py).
-// What differs from view to view stands in mount_*.js, which follow this file.
+// What differs from view to view is in `mount.js` of each view, which imports this.
 //
 // When messages of two runs of the page meet, Streamlit takes a component out of the page and puts it
 // in again somewhere else. Its view waits for that for a while, and goes on where it was.

@@ -1,4 +1,4 @@
-// The box of words beside what the pointer rests on.
+// Tooltip: words beside the item under the pointer.
 
 import { clamp, h, replaceChildren } from "./core.js";
 

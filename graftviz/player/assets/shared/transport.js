@@ -121,8 +121,8 @@ export class Transport {
 
   setRun(log) {
     this.extent = this.goal(log);
-    this.mark.hidden = log.branchStep === null;
-    if (log.header.branch) this.mark.title = log.header.branch.text;
+    this.mark.hidden = (log.branchStep ?? null) === null;
+    if (log.header?.branch) this.mark.title = log.header.branch.text;
   }
 
   /** Steps the timeline should span: all of them, or a little more than is known so far. */
@@ -146,7 +146,7 @@ export class Transport {
     const { log, p } = this.app;
     const share = (t) => clamp(t / this.extent, 0, 1);
     this.drawTrack(share(p), share(log.ready), log.last === null);
-    if (log.branchStep !== null) this.mark.style.left = `calc((100% - 16px) * ${share(log.branchStep)})`;
+    if (!this.mark.hidden) this.mark.style.left = `calc((100% - 16px) * ${share(log.branchStep)})`;
   }
 
   /** Draw the timeline: shares of its length that are passed and known, and whether its end is open. */

@@ -1,4 +1,4 @@
-// What views share: a root that follows theme and visibility, frames on demand, words for listeners.
+// Base of all views: a root that follows theme and visibility, frames on demand, sentences for screen readers.
 
 import { clamp, h, readPalette } from "./core.js";
 import { Layout } from "./layout.js";
@@ -21,7 +21,7 @@ export class View {
     host.append(this.root);
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.live = h("p", { class: "gv-live", "aria-live": "polite" });
-    this.onVisible = () => { if (!document.hidden) this.wake(); };
+    this.onVisible = () => { if (!document.hidden) this.becameVisible(); };
     document.addEventListener("visibilitychange", this.onVisible);
     this.schemes = matchMedia("(prefers-color-scheme: dark)");
     this.onScheme = () => this.refresh();
@@ -54,6 +54,11 @@ export class View {
   }
 
   // ----------------------------------------------------------------------------------- movement
+
+  /** The window, or the tab, is visible again. */
+  becameVisible() {
+    this.wake();
+  }
 
   wake() {
     if (!this.raf && !this.gone) this.raf = requestAnimationFrame((now) => this.frame(now));

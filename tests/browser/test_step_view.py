@@ -1,0 +1,41 @@
+"""The base of views of steps, without a page of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graftviz.player.assets import component_script
+
+pytestmark = pytest.mark.browser
+
+PAGE = """<!DOCTYPE html><meta charset="utf-8"><div id="here"></div>
+<script>
+globalThis.isHidden = true;
+Object.defineProperty(document, "hidden", { get: () => isHidden });
+</script>
+<script type="module">
+SCRIPT
+class Missing extends StepView {
+  requests = 0;
+  log = { ready: 0, last: 0 };
+  transport = { advance() {} };
+  get isComplete() { return this.requests > 0; }
+  request() { this.requests += 1; }
+}
+globalThis.view = new Missing(here, {}, "gv-test", "Test", { key: "test", speed: 1, retry: [10] });
+view.requestLater();
+</script>"""
+
+
+def test_what_is_missing_in_a_hidden_tab_is_requested_when_it_is_shown(
+    browser_page: Any, show_html: Callable[[Any, str], None], until: Any
+) -> None:
+    show_html(browser_page, PAGE.replace("SCRIPT", component_script("shared/step_view.js")))
+    until(browser_page, "globalThis.view !== undefined")
+    browser_page.wait_for_timeout(200)
+    assert browser_page.evaluate("view.requests") == 0
+    browser_page.evaluate("isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
+    until(browser_page, "view.requests === 1")
