@@ -1,4 +1,7 @@
-"""Choice of the edges to activate: those of the reservoir in the interval I_α (BC alg. 4)."""
+"""Choice of the edges to activate: those of the reservoir in the interval I_α (BC alg. 4).
+
+The reservoir is small, so this is plain Python.
+"""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from graftviz.table import DiscreteTable
 from graftviz.ui.url_state import UPLOAD
 
 FINGERPRINT_DIGITS = 16
-# Several edges a step make a run that can be told in class.
-_TAUGHT = {"alpha": 0.75}
+# Several edges per step are easier to follow.
+_PAGE_DEFAULTS = {"alpha": 0.75}
 PAGE_PRESET = "paper"
 _LIKE_THE_PAPER = (PAGE_PRESET, "thesis", "authors")
 
@@ -129,7 +129,7 @@ def default_options(
     if "preset" in values:
         values["preset"] = PAGE_PRESET
         if preset in (None, *_LIKE_THE_PAPER):
-            taught = {**_TAUGHT, **suggested}
+            taught = {**_PAGE_DEFAULTS, **suggested}
             values |= {name: value for name, value in taught.items() if name in values}
     return values
 

@@ -42,14 +42,14 @@ class Plan:
 
     @property
     def base(self) -> Plan | None:
-        """The plan to show beside this one, if that is decided: what it branched from, or else."""
+        """Plan to show beside this one: the one it branched from, or that it is compared with."""
         if self.branch is not None:
             return Plan(self.material, self.learner, self.seed)
         return self.beside
 
 
 class RunRecorder:
-    """Tells a :class:`Run` as the records of docs/player.md.
+    """Recorder of a :class:`Run`: the JSON records of docs/player.md.
 
     Parameters
     ----------

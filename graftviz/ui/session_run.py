@@ -28,10 +28,10 @@ FORGOTTEN = "This run was released while the page was idle; reload the page to r
 
 
 class Recorder(Protocol):
-    """A run told in JSON: what `docs/player.md` calls header, records, outcome and answers."""
+    """Recorder of a run as JSON: header, records, outcome and answers of `docs/player.md`."""
 
     def header(self) -> Mapping[str, Any]:
-        """Return the header; asked once, after the first step (or the end of a run without)."""
+        """Return the header; called once, after the first step (or the end of a run without)."""
 
     def advance(self) -> bool:
         """Compute one more step; False when the run has ended."""

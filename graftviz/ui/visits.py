@@ -32,10 +32,10 @@ class Work(Protocol):
 
 
 class Forgetful(Work, Protocol):
-    """Work that can be put away, and comes back by itself when it is asked for."""
+    """Work that can be released, and is computed again when it is needed."""
 
     def forget(self) -> None:
-        """Let go of what was computed."""
+        """Release what was computed."""
 
 
 class Visit:

@@ -45,7 +45,7 @@ _DENSE_TITLE = "Dense network · 16 variables, 2 states"
 
 PATH_LENGTH = 12
 LAST_LAM = 0.001  # of the ℓ₁ path: there the graph is dense
-# Entries of tables up to which the likelihood is told after every step, not only at the end.
+# Entries of tables up to which the likelihood is computed after every step, not only at the end.
 _QUICK_ENTRIES = 300_000
 
 
@@ -60,7 +60,7 @@ class RunProgress:
     stop : str
         Why it ended; empty while it goes on.
     infeasible : int or None
-        Pairs found to pass τ when the run had ended, those tried last included.
+        Pairs found to exceed τ when the run had ended, those tried last included.
     edges : list of pairs
         Of the finished model.
     point : TradeOff or None
@@ -152,7 +152,7 @@ def _quick_nll(model: PairwiseMRF, rows: DiscreteTable) -> float | None:
 
 
 def rehearse_budget_page() -> None:
-    """Do once, on a small network, whatever the page asks for: to have it compiled."""
+    """Run every kernel of the page once, on a small network, to compile it."""
     small = dense_material(0, variables=5, rows=60)
     for complexity, bounds in BOUNDS.items():
         deque(run_progress(small, BoundedInference(complexity, bounds.usual)), maxlen=0)

@@ -108,5 +108,5 @@ def slider_of(complexity: str) -> OptionSpec:
         above=None,
         default=bound.usual,
         scale="linear" if bound.whole else "log",
-        none_means="",
+        none_means="",  # always a number here, so that the control is a slider
     )

@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     learner : DynamicsLearner
     seed : int
     wiring : str
-        Whose parents a learner is given that has to be told them; empty for all others.
+        Source of the parents, for learners that need given parents; empty for all others.
     source : DynamicsLearner or None
         The learner whose parents these are, where it is one.
     """
@@ -159,7 +159,7 @@ def scalable_of(options: DynamicsOptions, material: DynamicsMaterial) -> Scalabl
 
 
 def run_progress(material: DynamicsMaterial, plan: Plan) -> Iterator[RunProgress]:
-    """Learn row by row; steps are told as they come."""
+    """Learn row by row, and yield the steps as they come."""
     names = material.series.names
     learner, k, seeds = plan.learner, 0, 0
     if isinstance(learner, SolverOptions):
@@ -190,10 +190,10 @@ def run_progress(material: DynamicsMaterial, plan: Plan) -> Iterator[RunProgress
 
 
 def measuring(material: DynamicsMaterial, plan: Plan) -> Iterator[Measured | None]:
-    """Learn to the end and measure what came out, the last value; until then None.
+    """Learn to the end and yield its measures as the last value; until then None.
 
-    A quick run is done again, and the shortest time is told: the first one may well be that of
-    whatever else the machine does meanwhile.
+    A quick run is repeated, and the shortest time is reported: the first may include other work
+    of the machine.
     """
     result = None
     seconds: list[float] = []

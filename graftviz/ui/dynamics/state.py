@@ -52,7 +52,7 @@ CurvesOf = Callable[[DynamicsMaterial, CurveRequest, int], Background[Curves]]
 
 
 class Work(NamedTuple):
-    """Where a state finds what is computed: the same when asked the same again.
+    """Functions that return shared jobs; equal arguments give the same job.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ class Mailbox:
     need, question, beside : mapping
         The latest messages of these names; empty if there was none.
     sent, picture, map : str
-        Identities of the run, the graph and the map that were sent last.
+        Identities of the run, of the graph and of the map that were sent last.
     answer : str or None
         Answer in the last message.
     stability : pair of str or None
@@ -98,7 +98,7 @@ class MountedView:
         Parameters
         ----------
         message : str
-            JSON, for the glue.
+            JSON, for the host of the view (``mount.js``).
         callbacks : mapping
             Name of a message from the view → function called with it before the fragment that
             shows the view runs again. A message "need" is stored in :attr:`mail` until the next

@@ -62,26 +62,29 @@ def live_player(state: GrowState, *, new_run: bool) -> None:
 
 
 def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: bool) -> str:
-    """Return what the player is told now: a new run, or what it has asked for."""
+    """Return the next message to the player: a new run, or what it has requested."""
     need, question = mail.need, mail.question
     answer = None
     if question.get("run") == run.token:
         answer = run.answer_json(question)
     # Of two messages in a row a browser may show the last one only: an answer goes out with both.
     answer, mail.answer = answer or mail.answer, answer
-    # A fragment sees its arguments again and again; a run is new once.
+    # `new_run` stays true when the fragment runs again; a run is introduced once.
     if new_run and mail.sent != run.token:
         is_crowded = foreground.at_work > CROWD
         patience = 0.0 if is_crowded else LEARN_TO_THE_END if _at_end(state) else LEARN_AT_ONCE
         until = time.monotonic() + patience
         run.wait_for_end(patience)
-        told = _introduction(state, run, answer, known=mail.sent, until=until)
+        message = _introduction(state, run, answer, known=mail.sent, until=until)
         if is_crowded:
             run.ration(AHEAD_IN_A_CROWD)
-        return told
+        return message
     if need.get("run") != run.token:
         return player_message(
-            run.token, answer=answer, stability=_news(run, mail), late=_late(state, mail)
+            run.token,
+            answer=answer,
+            stability=_new_stability(run, mail),
+            late=_ghost_feed(state, mail),
         )
     if need.get("header"):
         run.grant(1)  # a connection that broke may have stopped it before its first step
@@ -90,20 +93,20 @@ def grow_message(state: GrowState, run: SessionRun, mail: Mailbox, *, new_run: b
     run.grant(first - 1 + AHEAD * count)
     run.wait(first - 1 + count, MORE_STEPS)
     return player_message(
-        run.token, feed=run.feed_json(first, count), answer=answer, late=_late(state, mail)
+        run.token, feed=run.feed_json(first, count), answer=answer, late=_ghost_feed(state, mail)
     )
 
 
-def _late(state: GrowState, mail: Mailbox) -> str | None:
-    """Return what the browser asked for of the run shown beside."""
+def _ghost_feed(state: GrowState, mail: Mailbox) -> str | None:
+    """Return the requested records of the run shown beside."""
     ghost, wish = state.ghost, mail.beside
     if ghost is None or wish.get("run") != ghost.token:
         return None
     return ghost.feed_json(whole_number(wish.get("from"), 1), EVERYTHING)
 
 
-def _news(run: SessionRun, mail: Mailbox) -> str | None:
-    """Return what is known about stability, unless the last two messages told the same.
+def _new_stability(run: SessionRun, mail: Mailbox) -> str | None:
+    """Return the stability, unless the last two messages contained the same.
 
     Of two messages in a row a browser may show the last one only.
     """

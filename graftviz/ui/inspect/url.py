@@ -29,7 +29,7 @@ _NUMBER = r"\d{1,7}"
 
 @dataclass(frozen=True)
 class SourceSettings:
-    """Which model.
+    """Choice of the model.
 
     Attributes
     ----------

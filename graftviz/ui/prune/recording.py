@@ -27,7 +27,7 @@ HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mc
 
 
 class PruneRecorder:
-    """Tells a :class:`Run` of forced pruning as the records of docs/player.md.
+    """Recorder of a :class:`Run` of forced pruning: the JSON records of docs/player.md.
 
     Parameters
     ----------

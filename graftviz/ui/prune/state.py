@@ -60,7 +60,7 @@ class PruneState(LearningPage[Settings]):
     runs : mapping
         Heuristic → the run on show.
     token, header_json : str
-        What the browser calls these runs, and what it is told of them.
+        Identifier of these runs, and the header sent to the browser.
     """
 
     def __init__(

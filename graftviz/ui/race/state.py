@@ -84,7 +84,7 @@ class RaceState(LearningPage[RaceSettings]):
     entries : tuple of Entry
         The race on show.
     token, header_json : str
-        What the browser calls it, and what it is told of it.
+        Its identifier, and the header sent to the browser.
     chosen : int
         The racer whose options the controls show.
     """
@@ -141,7 +141,7 @@ class RaceState(LearningPage[RaceSettings]):
         self.chosen = max(0, min(racer, len(self.settings.racers) - 1))
 
     def add(self) -> None:
-        """Let one more take part: a copy of the one in hand, to be changed."""
+        """Add a racer: a copy of the selected one, to be changed."""
         racers = self.settings.racers
         if len(racers) < MOST_RACERS:
             self._set(racers=(*racers, racers[self.chosen]))

@@ -39,7 +39,7 @@ _SHARED = ("data", "seed", "fingerprint", *(spec.name for spec in option_specs(U
 
 @dataclass(frozen=True)
 class Racer:
-    """One that takes part: a learner and the options chosen for it."""
+    """Racer: a learner and the options chosen for it."""
 
     learner: str
     options: Mapping[str, Any] = field(default_factory=dict)
