@@ -50,6 +50,16 @@ def is_in_window(page: Any, selector: str) -> bool:
     return fits_across and UNDER_HEADER <= box["y"] <= window["height"] - box["height"] + 0.5
 
 
+def test_charts_keep_their_places_after_the_first_step(opener: Any) -> None:
+    page = opener("", ".gv-player-body:not([hidden])")()
+    places = []
+    for key in ("Home", "ArrowRight"):
+        page.keyboard.press(key)
+        eventually(page, lambda: page.locator(".gv-words h3").inner_text() != "")
+        places.append([box_of(page, part)["y"] for part in (".gv-reservoir", ".gv-curves")])
+    assert places[0] == pytest.approx(places[1], abs=2)
+
+
 @pytest.mark.parametrize("name", PICTURE)
 def test_picture_sentence_and_bar_have_their_places(opener: Any, name: str) -> None:
     picture = PICTURE[name]
