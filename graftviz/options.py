@@ -46,6 +46,8 @@ class OptionSpec(NamedTuple):
         Exclusive lower bound.
     choices : tuple of str
         For kind "choice" only.
+    titles : tuple of str
+        Names of the choices on the screen; empty if they are the choices themselves.
     scale : {"linear", "log"}
         Scale of a slider.
     none_means : str
@@ -66,6 +68,11 @@ class OptionSpec(NamedTuple):
     scale: Literal["linear", "log"] = "linear"
     none_means: str = ""
     advanced: bool = False
+    titles: tuple[str, ...] = ()
+
+    def title_of(self, choice: Any) -> Any:
+        """Return the name of a choice on the screen."""
+        return dict(zip(self.choices, self.titles, strict=False)).get(choice, choice)
 
     @property
     def optional(self) -> bool:
@@ -82,6 +89,7 @@ def option(
     maximum: float | None = None,
     above: float | None = None,
     choices: tuple[str, ...] = (),
+    titles: tuple[str, ...] = (),
     scale: Literal["linear", "log"] = "linear",
     none_means: str = "",
     advanced: bool = False,
@@ -94,6 +102,7 @@ def option(
         "maximum": maximum,
         "above": above,
         "choices": choices,
+        "titles": titles,
         "scale": scale,
         "none_means": none_means,
         "advanced": advanced,

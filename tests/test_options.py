@@ -242,3 +242,10 @@ def test_a_learner_keeps_numbers_of_python():
     )
     assert [type(v) for v in (learner.alpha, learner.reservoir, learner.hubs)] == [float, int, bool]
     assert learner == learner_class("best-choice")(alpha=0.5, reservoir=8, hubs=False)
+
+
+@pytest.mark.parametrize("name", learner_names())
+def test_titles_of_choices_are_complete_and_different(name: str) -> None:
+    for spec in option_specs(learner_class(name)):
+        assert len(spec.titles) in (0, len(spec.choices)), spec.name
+        assert len({spec.title_of(choice) for choice in spec.choices}) == len(spec.choices)

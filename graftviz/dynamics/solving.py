@@ -62,6 +62,7 @@ class SolverOptions(DynamicsLearner, ABC):
         "in n",
         label="Solver",
         choices=("sgd", "coordinate"),
+        titles=("stochastic gradient", "coordinate descent"),
     )
     step: float = option(
         0.5,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from graftviz.errors import InputError
@@ -19,13 +20,16 @@ from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
-MEASURES = (
-    "treewidth",
-    "bp-sweeps",
-    "trbp-sweeps",
-    "seconds",
-    "circuit-size",
-    "approximation-error",
+# Choices of the complexity → their names.
+MEASURES = MappingProxyType(
+    {
+        "treewidth": "treewidth",
+        "bp-sweeps": "number of BP sweeps",
+        "trbp-sweeps": "number of TRBP sweeps",
+        "seconds": "inference time",
+        "circuit-size": "circuit size",
+        "approximation-error": "error of log Z",
+    }
 )
 EXACT_LIMIT = 1 << 17
 
@@ -103,7 +107,8 @@ class BoundedInference(Learner):
         "propagation, seconds of inference, operations of exact inference, or error of an "
         "approximate log Z",
         label="Complexity R",
-        choices=MEASURES,
+        choices=tuple(MEASURES),
+        titles=tuple(MEASURES.values()),
     )
     bound: float | None = option(
         None,
@@ -125,6 +130,7 @@ class BoundedInference(Learner):
         "inference is infeasible (then exact means trbp)",
         label="Inference",
         choices=("exact", "bp", "trbp"),
+        titles=("exact", "belief propagation", "tree-reweighted belief propagation"),
         none_means="bp for bp-sweeps, else trbp",
         advanced=True,
     )

@@ -96,6 +96,7 @@ class ForcedPruning(Learner):
         "the distribution ∝ exp(PLL without it), by rejection sampling or a Markov chain (mcmc)",
         label="Deletion",
         choices=("greedy", "rejection", "mcmc"),
+        titles=("greedy", "rejection sampling", "Markov chain"),
     )
     clusters: int | None = option(
         None,

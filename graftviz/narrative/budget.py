@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graftviz.complexity import Complexity
+from graftviz.learners.bounded_inference import MEASURES
 from graftviz.narrative.phrases import pair, plural
 from graftviz.tradeoff import Comparison, TradeOff
 
-MEASURES = {
-    "treewidth": "treewidth",
-    "bp-sweeps": "number of BP sweeps",
-    "trbp-sweeps": "number of TRBP sweeps",
-    "seconds": "inference time",
-    "circuit-size": "circuit size",
-    "approximation-error": "error of log Z",
-}
 QUALITY_NAMES = {
     "nll": "negative log-likelihood",
     "ncmll": "NCMLL (half of the variables hidden)",

@@ -287,7 +287,7 @@ def help_text(spec: OptionSpec, automatic: Any = None) -> str:
 def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
     """Return the value of an automatic option as text."""
     value = {True: "yes", False: "no"}.get(automatic) if spec.kind == "bool" else automatic
-    return f"automatic: {value if isinstance(value, str) else format_value(value)}"
+    return f"automatic: {spec.title_of(value) if isinstance(value, str) else format_value(value)}"
 
 
 def _show_steps(
@@ -308,7 +308,11 @@ def _show_choice(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> No
     if spec.optional:
         choices = [AUTO, *choices]
     words = {AUTO: "automatic", True: "yes", False: "no"}
-    st.selectbox(options=choices, format_func=lambda value: words.get(value, value), **common)
+    st.selectbox(
+        options=choices,
+        format_func=lambda value: words.get(value) or spec.title_of(value),
+        **common,
+    )
     chosen = st.session_state[common["key"]]
     if line := WHEN_TO_USE.get(spec.name, {}).get(chosen):
         st.caption(line)
@@ -319,10 +323,11 @@ def _show_choice(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> No
 def _show_radio(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
     lines = WHEN_TO_USE[spec.name]
     # The browser identifies a choice by its text, so the automatic value is in the caption.
-    here = "Set by the preset." if automatic is None else f"Set by the preset: {automatic}."
+    name = spec.title_of(automatic)
+    here = "Set by the preset." if automatic is None else f"Set by the preset: {name}."
     st.radio(
         options=[AUTO, *spec.choices],
-        format_func=lambda choice: "automatic" if choice == AUTO else choice,
+        format_func=lambda choice: "automatic" if choice == AUTO else spec.title_of(choice),
         captions=[here, *(lines.get(choice, "") for choice in spec.choices)],
         **common,
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.narrative.budget import MEASURES, amount
+from graftviz.learners.bounded_inference import MEASURES
+from graftviz.narrative.budget import amount
 from graftviz.narrative.phrases import plural
 from graftviz.player.budget_records import budget_graph
 from graftviz.ui.background import Background, await_first

@@ -8,7 +8,8 @@ import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.figures import partition_figure, quality_figure
-from graftviz.narrative.budget import MEASURES, comparison_words, error_words
+from graftviz.learners.bounded_inference import MEASURES
+from graftviz.narrative.budget import comparison_words, error_words
 from graftviz.table.csv_text import csv_text
 from graftviz.tradeoff import TradeOff, at_equal_cost
 from graftviz.ui.background import Background
