@@ -104,7 +104,11 @@ class Limits:
         1e6,
     )
     clients: int = _limit(
-        100, "clients", "open pages at once; one more is told to come back later", 1, 10_000
+        100,
+        "clients",
+        "open pages at once; a further one asks the visitor to come back later",
+        1,
+        10_000,
     )
     total_memory: float = _limit(
         0.0,

@@ -60,7 +60,9 @@ def goals_of(
             text = f"dragging: α answered within {DRAG:g} s, p95"
             goals.append(Goal(text, f"{p95:.2f} s", p95 <= DRAG))
         troubles = sum(len(met.trouble) for met in [*one.met, *one.others])
-        goals.append(Goal(f"{one.phase}: nobody waits in vain", f"{troubles} did", not troubles))
+        goals.append(
+            Goal(f"{one.phase}: every client gets an answer", f"{troubles} did not", not troubles)
+        )
     if phases:
         most = max(one.memory for one in phases)
         goals.append(Goal(f"memory below {MEMORY / 1e9:g} GB", _mb(most), most < MEMORY))
@@ -214,5 +216,5 @@ def experience_line(met: Sequence[Experience]) -> str:
     troubles = sum(len(one.trouble) for one in met)
     return (
         f"{len(met)} visits played {steps:,} steps; round trip p50 / p95 {_ms(trips, 0.5)} / "
-        f"{_ms(trips, 0.95)} ms; {troubles} waits in vain."
+        f"{_ms(trips, 0.95)} ms; {troubles} requests without an answer."
     )
