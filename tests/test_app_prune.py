@@ -8,9 +8,9 @@ from typing import Any
 from app_pages import open_page, query_of, sentences
 from streamlit.testing.v1 import AppTest
 
+from graftviz.learners.forced_pruning import HEURISTICS
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.prune.live import prune_message
-from graftviz.ui.prune.recording import HEURISTICS
 
 
 def state_of(app: AppTest) -> Any:

@@ -184,7 +184,7 @@ def test_no_string_spans_lines_or_looks_like_a_comment() -> None:
 def test_every_module_and_style_sheet_is_used() -> None:
     used = {path for entry in ENTRIES for path in assets.modules(entry)}
     assert used == set(SCRIPTS)
-    styles = "".join([*map(assets.view_style, VIEWS), assets.component_style("inspect/graph.css")])
+    styles = "".join([*map(assets.view_style, VIEWS), assets.style_sheet("inspect/graph.css")])
     styles += assets.replay_parts()[2]
     for path in ASSETS.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -204,7 +204,7 @@ def top_level_names(text: str) -> set[str]:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_modules_of_a_bundle_import_what_others_export(entry: str) -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in assets.modules(entry)}
+    texts = assets.modules(entry)
     owners: dict[str, Path] = {}
     for path, text in texts.items():
         for name in top_level_names(text):

@@ -11,7 +11,7 @@ import pytest
 from graftviz.datasets import DataSet
 from graftviz.fitting.structure_fit import rows_of
 from graftviz.layout import ring_layout
-from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.player import prune_records
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.runs import Run
@@ -21,7 +21,7 @@ from graftviz.ui.frame.state import REMEMBERED_LINKS, OwnLinks
 from graftviz.ui.limits import Limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.prune import state as prune_state
-from graftviz.ui.prune.recording import HEURISTICS, PruneRecorder
+from graftviz.ui.prune.recording import PruneRecorder
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.session_run import to_json

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,8 @@ from graftviz.options import option
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
 
+# Deletion rules: choice → its name.
+HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
 EXCHANGE = 5
 CLUSTERS = 16
 MCMC_SWAPS = 50  # per exchanged edge
@@ -95,8 +98,8 @@ class ForcedPruning(Learner):
         "deletion rule: the edges with the smallest contribution (greedy), or a subset drawn from "
         "the distribution ∝ exp(PLL without it), by rejection sampling or a Markov chain (mcmc)",
         label="Deletion",
-        choices=("greedy", "rejection", "mcmc"),
-        titles=("greedy", "rejection sampling", "Markov chain"),
+        choices=tuple(HEURISTICS),
+        titles=tuple(HEURISTICS.values()),
     )
     clusters: int | None = option(
         None,

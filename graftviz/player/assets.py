@@ -22,24 +22,29 @@ _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _CSS_MARK = re.compile(r" ?([{};,]) ?")
 
 
-def modules(entry: str) -> list[Path]:
-    """Return a module of ``assets/`` and all that it imports, each after those it imports."""
-    found: dict[Path, None] = {}
+def modules(entry: str) -> dict[Path, str]:
+    """Return the text of a module of ``assets/`` and of all that it imports, imports first."""
+    found: dict[Path, str] = {}
 
     def visit(path: Path) -> None:
         if path in found:
             return
-        for _, name in IMPORT.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        for _, name in IMPORT.findall(text):
             visit((path.parent / name).resolve())
-        found[path] = None
+        found[path] = text
 
     visit(_ASSETS / entry)
-    return list(found)
+    return found
 
 
+@cache
 def bundle(entry: str) -> str:
-    """Return a module and all that it imports as one script; a default export stays in it."""
-    texts = (path.read_text(encoding="utf-8") for path in modules(entry))
+    """Return a module and all that it imports as one script.
+
+    A default export, which Streamlit calls in the script of a component, stays in it.
+    """
+    texts = modules(entry).values()
     return _slim("\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in texts))
 
 
@@ -52,8 +57,10 @@ def _slim(script: str) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def _slim_css(text: str) -> str:
-    """Return a style sheet without comments, indentation and spaces around marks."""
+@cache
+def style_sheet(name: str) -> str:
+    """Return a style sheet of ``assets/`` without comments, indentation and spaces around marks."""
+    text = _read(name)
     text = _CSS_MARK.sub(r"\1", _CSS_COMMENT.sub("", text))
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line) + "\n"
@@ -85,25 +92,13 @@ def view_style(view: str) -> str:
 
     Every rule is scoped under ``.gv-player`` or a ``gv-`` class.
     """
-    own = "" if view == "player" else _read(f"{view}/{view}.css")
-    return _slim_css(_read("player/player.css") + _read("player/terms.css") + own)
-
-
-@cache
-def component_script(name: str) -> str:
-    """Return the script of a Streamlit component, whose default export Streamlit calls."""
-    return bundle(name)
-
-
-@cache
-def component_style(name: str) -> str:
-    """Return the style sheet of a Streamlit component."""
-    return _slim_css(_read(name))
+    own = "" if view == "player" else style_sheet(f"{view}/{view}.css")
+    return style_sheet("player/player.css") + style_sheet("player/terms.css") + own
 
 
 @cache
 def replay_parts() -> tuple[str, str, str]:
     """Return page template, script and style sheet of the standalone replay page."""
     script = f'(() => {{\n"use strict";\n{_glossary()}{bundle("player/replay.js")}}})();\n'
-    style = _slim_css(_read("player/replay.css")) + view_style("player")
+    style = style_sheet("player/replay.css") + view_style("player")
     return _read("player/replay.html"), script, style

@@ -252,17 +252,17 @@ def show_titled(
     on_change: OnChange,
     *,
     prefix: str,
-    title: Callable[[str], str],
+    title: Callable[[str], str] | None = None,
     as_buttons: bool = False,
 ) -> None:
-    """Show the control of an option whose choices have titles."""
+    """Show the control of an option whose choices have titles, by default those of the option."""
     show_list(
         spec.label,
         f"{prefix}.{spec.name}",
         spec.choices,
         value,
         lambda chosen: on_change(spec.name, chosen),
-        title=title,
+        title=title or spec.title_of,
         as_buttons=as_buttons,
         help=help_text(spec),
     )

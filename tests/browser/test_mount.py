@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graftviz.player.assets import component_script
+from graftviz.player.assets import bundle
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +46,7 @@ globalThis.at = (place, message) => render({
 
 @pytest.fixture
 def glued(browser_page: Any, show_html: Callable[[Any, str], None], until: Any) -> Any:
-    show_html(browser_page, PAGE.replace("GLUE", component_script("shared/mount.js")))
+    show_html(browser_page, PAGE.replace("GLUE", bundle("shared/mount.js")))
     until(browser_page, "globalThis.at !== undefined")
     return browser_page
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graftviz.player.assets import component_script
+from graftviz.player.assets import bundle
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ view.requestLater();
 def test_what_is_missing_in_a_hidden_tab_is_requested_when_it_is_shown(
     browser_page: Any, show_html: Callable[[Any, str], None], until: Any
 ) -> None:
-    show_html(browser_page, PAGE.replace("SCRIPT", component_script("shared/step_view.js")))
+    show_html(browser_page, PAGE.replace("SCRIPT", bundle("shared/step_view.js")))
     until(browser_page, "globalThis.view !== undefined")
     browser_page.wait_for_timeout(200)
     assert browser_page.evaluate("view.requests") == 0

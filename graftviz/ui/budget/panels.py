@@ -8,7 +8,6 @@ import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.figures import partition_figure, quality_figure
-from graftviz.learners.bounded_inference import MEASURES
 from graftviz.narrative.budget import comparison_words, error_words
 from graftviz.table.csv_text import csv_text
 from graftviz.tradeoff import TradeOff, at_equal_cost
@@ -57,13 +56,7 @@ def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
     options = state.options
     show_titled(SPECS["data"], options.data, state.choose, prefix=_PREFIX, title=data_title)
-    show_titled(
-        SPECS["complexity"],
-        options.complexity,
-        state.choose,
-        prefix=_PREFIX,
-        title=MEASURES.__getitem__,
-    )
+    show_titled(SPECS["complexity"], options.complexity, state.choose, prefix=_PREFIX)
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.

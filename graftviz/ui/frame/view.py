@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from graftviz.player.assets import component_script, view_script, view_style
+from graftviz.player.assets import bundle, view_script, view_style
 from graftviz.ui.boundary import guarded
 
 Trigger = Callable[[Mapping[str, Any]], None]
@@ -72,9 +72,7 @@ class MountedView:
         )
         return (
             st.components.v2.component(f"graftviz_{self.name}_library", js=library),
-            st.components.v2.component(
-                f"graftviz_{self.name}", js=component_script(f"{self.name}/mount.js")
-            ),
+            st.components.v2.component(f"graftviz_{self.name}", js=bundle(f"{self.name}/mount.js")),
         )
 
     @property

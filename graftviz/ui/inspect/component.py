@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from graftviz.inspection import GraphPicture
-from graftviz.player.assets import component_script, component_style
+from graftviz.player.assets import bundle, style_sheet
 from graftviz.ui.boundary import guarded
 
 GRAPH_KEY = "inspect_graph"
@@ -106,8 +106,8 @@ def _component() -> Any:
     """Register the component, once per process."""
     return st.components.v2.component(
         "graftviz_inspect_graph",
-        css=component_style("inspect/graph.css"),
-        js=component_script("inspect/graph.js"),
+        css=style_sheet("inspect/graph.css"),
+        js=bundle("inspect/graph.js"),
     )
 
 

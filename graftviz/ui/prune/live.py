@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from graftviz.learners.forced_pruning import HEURISTICS
 from graftviz.ui.boundary import bounded
 from graftviz.ui.frame.view import PRUNE, Mailbox, json_object
-from graftviz.ui.prune.recording import HEURISTICS
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.session_run import everything_so_far, requested_feeds, whole_number
 

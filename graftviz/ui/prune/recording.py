@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from graftviz.errors import InputError
 from graftviz.fitting.structure_fit import Rows, rows_of
 from graftviz.layout import static_layout
-from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.runs import Result, Run
 from graftviz.ui.material import Material
@@ -21,9 +20,6 @@ from graftviz.ui.recording import Plan
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.warm_up import rehearse_learner
-
-# Option → name of the deletion rules.
-HEURISTICS = MappingProxyType({"greedy": "greedy", "rejection": "rejection", "mcmc": "MCMC"})
 
 
 class PruneRecorder:

@@ -20,7 +20,7 @@ import numpy as np
 from graftviz.datasets import dataset_keys
 from graftviz.errors import InputError
 from graftviz.layout import ring_layout
-from graftviz.learners.forced_pruning import ForcedPruning
+from graftviz.learners.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.narrative.phrases import plural
 from graftviz.options import option_specs
 from graftviz.player.prune_records import prune_header
@@ -28,7 +28,7 @@ from graftviz.ui.automatic import automatic_values
 from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, with_choice
-from graftviz.ui.prune.recording import HEURISTICS, start_pruning
+from graftviz.ui.prune.recording import start_pruning
 from graftviz.ui.recording import Plan
 from graftviz.ui.run_limits import judge_all
 from graftviz.ui.scheduler import OneAtATime, Turns

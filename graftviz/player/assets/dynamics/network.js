@@ -22,10 +22,6 @@ export class DynamicsNetwork extends GraphCard {
 
   // ------------------------------------------------------------------------------ places, camera
 
-  setGraph({ positions }) {
-    this.setPositions(positions);
-  }
-
   project() {
     const { width, height } = this.surface;
     this.place([clamp(width * 0.07, 24, 56), clamp(height * 0.07, 22, 34)], this.app.log.graph.given ? 1.3 : 2);

@@ -31,12 +31,6 @@ export class RaceTransport extends Transport {
     this.app.seekShare(share);
   }
 
-  advance() {}
-
-  get moving() {
-    return false;
-  }
-
   draw() {
     const { app } = this;
     const { axis, log, value } = app;
