@@ -282,10 +282,13 @@ def zero_sum_norms(shapes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     norms = np.zeros(len(shapes))
     starts = np.cumsum(shapes.prod(axis=1)) - shapes.prod(axis=1)
     with np.errstate(over="ignore"):  # a norm beyond the range of floats is infinite
-        for rows, columns in np.unique(shapes, axis=0).tolist():
-            members = np.flatnonzero((shapes == (rows, columns)).all(axis=1))
-            tables = weights[starts[members][:, None] + np.arange(rows * columns)]
-            tables = tables.reshape(-1, rows, columns)
+        for rows, columns in set(map(tuple, shapes.tolist())):
+            members = np.flatnonzero((shapes[:, 0] == rows) & (shapes[:, 1] == columns))
+            if len(members) == len(shapes):  # a view instead of a copy
+                tables = weights.reshape(-1, rows, columns)
+            else:
+                chosen = starts[members][:, None] + np.arange(rows * columns)
+                tables = weights[chosen].reshape(-1, rows, columns)
             whole = np.isfinite(tables).all(axis=(1, 2))
             norms[members[whole]] = np.sqrt((_double_centred(tables[whole]) ** 2).sum(axis=(1, 2)))
             for k in np.flatnonzero(~whole).tolist():

@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hostile_files import BAD_NAMES, parquet_of
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 import graftviz as gv
 from graftviz.datasets import dataset_keys, read_positions, read_truth

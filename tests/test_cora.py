@@ -11,8 +11,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.datasets.labelled_graph import LabelledGraph, bounded_degrees
 from graftviz.datasets.pickled import unpickled_array

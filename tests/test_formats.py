@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import ScriptedLearner, random_table
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz._version import __version__
 from graftviz.errors import InputError

@@ -8,8 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.errors import InputError
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure

@@ -9,8 +9,7 @@ import naive
 import numpy as np
 import pytest
 from fakes import ScriptedLearner, random_table
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.history import Changes, History
 from graftviz.metrics import (

@@ -15,8 +15,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from fakes import ScriptedLearner, random_table
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from graftviz.__main__ import main
 from graftviz.errors import InputError

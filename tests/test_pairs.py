@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.pairs import EMPTY, find_slot, grown_pair_map, insert_pair, new_pair_map
 

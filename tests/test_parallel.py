@@ -7,8 +7,7 @@ import os
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from parallel_cases import Counted, in_mapped_file, look, no_sevens, process
 
 from graftviz.errors import InputError

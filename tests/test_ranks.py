@@ -7,8 +7,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.counts import PairCounts
 from graftviz.datasets import load_dataset

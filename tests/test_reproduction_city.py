@@ -8,9 +8,11 @@ import pytest
 from graftviz import dynamics
 from graftviz.dynamics import Dense, ScalableStructure, SparsityInducing
 from graftviz.errors import InputError
-from graftviz.experiments.reproduction import dynamics_seeds as seeds
-from graftviz.experiments.reproduction import dynamics_sweep as sweep
-from graftviz.experiments.reproduction import dynamics_week as week
+from graftviz.experiments.reproduction import (
+    dynamics_seeds as seeds,
+    dynamics_sweep as sweep,
+    dynamics_week as week,
+)
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.dynamics_city import WEEK, CityPart, CitySize, city_of
 from graftviz.experiments.reproduction.dynamics_methods import DENSE, INDUCING, MEASURES, STRUCTURE

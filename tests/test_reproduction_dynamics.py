@@ -6,10 +6,12 @@ import pytest
 
 from graftviz import dynamics
 from graftviz.dynamics import Dense
-from graftviz.experiments.reproduction import dynamics_growth as growth
-from graftviz.experiments.reproduction import dynamics_growth_verdicts as growth_judged
-from graftviz.experiments.reproduction import dynamics_noise_verdicts as judged
-from graftviz.experiments.reproduction import dynamics_work as work
+from graftviz.experiments.reproduction import (
+    dynamics_growth as growth,
+    dynamics_growth_verdicts as growth_judged,
+    dynamics_noise_verdicts as judged,
+    dynamics_work as work,
+)
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.dynamics_city import CitySize
 from graftviz.experiments.reproduction.dynamics_methods import (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graftviz.experiments.reproduction import cora_verdicts as cora_judged
-from graftviz.experiments.reproduction import dobrushin
-from graftviz.experiments.reproduction import region_verdicts as judged
+from graftviz.experiments.reproduction import (
+    cora_verdicts as cora_judged,
+    dobrushin,
+    region_verdicts as judged,
+)
 from graftviz.experiments.reproduction.cora import (
     METHODS,
     CoraLabels,

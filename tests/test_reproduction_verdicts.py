@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from graftviz.experiments.bench import Size
-from graftviz.experiments.reproduction import counts, quality, ranks, tuning
-from graftviz.experiments.reproduction import verdicts as judged
+from graftviz.experiments.reproduction import counts, quality, ranks, tuning, verdicts as judged
 from graftviz.experiments.reproduction.data import Data
 from graftviz.experiments.reproduction.experiment import NotMeasured
 from graftviz.experiments.reproduction.runs import (

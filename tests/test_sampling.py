@@ -8,8 +8,7 @@ import sys
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graftviz.errors import InputError
 from graftviz.model import PairwiseMRF

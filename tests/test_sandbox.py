@@ -14,8 +14,7 @@ import numpy as np
 import psutil
 import pytest
 from fakes import random_table
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.dynamics import read_parents, read_series
 from graftviz.errors import InputError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.search.heap import heapify, pop, push, sift_down, sift_up
 

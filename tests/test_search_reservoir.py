@@ -7,8 +7,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.counts import PairCounts

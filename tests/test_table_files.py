@@ -11,8 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import table_cases
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pyarrow import parquet
 
 from graftviz.table import DiscreteTable, read_table

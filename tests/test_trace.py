@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from fakes import ScriptedLearner, random_table
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftviz.history import Changes, History, flat_positions
 from graftviz.model import PairwiseMRF

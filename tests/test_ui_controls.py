@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from streamlit.testing.v1 import AppTest
 
 from graftviz.learners.bounded_inference import MEASURES

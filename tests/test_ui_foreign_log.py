@@ -7,8 +7,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from graftviz.sandbox import pool

@@ -20,8 +20,7 @@ from graftviz.table import DiscreteTable
 from graftviz.ui import run_limits
 from graftviz.ui.frame import learning
 from graftviz.ui.frame.view import Mailbox
-from graftviz.ui.grow import live
-from graftviz.ui.grow import state as grow_state
+from graftviz.ui.grow import live, state as grow_state
 from graftviz.ui.grow.live import grow_message
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.limits import Limits

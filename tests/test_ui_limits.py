@@ -16,8 +16,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from graftviz.__main__ import main
 from graftviz.errors import InputError
 from graftviz.learners.registry import learner_class, learner_names
-from graftviz.ui import limits as limits_module
-from graftviz.ui import run_limits, services
+from graftviz.ui import limits as limits_module, run_limits, services
 from graftviz.ui.command_line import learn_command
 from graftviz.ui.limits import VARIABLE, Limits, limit_specs, limits, read_limits
 from graftviz.ui.run_limits import Verdict, fewer_edges, judge

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from graftviz.commands import infer as infer_command
-from graftviz.commands import local as local_command
+from graftviz.commands import infer as infer_command, local as local_command
 from graftviz.dynamics import dynamics_learner
 from graftviz.inference import infer
 from graftviz.learners.registry import learner_class

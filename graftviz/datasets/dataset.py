@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.sampling.graphs import lattice_positions
+from graftviz.sampling.lattice import lattice_positions
 from graftviz.table import DiscreteTable
 
 _LAM_TO_NOISE = 3.0

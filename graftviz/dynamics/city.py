@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.dynamics.series import TimeSeries
-from graftviz.dynamics.system import frozen
 
 DAYS = 28
 _STAY = 0.4  # share of the people who are still there an hour later
@@ -84,7 +84,7 @@ def city_walks() -> np.ndarray:
         shares = 1.0 / gaps[source, near]
         walks[near, source] = _WALK * shares / shares.sum()
         walks[source, source] = _STAY
-    return frozen(walks)
+    return read_only(walks)
 
 
 def city_positions() -> np.ndarray:
@@ -93,7 +93,7 @@ def city_positions() -> np.ndarray:
     The coordinates are in the sea off West Africa.
     """
     kilometres = np.array([(place.east, place.north) for place in PLACES])
-    return frozen(np.round(kilometres * _KILOMETRE, 4))
+    return read_only(np.round(kilometres * _KILOMETRE, 4))
 
 
 def city_series(seed: int = 1) -> TimeSeries:
@@ -115,7 +115,7 @@ def city_series(seed: int = 1) -> TimeSeries:
     times = np.datetime_as_string(start + np.arange(len(values)), unit="m")
     names = tuple(place.name for place in PLACES)
     labels = tuple(str(time).replace("T", " ") for time in times)
-    return TimeSeries(frozen(values), names, labels, "The city")
+    return TimeSeries(read_only(values), names, labels, "The city")
 
 
 def _inputs(hour: int, day: int) -> np.ndarray:

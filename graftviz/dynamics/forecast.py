@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.dynamics.system import LinearSystem, frozen
+from graftviz.arrays import read_only
+from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 
 
@@ -64,7 +65,7 @@ def several_steps(system: LinearSystem, values: np.ndarray, horizon: int) -> np.
         raise InputError(
             f"{len(observed)} rows allow forecasts of 1 to {reach} steps; got {horizon}."
         )
-    return frozen(np.ascontiguousarray(system.predict(observed[:-horizon], horizon)))
+    return read_only(np.ascontiguousarray(system.predict(observed[:-horizon], horizon)))
 
 
 def residual_deviation(system: LinearSystem, values: np.ndarray, horizon: int = 1) -> np.ndarray:
@@ -88,4 +89,4 @@ def residual_deviation(system: LinearSystem, values: np.ndarray, horizon: int = 
         In the units of the series.
     """
     errors = several_steps(system, values, horizon) - np.asarray(values)[horizon:]
-    return frozen(np.sqrt(np.mean(errors**2, axis=0)))
+    return read_only(np.sqrt(np.mean(errors**2, axis=0)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.dynamics.base import (
     DynamicsLearner,
     DynamicsOutcome,
@@ -18,7 +19,7 @@ from graftviz.dynamics.base import (
 from graftviz.dynamics.metrics import prediction_error
 from graftviz.dynamics.rows import system_of_steps
 from graftviz.dynamics.series import TimeSeries, Transitions
-from graftviz.dynamics.system import LinearSystem, frozen
+from graftviz.dynamics.system import LinearSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class DynamicsResult:
     complete: bool = True
 
 
-def learn_dynamics(
+def learn(
     data: TimeSeries | Transitions,
     learner: DynamicsLearner,
     *,
@@ -148,7 +149,7 @@ def build_result(
     seconds : float
         Time of learning.
     seed, test, complete
-        As in :func:`learn_dynamics` and :class:`DynamicsResult`.
+        As in :func:`learn` and :class:`DynamicsResult`.
     """
     system = outcome.system
     return DynamicsResult(
@@ -171,7 +172,7 @@ def build_result(
 def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) -> DynamicsOutcome:
     """Return the outcome of an interrupted run."""
     of_kind = {
-        kind: frozen(np.array(sorted(s.node for s in steps if s.kind == kind), dtype=np.int64))
+        kind: read_only(np.array(sorted(s.node for s in steps if s.kind == kind), dtype=np.int64))
         for kind in ("seed", "unspoken")
     }
     note = (

@@ -9,9 +9,9 @@ from typing import BinaryIO, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from graftviz.arrays import read_only
 from graftviz.dynamics.plain_csv import read_plain_csv
 from graftviz.dynamics.series import TimeSeries, series_of
-from graftviz.dynamics.system import frozen
 from graftviz.dynamics.times import looks_like_times, positions, read_times
 from graftviz.errors import InputError
 from graftviz.table.arrow import numeric_column
@@ -128,7 +128,7 @@ def series_with_gaps(values: np.ndarray) -> TimeSeries:
     """Return the series of an array, shape (times, series), with NaN for missing values."""
     array = np.array(values, dtype=np.float64, order="C")
     whole = series_of(np.where(np.isnan(array), 0.0, array) if array.ndim == 2 else array)
-    return TimeSeries(frozen(array), whole.names, title="The array")
+    return TimeSeries(read_only(array), whole.names, title="The array")
 
 
 def _wide(raw: RawTable, time: str | None, longest_gap: int, most: int) -> TimeSeries:
@@ -373,7 +373,7 @@ def _clean(series: TimeSeries, missing: str, longest_gap: int, constant: str) ->
         notes.append(f"{int(still.sum())} of {len(names)} series are constant and were dropped.")
         names = tuple(name for name, is_still in zip(names, still, strict=True) if not is_still)
         values = values[:, ~still]
-    values = frozen(np.ascontiguousarray(values))
+    values = read_only(np.ascontiguousarray(values))
     return TimeSeries(values, names, series.times, series.title, tuple(notes))
 
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from graftviz.arrays import read_only
 from graftviz.dynamics.base import DynamicsOutcome, NodeStep, Work
 from graftviz.dynamics.series import StandardisedData
-from graftviz.dynamics.system import LinearSystem, frozen, system_of_rows
+from graftviz.dynamics.system import LinearSystem, system_of_rows
 
 # Ratio of the diagonal of the Cholesky factor below which singular values are used instead: with
 # one step of refinement, seminormal equations are accurate as long as cond(X)² is below 1/ε.
@@ -93,8 +94,8 @@ class StepRecorder:
             len(self._steps),
             row.node,
             kind,
-            frozen(row.parents),
-            frozen(row.coefficients),
+            read_only(row.parents),
+            read_only(row.coefficients),
             float(shift[row.node] - row.coefficients @ shift[row.parents]),
             row.residual,
             row.passes,
@@ -130,8 +131,8 @@ class StepRecorder:
             )
         return DynamicsOutcome(
             system_of_steps(self._data.names, self._steps),
-            frozen(np.array(sorted(seeds), dtype=np.int64)),
-            frozen(np.array(sorted(unspoken), dtype=np.int64)),
+            read_only(np.array(sorted(seeds), dtype=np.int64)),
+            read_only(np.array(sorted(unspoken), dtype=np.int64)),
             self._work,
             tuple(sentences),
         )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.dynamics.system import frozen
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
 
@@ -84,7 +84,7 @@ class TimeSeries:
         if absent:
             raise InputError(f"{self.title}: there is no series {absent[0]!r}.")
         values = np.ascontiguousarray(self.values[:, [places[name] for name in names]])
-        return replace(self, values=frozen(values), names=names)
+        return replace(self, values=read_only(values), names=names)
 
     def split(self, test_fraction: float) -> tuple[TimeSeries, TimeSeries]:
         """Return the first rows, and the last `test_fraction` of the rows, in order of time.
@@ -131,7 +131,7 @@ def series_of(values: np.ndarray, names: tuple[str, ...] = ()) -> TimeSeries:
     all_names = names or default_names(array.shape[1])
     if len(all_names) != array.shape[1]:
         raise InputError(f"There are {array.shape[1]} series, but {len(all_names)} names.")
-    return TimeSeries(frozen(array), tuple(all_names))
+    return TimeSeries(read_only(array), tuple(all_names))
 
 
 class StandardisedData(NamedTuple):
@@ -176,5 +176,5 @@ def standardise(data: TimeSeries | Transitions, *, centre: bool) -> Standardised
     else:
         before, after, later = ((part - shift) / scale for part in data[1:])
         columns, targets = np.ascontiguousarray(before.T), np.ascontiguousarray(after.T)
-    shift, scale = frozen(shift), frozen(scale)
+    shift, scale = read_only(shift), read_only(scale)
     return StandardisedData(data.names, before, after, later, shift, scale, columns, targets)

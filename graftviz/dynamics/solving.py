@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.arrays import read_only
 from graftviz.dynamics.base import DynamicsLearner, Work, check_enough
 from graftviz.dynamics.coordinate import coordinate_descent
 from graftviz.dynamics.path import Solver, solve_path
 from graftviz.dynamics.rows import Row, fit_row, strongest
 from graftviz.dynamics.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.sgd import GradientDescent
-from graftviz.dynamics.system import frozen
 from graftviz.errors import InputError
 from graftviz.options import option
 from graftviz.parallel import parallel_map
@@ -212,7 +212,7 @@ def regress_block(search: Search, nodes: np.ndarray) -> list[SeriesRegression]:
         if reached:
             sizes = np.abs(reached.weights[at])
             total = sizes.sum()
-            two_hop = frozen(sizes / total if total > 0.0 else sizes)
+            two_hop = read_only(sizes / total if total > 0.0 else sizes)
             passes += int(reached.passes[at])
             converged = converged and bool(reached.converged[at])
         # The work of a block is divided evenly; the remainder is added to its first row.

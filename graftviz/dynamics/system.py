@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, eigs
 
+from graftviz.arrays import read_only
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
 
@@ -43,7 +44,7 @@ class LinearSystem:
     @cached_property
     def matrix(self) -> np.ndarray:
         """A as a dense array, shape (n, n), read-only."""
-        return frozen(self.coefficients.toarray())
+        return read_only(self.coefficients.toarray())
 
     @cached_property
     def spectral_radius(self) -> float:
@@ -63,7 +64,7 @@ class LinearSystem:
     def parents(self, node: int) -> np.ndarray:
         """Return the parents of series `node`, in ascending order."""
         start, end = self.coefficients.indptr[node : node + 2]
-        return frozen(self.coefficients.indices[start:end].astype(np.int64))
+        return read_only(self.coefficients.indices[start:end].astype(np.int64))
 
     def predict(self, values: np.ndarray, steps: int = 1) -> np.ndarray:
         """Return predictions `steps` time steps after each row of `values`.
@@ -102,7 +103,7 @@ def system_of(matrix: np.ndarray, names: Sequence[str] = ()) -> LinearSystem:
         raise InputError(
             f"The matrix has {len(dense)} series, but there are {len(all_names)} names."
         )
-    return LinearSystem(all_names, csr_array(dense), frozen(np.zeros(len(dense))))
+    return LinearSystem(all_names, csr_array(dense), read_only(np.zeros(len(dense))))
 
 
 def system_of_rows(
@@ -115,10 +116,4 @@ def system_of_rows(
     starts = np.concatenate([[0], np.cumsum([len(row) for row in parents])])
     n = len(names)
     matrix = csr_array((np.concatenate(coefficients), np.concatenate(parents), starts), (n, n))
-    return LinearSystem(names, matrix, frozen(intercept))
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """Make the array read-only and return it."""
-    array.flags.writeable = False
-    return array
+    return LinearSystem(names, matrix, read_only(intercept))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from graftviz.experiments.arena import Contest, Entry
 from graftviz.experiments.bench_table import format_seconds, machine
-from graftviz.formats.result_json import json_value
+from graftviz.formats.json_values import json_value
 from graftviz.options import format_value
 from graftviz.table.csv_text import csv_text
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-from graftviz.experiments import bench_engine as engine
-from graftviz.experiments import bench_exact as exact
-from graftviz.experiments import bench_learners as learners
-from graftviz.experiments import bench_regions as regions
+from graftviz.experiments import (
+    bench_engine as engine,
+    bench_exact as exact,
+    bench_learners as learners,
+    bench_regions as regions,
+)
 from graftviz.experiments.bench import Goal, Measurement, Size, Yardstick
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -20,7 +20,7 @@ import sklearn
 
 from graftviz._version import __version__
 from graftviz.experiments.bench import LOWER_IS_BETTER, Row
-from graftviz.formats.result_json import json_value
+from graftviz.formats.json_values import json_value
 
 COLUMNS = (
     *("work", "nodes", "rows", "states", "repetitions", "seconds", "wall"),

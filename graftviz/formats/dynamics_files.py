@@ -7,7 +7,8 @@ from typing import Any
 
 from graftviz._version import __version__
 from graftviz.dynamics import DynamicsResult, LinearSystem, ScalableStructure
-from graftviz.formats.result_json import json_value, peak_memory_mb
+from graftviz.formats.json_values import json_value
+from graftviz.formats.result_json import peak_memory_mb
 from graftviz.options import option_specs
 from graftviz.table.csv_text import csv_text
 

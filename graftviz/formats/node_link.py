@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graftviz.errors import InputError
 from graftviz.formats.files import read_bytes
+from graftviz.formats.json_values import json_value
 from graftviz.formats.model_records import ModelFile, model_of_records, model_records
-from graftviz.formats.result_json import json_value
 from graftviz.formats.tables import activation_steps
 from graftviz.model import PairwiseMRF
-from graftviz.runs import Result
+
+if TYPE_CHECKING:
+    from graftviz.runs import Result
 
 
 def node_link_json(model: PairwiseMRF, steps: Sequence[int] | None = None) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
 
 from graftviz._version import __version__
+from graftviz.formats.json_values import json_value
 from graftviz.learners.base import Learner
 from graftviz.options import option_specs
 from graftviz.runs import Result
@@ -127,14 +127,3 @@ def _certificate(result: Result) -> dict[str, Any]:
         empty: dict[str, Any] = dict.fromkeys(Certificate._fields)
         return empty | {"scored": 0, "possible": pairs - result.edges}
     return result.certificate._asdict()
-
-
-def json_value(value: Any) -> Any:
-    """Return `value` with numpy scalars as Python scalars, and infinities and NaN as None."""
-    if isinstance(value, dict):
-        return {key: json_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

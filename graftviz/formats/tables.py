@@ -6,17 +6,19 @@ A cell is empty if a value does not apply. Floats are exact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graftviz.formats.spreadsheet import shown_cell
-from graftviz.history import History
-from graftviz.metrics import StepMetrics
-from graftviz.runs import Result
-from graftviz.selection import EdgeStability, LamPath
 from graftviz.table.csv_text import csv_text
-from graftviz.trace import Step
+
+if TYPE_CHECKING:  # the process that reads models needs neither learners nor numba
+    from graftviz.history import History
+    from graftviz.metrics import StepMetrics
+    from graftviz.runs import Result
+    from graftviz.selection import EdgeStability, LamPath
+    from graftviz.trace import Step
 
 EDGE_COLUMNS = ("source", "target", "weight_norm", "step")
 FEATURE_COLUMNS = ("features", "features_possible")

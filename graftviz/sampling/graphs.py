@@ -10,12 +10,11 @@ import networkx as nx
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.sampling.lattice import lattice_positions
 from graftviz.sampling.seeds import generator
 from graftviz.table.discrete import default_names
 
 EDGES_PER_NEW_NODE = 2  # best-choice edge grafting, appendix C
-_CANVAS = 10_000  # positions range from 0 to this, as the player expects them
-_MARGIN = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,18 +119,6 @@ def grid_graph(rows: int, columns: int) -> Graph:
     names = tuple(f"r{r}c{c}" for r in range(rows) for c in range(columns))
     row, column = np.divmod(np.arange(rows * columns), columns)
     return Graph(names, np.concatenate([across, down]), lattice_positions(row, column))
-
-
-def lattice_positions(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return coordinates in 0 … 10000, shape (n, 2), for nodes on a lattice; row 0 is at the top.
-
-    Both axes have the same scale, and the lattice is centred.
-    """
-    places = np.stack([columns, rows], axis=-1).astype(np.float64)
-    places -= places.min(axis=0)
-    extent = places.max(axis=0)
-    scale = (_CANVAS - 2 * _MARGIN) / max(extent.max(), 1.0)
-    return _CANVAS / 2 + (places - extent / 2) * scale
 
 
 def square_side(nodes: int) -> int:

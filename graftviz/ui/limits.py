@@ -84,7 +84,13 @@ class Limits:
     server_uploads: int = _limit(
         1000, "MB", "uploaded files of all sessions, stored and under way", 1, 1_000_000
     )
-    readers: int = _limit(2, "processes", "uploads that are read at the same time", 1, 16)
+    readers: int = _limit(
+        0,
+        "processes",
+        "uploads that are read at the same time; 0: one per two cores the process may use",
+        0,
+        16,
+    )
     read_memory: int = _limit(
         1000, "MB", "memory for reading one upload; a file that needs more is refused", 50, 100_000
     )

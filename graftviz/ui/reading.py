@@ -14,7 +14,7 @@ from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
 from graftviz.sandbox.worker import Limits
 from graftviz.ui.limits import limits
-from graftviz.ui.scheduler import foreground
+from graftviz.ui.scheduler import foreground, usable_cores
 
 T = TypeVar("T")
 
@@ -23,7 +23,9 @@ T = TypeVar("T")
 def worker_pool() -> WorkerPool:
     """Return the worker processes that read the uploads of this server."""
     server = limits()
-    return WorkerPool(Limits(server.read_memory * 1_000_000, server.read_seconds), server.readers)
+    # Half of the cores stay free for the sessions that play.
+    readers = server.readers or max(1, usable_cores() // 2)
+    return WorkerPool(Limits(server.read_memory * 1_000_000, server.read_seconds), readers)
 
 
 def read_files(

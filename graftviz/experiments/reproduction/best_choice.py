@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graftviz.experiments.bench import Size
-from graftviz.experiments.reproduction import counts, quality, ranks, tuning
-from graftviz.experiments.reproduction import verdicts as judged
+from graftviz.experiments.reproduction import counts, quality, ranks, tuning, verdicts as judged
 from graftviz.experiments.reproduction.curves import Curves
 from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SMALL, Claim, Experiment
 from graftviz.experiments.reproduction.runs import (

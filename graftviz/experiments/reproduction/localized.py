@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from graftviz.experiments.reproduction import cora_verdicts as cora_judged
-from graftviz.experiments.reproduction import dobrushin
-from graftviz.experiments.reproduction import region_verdicts as judged
+from graftviz.experiments.reproduction import (
+    cora_verdicts as cora_judged,
+    dobrushin,
+    region_verdicts as judged,
+)
 from graftviz.experiments.reproduction.cora import CoraLabels
 from graftviz.experiments.reproduction.experiment import PAPER, REHEARSAL, SMALL, Claim, Experiment
 from graftviz.experiments.reproduction.regions import (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from graftviz.experiments.bench import Size
-from graftviz.experiments.reproduction import counts, quality
-from graftviz.experiments.reproduction import verdicts as judged
+from graftviz.experiments.reproduction import counts, quality, verdicts as judged
 from graftviz.experiments.reproduction.best_choice import (
     CACHED,
     COUNTED,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from graftviz.experiments.reproduction import dynamics_growth as growth
-from graftviz.experiments.reproduction import dynamics_growth_verdicts as growth_judged
-from graftviz.experiments.reproduction import dynamics_noise_verdicts as judged
-from graftviz.experiments.reproduction import dynamics_seeds as seeds
-from graftviz.experiments.reproduction import dynamics_sweep as sweep
-from graftviz.experiments.reproduction import dynamics_week as week
-from graftviz.experiments.reproduction import dynamics_work as work
+from graftviz.experiments.reproduction import (
+    dynamics_growth as growth,
+    dynamics_growth_verdicts as growth_judged,
+    dynamics_noise_verdicts as judged,
+    dynamics_seeds as seeds,
+    dynamics_sweep as sweep,
+    dynamics_week as week,
+    dynamics_work as work,
+)
 from graftviz.experiments.reproduction.dynamics_city import CitySize
 from graftviz.experiments.reproduction.dynamics_methods import (
     COEFFICIENTS,

@@ -15,8 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from graftviz.inference import METHODS as INFERENCE
-from graftviz.inference import Beliefs, infer
+from graftviz.inference import METHODS as INFERENCE, Beliefs, infer
 from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
 from graftviz.memory import size_text
 from graftviz.model import PairwiseMRF

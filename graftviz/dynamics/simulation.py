@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
+from graftviz.arrays import read_only
 from graftviz.dynamics.series import TimeSeries, Transitions, series_of
-from graftviz.dynamics.system import LinearSystem, frozen
+from graftviz.dynamics.system import LinearSystem
 from graftviz.errors import InputError
 from graftviz.table.discrete import default_names
 
@@ -58,7 +59,7 @@ def random_system(
             "another seed."
         )
     return LinearSystem(
-        default_names(n), csr_array(matrix * (radius / largest)), frozen(np.zeros(n))
+        default_names(n), csr_array(matrix * (radius / largest)), read_only(np.zeros(n))
     )
 
 
@@ -116,5 +117,5 @@ def simulate_transitions(
     after, later = system.predict(before), system.predict(before, 2)
     after = after + noise * random.standard_normal(after.shape)
     later = later + noise * random.standard_normal(later.shape)
-    arrays = (frozen(np.ascontiguousarray(part)) for part in (before, after, later))
+    arrays = (read_only(np.ascontiguousarray(part)) for part in (before, after, later))
     return Transitions(system.names, *arrays)

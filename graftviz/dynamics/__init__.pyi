@@ -1,0 +1,60 @@
+from .adjacency import (
+    read_parents as read_parents,
+)
+from .base import (
+    DynamicsLearner as DynamicsLearner,
+    DynamicsOutcome as DynamicsOutcome,
+    NodeStep as NodeStep,
+    Work as Work,
+)
+from .dense import (
+    Dense as Dense,
+)
+from .enforcing import (
+    SparsityEnforcing as SparsityEnforcing,
+)
+from .forecast import (
+    one_step as one_step,
+    residual_deviation as residual_deviation,
+    several_steps as several_steps,
+)
+from .grid_city import (
+    simulate_city as simulate_city,
+)
+from .inducing import (
+    SparsityInducing as SparsityInducing,
+)
+from .learning import (
+    DynamicsResult as DynamicsResult,
+    learn as learn,
+)
+from .metrics import (
+    coefficient_error as coefficient_error,
+    prediction_error as prediction_error,
+    structure_precision as structure_precision,
+    structure_recall as structure_recall,
+)
+from .reading import (
+    read_series as read_series,
+)
+from .registry import (
+    LEARNERS as LEARNERS,
+    dynamics_learner as dynamics_learner,
+)
+from .scalable import (
+    ScalableStructure as ScalableStructure,
+)
+from .series import (
+    TimeSeries as TimeSeries,
+    Transitions as Transitions,
+    series_of as series_of,
+)
+from .simulation import (
+    random_system as random_system,
+    simulate as simulate,
+    simulate_transitions as simulate_transitions,
+)
+from .system import (
+    LinearSystem as LinearSystem,
+    system_of as system_of,
+)
