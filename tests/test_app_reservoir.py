@@ -95,3 +95,17 @@ def test_the_ends_of_all_ranges_work(query: dict[str, str]) -> None:
     assert not app.error
     assert len(charts(app)) == 3
     assert query_of(app) == query
+
+
+def test_a_link_from_another_page_counts_again() -> None:
+    """The page has written this address itself, but here it is followed anew."""
+    app = open_page("reservoir", alpha="0.25")
+    assert app.slider(key="reservoir.alpha").value == 0.25
+    app.slider(key="reservoir.alpha").set_value(0.5).run()
+    app.query_params.clear()
+    app.switch_page("pages/lessons.py").run()
+    app.switch_page("pages/reservoir.py")
+    app.query_params["alpha"] = "0.25"
+    app.run()
+    assert app.slider(key="reservoir.alpha").value == 0.25
+    assert query_of(app) == {"alpha": "0.25"}

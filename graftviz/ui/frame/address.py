@@ -22,9 +22,10 @@ class Linked(Protocol):
 
 
 def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
-    """Let a page take over what the address says.
+    """Apply the address of a page to its state.
 
-    Going to another page empties the address, which must not undo what was set here before.
+    Opening another page empties the address, which must not undo earlier choices there. A link
+    from another page counts even if this page has written the same address before.
 
     Parameters
     ----------
@@ -36,9 +37,11 @@ def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
     before = st.session_state.get("page")
     st.session_state["page"] = page
     query = without_teaching(st.query_params.to_dict())
-    if query or is_new or before in (None, page):
+    comes_from_another = before not in (None, page)
+    if query or is_new or not comes_from_another:
         context = get_script_run_ctx()
-        state.follow(query, is_history=bool(context is not None and context.is_history_navigation))
+        goes_back = context is not None and context.is_history_navigation
+        state.follow(query, is_history=goes_back or comes_from_another)
 
 
 def write_address(state: Linked) -> None:
