@@ -116,20 +116,9 @@ def marks(theme: str) -> dict[str, RGB]:
 
 
 def racers(theme: str) -> list[RGB]:
-    found = re.search(rf"const RACER_ON_{theme.upper()} = (\[\[.*?\]\]);", RACERS)
+    found = re.search(rf"const RACERS_ON_{theme.upper()} = (\[\[.*?\]\]);", CORE)
     assert found
     return [np.array(colour, dtype=float) for colour in json.loads(found[1])]
-
-
-def exchange_colours(theme: str) -> dict[str, RGB]:
-    found = re.findall(r"{ leaving: (\[.*?\]), arriving: (\[.*?\]) }", PRUNE)
-    assert len(found) == 2
-    dark, light = found
-    pair = dark if theme == "dark" else light
-    return {
-        name: np.array(json.loads(text), dtype=float)
-        for name, text in zip(("leaving", "arriving"), pair, strict=True)
-    }
 
 
 def replay_theme(theme: str) -> dict[str, RGB]:
@@ -183,7 +172,7 @@ def test_marks_and_the_ring_of_the_focus_stand_out(tokens: object, theme: str) -
     known = marks(theme)
     # What is new is filled with `step`, which on white is pale, within a rim that is not.
     outlined = {"step"} if theme == "light" else set()
-    for name, colour in (known | exchange_colours(theme)).items():
+    for name, colour in known.items():
         if name not in outlined:
             assert contrast(colour, paper) >= MARK, name
     for k, colour in enumerate(racers(theme)):
@@ -274,7 +263,5 @@ def test_what_may_share_a_colour_differs_in_form() -> None:
         assert len(forms) == len(racers("light")) == len(racers("dark"))
         assert all(one != other for one, other in combinations(forms, 2))
     assert "context.setLineDash(dotted ?? (kind === 1 ? [dash, gap] : []))" in EDGES
-    leaving = re.search(r"  drawLeaving\(context, edge.*?\n  }", PRUNE, re.DOTALL)
-    assert leaving
-    assert "[7, 5]" in leaving[0]
-    assert "slope" in leaving[0]
+    assert re.search(r"edges: leaving, .*dash: \[7, 5\]", PRUNE)
+    assert "crosses: leaving" in PRUNE

@@ -45,7 +45,7 @@ def everything() -> Any:
 @pytest.fixture
 def tell(browser_page: Any, show_html: Any, everything: Any) -> Told:
     """Tell the player which run is shown, and as many steps of each as are said."""
-    script = view_script("prune").replace("return { mount };", "return { mount, pruneColours };")
+    script = view_script("prune")
     show_html(
         browser_page,
         f'<!DOCTYPE html><meta charset="utf-8"><style>{view_style("prune")}</style>'
@@ -127,12 +127,10 @@ def test_the_removed_edge_of_an_exchange_is_drawn(tell: Told, browser_page: Any)
     tell("greedy", {"greedy": 2})
     browser_page.wait_for_function("player.graph.at.length > 0")  # placed with the first drawing
     strokes = browser_page.evaluate(STROKES)
-    colours = browser_page.evaluate("GraftvizPrune.pruneColours(player.palette)")
-    assert {"leaving", "arriving"} <= {
-        kind
-        for kind, colour in colours.items()
-        if f"#{bytes(colour).hex()}" in strokes or ", ".join(map(str, colour)) in strokes
-    }
+    palette = browser_page.evaluate("player.palette")
+    for kind in ("leaving", "arriving"):
+        colour = palette[kind]
+        assert f"#{bytes(colour).hex()}" in strokes or ", ".join(map(str, colour)) in strokes, kind
 
 
 def test_a_click_on_a_node_marks_its_edges_and_lists_their_contributions(

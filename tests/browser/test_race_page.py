@@ -231,7 +231,7 @@ def test_it_fits_phone_and_projector_and_moves_little_on_request(race: Callable[
     press(page, "Play")
     eventually(page, lambda: share(page) >= 3)
     press(page, "Pause")
-    stage = page.locator(".gv-race-stage").first.bounding_box()
+    stage = page.locator(".gv-race-tile .gv-stage").first.bounding_box()
     assert stage["width"] > 130
     page.set_viewport_size({"width": 1024, "height": 768})
     press(page, "Present")

@@ -1,126 +1,102 @@
 // The junction tree: cliques as boxes near their variables, the widest highlighted.
 
 import { clamp, css, h, lerp, mix, plural, shorten } from "../shared/core.js";
-import { BudgetPlane } from "./plane.js";
+import { legendKey, WHOLE_PLANE } from "../shared/graph.js";
+import { BudgetPlane } from "./graph.js";
 
-const BUDGET_LONGEST = 4; // largest number of variables named in a box
+const BUDGET_LONGEST = 4; // largest number of lines in a box
 const BUDGET_COVERED = 0.34; // largest share of the drawing for boxes with names; beyond, boxes show sizes
 const BUDGET_SHORT = 9; // characters of a name inside a box
+const BUDGET_LINE = 12; // characters of a line
 
 export class BudgetTree extends BudgetPlane {
   constructor(app) {
-    super(app, "gv-budget-tree", "Junction tree");
-    this.kind = "clique";
-    this.element.append(h("footer", { class: "gv-legend" }, h("span", { class: "gv-key" },
-      "box = clique; hover to highlight it in the graph")));
+    super(app, "clique", "Junction tree", "junction-tree", [legendKey(null, "box = clique; hover to highlight it in the graph")]);
     this.boxes = [];
   }
 
   /** Text of a box: names if they are few and short, else their number. */
   label(clique) {
-    const { log } = this.app;
-    const names = clique.map((i) => shorten(log.name(i), BUDGET_SHORT));
-    if (clique.length > BUDGET_LONGEST + 2) return [plural(clique.length, "variable")];
-    if (names.join(" ").length <= 11) return [names.join(" ")];
-    const lines = [];
-    for (const name of names) {
-      const last = lines[lines.length - 1];
-      if (last !== undefined && last.length + name.length < 12) lines[lines.length - 1] = `${last} ${name}`;
+    const lines = [""];
+    for (const name of clique.map((i) => shorten(this.name(i), BUDGET_SHORT))) {
+      const longer = `${lines.at(-1)} ${name}`.trim();
+      if (longer.length <= BUDGET_LINE || !lines.at(-1)) lines[lines.length - 1] = longer;
       else lines.push(name);
     }
     return lines.length <= BUDGET_LONGEST ? lines : [plural(clique.length, "variable")];
   }
 
-  layOut(context) {
-    const { log, shown, type, palette } = this.app;
-    const { width, height } = this.surface;
-    const step = log.steps[shown];
-    const before = shown > 0 ? log.steps[shown - 1] : null;
-    const room = (width * height) / step.cliques.length;
-    this.size = clamp(Math.sqrt(room) * 0.13, 9, 12 * type);
-    this.font = `500 ${this.size}px ${palette.font}`;
-    context.font = this.font;
-    const half = (lines) => [Math.max(...lines.map((line) => context.measureText(line).width)) / 2 + 6, (lines.length * this.size * 1.18) / 2 + 4];
-    let labels = step.cliques.map((clique) => this.label(clique));
-    const covered = labels.map(half).reduce((sum, [w, high]) => sum + 4 * w * high, 0);
-    if (covered > BUDGET_COVERED * width * height) labels = step.cliques.map((clique) => [String(clique.length)]);
-    const halves = labels.map(half);
-    const margin = [0, 1].map((k) => 4 + Math.max(...halves.map((half) => half[k])));
-    const f = this.entry;
-    this.boxes = step.cliques.map((clique, c) => {
-      const from = before && step.from[c] >= 0 ? before.at[step.from[c]] : step.at[c];
-      const place = [0, 1].map((k) => lerp(from[k], step.at[c][k], f));
-      const [x, y] = this.project(place, margin);
-      return { clique, lines: labels[c], x, y, w: halves[c][0], h: halves[c][1] };
-    });
-  }
-
-  things() {
-    return this.boxes.map(({ x, y }) => [x, y]);
-  }
-
-  find(x, y) {
-    const c = this.boxes.findIndex((box) => Math.abs(box.x - x) <= box.w + 2 && Math.abs(box.y - y) <= box.h + 2);
-    return c < 0 ? null : { clique: c };
-  }
-
-  wordsFor({ clique }) {
-    const { log, shown } = this.app;
-    const members = log.steps[shown].cliques[clique];
-    return [h("b", {}, plural(members.length, "variable")), ` · ${members.map((i) => shorten(log.name(i), 24)).join(", ")}`];
-  }
-
-  draw() {
-    const context = this.surface.begin();
-    const { app } = this;
-    if (!context || !app.log) return;
-    this.layOut(context);
-    const { palette, log, shown, hover } = app;
-    const step = log.steps[shown];
-    const held = hover && hover.node !== undefined ? new Set(log.holders(hover.node, shown)) : null;
-    const isLit = (c) => (held ? held.has(c) : hover && hover.clique !== undefined ? c === hover.clique : c === step.lit && step.cliques[c].length > 1);
-    for (const [a, b] of step.links) {
-      const both = held && held.has(a) && held.has(b);
-      context.beginPath();
-      context.moveTo(this.boxes[a].x, this.boxes[a].y);
-      context.lineTo(this.boxes[b].x, this.boxes[b].y);
-      context.lineWidth = both ? 4 : 2;
-      context.strokeStyle = css(both ? palette.primary : palette.muted, both ? 1 : 0.8);
-      context.stroke();
+  /** Boxes: lines, and half of width and height; they move from the place of the clique they grew from. */
+  project() {
+    const { log, shown, type } = this.app;
+    const { width, height, context } = this.surface;
+    const { cliques, from, at } = log.steps[shown];
+    const before = log.steps[shown - 1];
+    this.size = clamp(Math.sqrt((width * height) / cliques.length) * 0.13, 9, 12 * type);
+    context.font = this.app.font(this.size / type, "500");
+    const boxed = (lines) => ({ lines, w: Math.max(...lines.map((line) => context.measureText(line).width)) / 2 + 6, h: lines.length * this.size * 0.59 + 4 });
+    this.boxes = cliques.map((clique) => boxed(this.label(clique)));
+    if (this.boxes.reduce((sum, box) => sum + 4 * box.w * box.h, 0) > BUDGET_COVERED * width * height) {
+      this.boxes = cliques.map((clique) => boxed([String(clique.length)]));
     }
-    context.font = this.font;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    this.boxes.forEach((box, c) => { if (!isLit(c)) this.drawBox(context, palette, box, null); });
-    this.boxes.forEach((box, c) => { if (isLit(c)) this.drawBox(context, palette, box, hover ? palette.primary : palette.region); });
+    this.margins = ["w", "h"].map((side) => 4 + Math.max(...this.boxes.map((box) => box[side])));
+    this.places = at.map((place, c) => {
+      const start = before && from[c] >= 0 ? before.at[from[c]] : place;
+      return place.map((x, k) => lerp(start[k], x, this.entry));
+    });
+    super.project();
   }
 
-  drawBox(context, palette, { lines, clique, x, y, w, h: half }, colour) {
-    const newest = this.app.log.steps[this.app.shown].edge;
-    const isNew = newest !== null && newest.every((i) => clique.includes(i));
+  nodeAt(x, y) {
+    return this.boxes.findIndex(({ w, h: half }, c) => Math.abs(this.at[c][0] - x) <= w + 2 && Math.abs(this.at[c][1] - y) <= half + 2);
+  }
+
+  wordsFor(c) {
+    const members = this.app.log.steps[this.app.shown].cliques[c];
+    return [h("b", {}, plural(members.length, "variable")), ` · ${members.map((i) => shorten(this.name(i), 24)).join(", ")}`];
+  }
+
+  scene(palette) {
+    const { log, shown, hover } = this.app;
+    const { cliques, links, lit } = log.steps[shown];
+    const held = hover?.node === undefined ? [] : log.holders(hover.node, shown);
+    const chosen = new Set(hover ? [...held, hover.clique] : cliques[lit].length > 1 ? [lit] : []);
+    const isHeld = ([a, b]) => held.includes(a) && held.includes(b);
+    const order = [...cliques.keys()].sort((a, b) => chosen.has(a) - chosen.has(b));
+    return [
+      { edges: links.filter((pair) => !isHeld(pair)), line: palette.muted, alpha: 0.8, width: 2 },
+      { edges: links.filter(isHeld), line: palette.primary, width: 4 },
+      ...order.map((c) => (context) => this.drawBox(context, palette, c, !chosen.has(c) ? null : hover ? palette.primary : palette.region)),
+    ];
+  }
+
+  drawBox(context, palette, c, colour) {
+    const { edge, cliques } = this.app.log.steps[this.app.shown];
+    const { lines, w, h: half } = this.boxes[c];
+    const [x, y] = this.at[c];
+    const isNew = edge !== null && edge.every((i) => cliques[c].includes(i));
     context.beginPath();
     context.roundRect(x - w, y - half, 2 * w, 2 * half, 7);
-    if (isNew) {
-      for (const [colour, width] of [[palette.rim, 9.5], [palette.step, 7.5]]) {
-        context.lineWidth = width;
-        context.strokeStyle = css(colour);
-        context.stroke();
-      }
+    for (const [rim, width] of [...(isNew ? [[palette.rim, 9.5], [palette.step, 7.5]] : []), [colour ?? palette.muted, 2 * (colour ? 2.6 : 1.3)]]) {
+      context.lineWidth = width;
+      context.strokeStyle = css(rim);
+      context.stroke();
     }
     context.fillStyle = css(colour ? mix(palette.background, colour, palette.dark ? 0.42 : 0.26) : palette.background);
     context.fill();
-    context.lineWidth = colour ? 2.6 : 1.3;
-    context.strokeStyle = css(colour ?? palette.muted);
-    context.stroke();
+    context.font = this.app.font(this.size / this.app.type, "500");
+    context.textAlign = "center";
+    context.textBaseline = "middle";
     context.fillStyle = css(palette.text);
     lines.forEach((line, k) => context.fillText(line, x, y + (k - (lines.length - 1) / 2) * this.size * 1.18 + 0.5));
   }
 
   describe() {
     const { log, shown } = this.app;
-    const { cliques, lit, width } = log.steps[shown];
-    this.count.textContent = `${plural(cliques.length, "clique")} · widest: ${plural(cliques[lit].length, "variable")} (width ${width})`;
-    this.surface.canvas.setAttribute("aria-label",
-      `Junction tree of ${plural(cliques.length, "clique")}; widest: ${plural(cliques[lit].length, "variable")} (width ${width}).`);
+    const { cliques, lit, width, at } = log.steps[shown];
+    if (!this.places) this.fit(at, WHOLE_PLANE);
+    const widest = `widest: ${plural(cliques[lit].length, "variable")} (width ${width})`;
+    this.count.textContent = `${plural(cliques.length, "clique")} · ${widest}`;
+    this.canvas.setAttribute("aria-label", `Junction tree of ${plural(cliques.length, "clique")}; ${widest}.`);
   }
 }

@@ -41,7 +41,7 @@ class DynamicsPlayer extends FedView {
     if (isOther) {
       this.chosen = null;
       this.hover = -1;
-      this.network.setPositions(this.picture.positions);
+      this.network.fit(this.picture.positions);
     }
     this.matrix.clear();
   }

@@ -1,7 +1,7 @@
 // Pseudo-likelihood by exchange under all three rules, with their numbers of draws and acceptances.
 
 import { clamp, css, drawGrid, format, h, integer, plural, Surface, ticks } from "../shared/core.js";
-import { drawMark, RACER_DASHES, racerColours, racerSample } from "../shared/marks.js";
+import { drawMark, RACER_DASHES, racerSample } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 import { acceptance } from "./log.js";
 
@@ -87,7 +87,7 @@ export class PruneCurves {
   }
 
   drawTrack(context, palette, track, x, y, isChosen) {
-    const colour = racerColours(palette)[track.index];
+    const colour = palette.racers[track.index];
     context.lineJoin = "round";
     context.setLineDash(RACER_DASHES[track.index]);
     // Later steps are drawn pale.

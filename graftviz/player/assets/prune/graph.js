@@ -1,181 +1,106 @@
 // The graph: edges of the tree drawn double, removed ones red and dashed, added ones green and wide.
 
-import { clamp, css, format, h, integer, isolated, lerp, plural, shorten, smooth, writeOver } from "../shared/core.js";
-import { GraphCard } from "../shared/graph_card.js";
-import { turned } from "../shared/keys.js";
-import { zoomButtons } from "../shared/zoom_buttons.js";
+import { clamp, format, h, integer, lerp, plural, shorten, smooth } from "../shared/core.js";
+import { Graph, legendKey } from "../shared/graph.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_GONE = 0.5; // opacity of a removed edge, while its exchange is shown
 const PRUNE_NAMED = 40; // up to this many variables, all names are shown
 const PRUNE_OWN = 6; // edges of the selected variable that are listed
 
-export class PruneGraph extends GraphCard {
+export class PruneGraph extends Graph {
   constructor(app) {
     super(app);
     this.sentence = h("p", { class: "gv-sentence", dir: "auto" });
     this.stop = h("p", { class: "gv-muted", dir: "auto" });
     this.fallback = h("p", { class: "gv-prune-fallback", dir: "auto", hidden: true });
     this.chosen = h("p", { class: "gv-prune-chosen", dir: "auto", hidden: true });
-    this.surface.canvas.addEventListener("blur", () => this.pointTo(-1));
-    const key = (kind, text) => h("span", { class: "gv-key" }, h("i", { class: `gv-line gv-line-${kind}`, "aria-hidden": "true" }), text);
     this.words = h("div", { class: "gv-words" }, this.sentence, this.fallback, this.stop);
-    this.element = h("section", { class: "gv-card gv-graph gv-prune-graph", "aria-label": "Graph" },
-      this.holder, this.chosen,
-      h("footer", {}, h("div", { class: "gv-legend" }, key("tree", "Chow–Liu tree"), key("edge", "other edge"), key("leaving", "removed"), key("arriving", "added")), zoomButtons(this, app, "graph")));
+    const kinds = { tree: "Chow–Liu tree", edge: "other edge", leaving: "removed", arriving: "added" };
+    this.element = this.card("gv-prune-graph", "Graph", "graph", { below: this.chosen,
+      keys: Object.entries(kinds).map(([kind, words]) => legendKey(`gv-line gv-line-${kind}`, words)) });
   }
 
   setRuns(all) {
     this.surface.context.font = `500 12.5px ${this.app.palette.font}`;
     this.longest = Math.max(...all.header.names.map((name) => this.surface.context.measureText(shorten(name, 16)).width));
-    this.setPositions(all.header.positions);
+    this.fit(all.header.positions);
   }
 
   /** Place the variables; maps and grids nearly keep their aspect ratio. */
   project() {
-    const { header, n } = this.app.all;
-    const margins = n <= PRUNE_NAMED ? [Math.min(this.longest * this.app.type + 14, this.surface.width * 0.24), 30] : [18, 18];
-    this.place(margins, header.given ? 1.2 : 2.2);
+    const { all, type } = this.app;
+    this.stretch = all.header.given ? 1.2 : 2.2;
+    this.margins = all.n <= PRUNE_NAMED ? [Math.min(this.longest * type + 14, this.surface.width * 0.24), 30] : [18, 18];
+    this.unit = clamp(24 / Math.sqrt(all.n), 2.2, 6) * type;
+    super.project();
   }
 
-  draw() {
-    const context = this.surface.begin();
-    const { app } = this;
-    if (!context || !app.log) return;
-    const { palette, all, shown, part, log } = app;
-    this.project();
-    const { at } = this;
-    const unit = clamp(9 / Math.sqrt(all.n) + 0.5, 0.8, 2.6) * app.type;
-    const degrees = new Uint16Array(all.n);
+  name(i) {
+    return this.app.all.name(i);
+  }
+
+  /** Edges at the shown step: of the tree, others, those that leave, those that arrive. */
+  groups() {
+    const { log, shown, all } = this.app;
     const groups = { tree: [], other: [], leaving: [], arriving: [] };
-    for (const edge of log.edges) {
-      if (edge.born > shown || edge.died < shown || (edge.died === shown && shown === 0)) continue;
-      if (edge.died > shown) {
-        degrees[edge.i]++;
-        degrees[edge.j]++;
-      }
-      const kind = edge.died === shown ? "leaving" : edge.born === shown && shown > 0 ? "arriving"
-        : all.tree.has(pairKey(edge.i, edge.j)) ? "tree" : "other";
-      groups[kind].push(edge);
+    for (const { i, j, born, died } of log.edges) {
+      if (born > shown || died < shown || (died === shown && shown === 0)) continue;
+      const kind = died === shown ? "leaving" : born === shown && shown > 0 ? "arriving" : all.tree.has(pairKey(i, j)) ? "tree" : "other";
+      groups[kind].push([i, j]);
     }
-    const marked = Object.values(groups).flat().filter(({ i, j }) => i === app.node || j === app.node);
-    for (const edge of marked) this.line(context, edge, css(palette.primary, 0.45), 2.4 * unit + 6);
-    for (const edge of groups.other) this.line(context, edge, css(palette.plain, 0.75), unit * 1.1);
-    for (const edge of groups.tree) this.double(context, edge, css(palette.text, 0.9), unit);
-    for (const edge of groups.leaving) this.drawLeaving(context, edge, unit, clamp(part * 1.6, 0, 1));
-    for (const edge of groups.arriving) this.arrive(context, edge, unit, clamp(part * 1.6 - 0.6, 0, 1));
-    if (app.pointed) this.line(context, { i: app.pointed[0], j: app.pointed[1] }, css(palette.primary), unit + 3, [2, 4]);
-    const base = clamp(24 / Math.sqrt(all.n), 2.2, 6) * app.type;
-    for (let i = 0; i < all.n; i++) {
-      context.beginPath();
-      context.arc(at[i][0], at[i][1], base * (0.85 + 0.12 * Math.sqrt(degrees[i])), 0, 7);
-      context.fillStyle = css(palette.text);
-      context.fill();
-      context.lineWidth = 1.5;
-      context.strokeStyle = css(i === this.hover || i === app.node ? palette.primary : palette.background);
-      context.stroke();
-    }
-    this.drawNames(context, palette, degrees, base);
+    return groups;
   }
 
-  line(context, { i, j }, colour, width, dash = []) {
-    context.beginPath();
-    context.moveTo(...this.at[i]);
-    context.lineTo(...this.at[j]);
-    context.lineWidth = width;
-    context.setLineDash(dash);
-    context.strokeStyle = colour;
-    context.stroke();
-    context.setLineDash([]);
+  scene(palette) {
+    const { app, unit } = this;
+    const { all, part, node, pointed, type } = app;
+    const thick = clamp(9 / Math.sqrt(all.n) + 0.5, 0.8, 2.6) * type;
+    const { tree, other, leaving, arriving } = this.groups();
+    const [going, coming] = [clamp(part * 1.6, 0, 1), smooth(clamp(part * 1.6 - 0.6, 0, 1))];
+    const degrees = new Uint16Array(all.n);
+    for (const i of [tree, other, arriving].flat(2)) degrees[i]++;
+    const marked = [tree, other, leaving, arriving].flat().filter((pair) => pair.includes(node));
+    const chosen = [this.hover, node].filter((i) => i >= 0);
+    const disc = { fill: palette.text, size: (i) => unit * (0.85 + 0.12 * Math.sqrt(degrees[i])), width: 1.5 };
+    const nodes = [...degrees.keys()];
+    const ofTree = (edges) => edges.filter(([i, j]) => all.tree.has(pairKey(i, j)));
+    const cross = { crosses: leaving, arm: 3 + 1.6 * thick, cap: "round" };
+    return [
+      { edges: marked, line: palette.primary, alpha: 0.45, width: 2.4 * thick + 6 },
+      { edges: other, line: palette.plain, alpha: 0.75, width: 1.1 * thick },
+      ...tree.flatMap((pair) => [{ edges: [pair], line: palette.text, alpha: 0.9, width: 2.4 * thick + 1.2 }, { edges: [pair], line: palette.background, width: 1.1 * thick }]),
+      // Removed: fading, dashed, and crossed through; faint as long as the exchange is shown.
+      { edges: leaving, line: palette.leaving, alpha: lerp(1, PRUNE_GONE, going), width: lerp(3.2, 1.9, going) * thick, dash: [7, 5] },
+      { ...cross, line: palette.background, width: 5.5 }, { ...cross, line: palette.leaving, width: 2.6 },
+      // Added: growing from its middle, then wide; of the tree, it is drawn double at once.
+      coming > 0 && { edges: arriving, grow: coming, line: palette.arriving, width: 2.6 * thick + 1.6 },
+      coming > 0 && { edges: ofTree(arriving), grow: coming, line: palette.background, width: thick },
+      pointed && { edges: [pointed], line: palette.primary, width: thick + 3, dash: [2, 4] },
+      { ...disc, nodes: nodes.filter((i) => !chosen.includes(i)), line: palette.background }, { ...disc, nodes: chosen, line: palette.primary },
+      { names: [node, ...(pointed ?? []), ...(all.n <= PRUNE_NAMED ? nodes.sort((a, b) => degrees[b] - degrees[a]) : [])].filter((i) => i >= 0),
+        always: this.hover < 0 ? [] : [this.hover], size: 12.5, longest: 16, spots: (i, half, high) => [this.outwards(i, half, high)] },
+    ];
   }
 
-  double(context, edge, colour, unit) {
-    const { palette } = this.app;
-    this.line(context, edge, colour, 2.4 * unit + 1.2);
-    this.line(context, edge, css(palette.background), 1.1 * unit);
-  }
-
-  /** Fading, dashed, and crossed through; it stays faint as long as its exchange is shown. */
-  drawLeaving(context, edge, unit, part) {
-    const { app, at } = this;
-    const red = pruneColours(app.palette).leaving;
-    this.line(context, edge, css(red, lerp(1, PRUNE_GONE, part)), lerp(3.2, 1.9, part) * unit, [7, 5]);
-    const [x, y] = [0, 1].map((k) => (at[edge.i][k] + at[edge.j][k]) / 2);
-    const arm = 3 + 1.6 * unit;
-    context.beginPath();
-    for (const slope of [1, -1]) {
-      context.moveTo(x - arm, y - arm * slope);
-      context.lineTo(x + arm, y + arm * slope);
-    }
-    context.lineCap = "round";
-    for (const [width, colour] of [[5.5, css(app.palette.background)], [2.6, css(red)]]) {
-      context.lineWidth = width;
-      context.strokeStyle = colour;
-      context.stroke();
-    }
-    context.lineCap = "butt";
-  }
-
-  /** Growing from its middle, then wide; of the tree, it is drawn double at once. */
-  arrive(context, edge, unit, part) {
-    if (part === 0) return;
-    const { app, at } = this;
-    const green = css(pruneColours(app.palette).arriving);
-    const ends = [[edge.i, edge.j], [edge.j, edge.i]].map(([a, b]) => [0, 1].map((k) => lerp((at[a][k] + at[b][k]) / 2, at[a][k], smooth(part))));
-    const trace = (width, colour) => {
-      context.beginPath();
-      context.moveTo(...ends[0]);
-      context.lineTo(...ends[1]);
-      context.lineWidth = width;
-      context.strokeStyle = colour;
-      context.stroke();
-    };
-    trace(2.6 * unit + 1.6, green);
-    if (app.all.tree.has(pairKey(edge.i, edge.j))) trace(unit, css(app.palette.background));
-  }
-
-  drawNames(context, palette, degrees, base) {
-    const { app, at, surface } = this;
-    const { n } = app.all;
-    const size = 12.5 * app.type;
-    context.font = `500 ${size}px ${palette.font}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.lineJoin = "round";
-    context.lineWidth = 3.5;
-    const named = new Set([this.hover, app.node, ...(app.pointed ?? [])].filter((i) => i >= 0));
-    if (n <= PRUNE_NAMED) for (const i of [...degrees.keys()].sort((a, b) => degrees[b] - degrees[a])) named.add(i);
-    const taken = [];
-    for (const i of named) {
-      const text = shorten(app.all.name(i), 16);
-      const half = context.measureText(text).width / 2;
-      // Away from the middle, where the edges are.
-      const [dx, dy] = [at[i][0] - surface.width / 2, at[i][1] - surface.height / 2];
-      const far = Math.hypot(dx / surface.width, dy / surface.height) || 1;
-      const x = clamp(at[i][0] + (dx / surface.width / far) * (base * 1.3 + half + 3), half + 3, surface.width - half - 3);
-      const y = clamp(at[i][1] + (dy / surface.height / far) * (base * 1.3 + size * 0.72), size / 2, surface.height - size / 2);
-      if (i !== this.hover && taken.some((box) => Math.abs(box.x - x) < box.half + half + 2 && Math.abs(box.y - y) < size)) continue;
-      taken.push({ x, y, half });
-      writeOver(context, palette, text, x, y);
-    }
+  /** A place for a name away from the middle, where the edges are. */
+  outwards(i, half, high) {
+    const { width, height } = this.surface;
+    const [x, y] = this.at[i];
+    const [dx, dy] = [x / width - 0.5, y / height - 0.5];
+    const far = Math.hypot(dx, dy) || 1;
+    return [x + (dx / far) * (this.unit * 1.3 + half + 3), y + (dy / far) * (this.unit * 1.3 + high * 0.63)];
   }
 
   // --------------------------------------------------------------------------- pointer and words
 
-  pointAt(x, y) {
-    this.pointTo(this.nodeAt(x, y));
+  pointTo(i) {
+    super.pointTo(i, ...(this.at[i] ?? []));
   }
 
-  chooseAt(x, y) {
-    this.pointAt(x, y);
-    this.app.chooseNode(this.hover);
-  }
-
-  /** By keyboard: the next or previous variable. */
-  turn(step) {
-    if (this.at.length === 0) return;
-    this.pointTo(turned(this.hover, step, this.at.length));
-    this.app.say(this.tip.text);
+  choose(i) {
+    this.pointTo(i);
+    this.app.chooseNode(i);
   }
 
   enter() {
@@ -187,30 +112,24 @@ export class PruneGraph extends GraphCard {
     this.app.chooseNode(-1);
   }
 
+  fact(i) {
+    const { log, shown } = this.app;
+    return plural(log.edges.filter((edge) => (edge.i === i || edge.j === i) && edge.born <= shown && shown < edge.died).length, "edge");
+  }
+
   /** The edges of the selected variable, those that contribute most first. */
   describeNode() {
-    const { node, log, shown, all } = this.app;
+    const { node, log, shown } = this.app;
     this.chosen.hidden = node < 0;
     if (node < 0) return;
     const own = (log.at(shown)?.rank ?? []).filter(([i, j]) => i === node || j === node).sort((a, b) => b[2] - a[2]);
-    const listed = own.slice(0, PRUNE_OWN).map(([i, j, worth]) => `${shorten(all.name(i === node ? j : i), 24)} ${format(worth)}`).join(" · ");
+    const listed = own.slice(0, PRUNE_OWN).map(([i, j, worth]) => `${shorten(this.name(i === node ? j : i), 24)} ${format(worth)}`).join(" · ");
     const more = own.length > PRUNE_OWN ? ` · and ${own.length - PRUNE_OWN} more` : "";
-    this.chosen.textContent = `${shorten(all.name(node), 40)}: ${own.length ? `contributions of its edges in nats per row: ${listed}${more}` : "no edges ranked"}`;
-  }
-
-  pointTo(i) {
-    const { app } = this;
-    if (i >= 0) {
-      const degree = app.log.edges.filter((edge) => (edge.i === i || edge.j === i) && edge.born <= app.shown && app.shown < edge.died).length;
-      this.tip.show(...this.at[i], h("b", {}, isolated(shorten(app.all.name(i), 40))), ` · ${plural(degree, "edge")}`);
-    } else this.tip.hide();
-    if (i === this.hover) return;
-    this.hover = i;
-    app.wake();
+    this.chosen.textContent = `${shorten(this.name(node), 40)}: ${own.length ? `contributions of its edges in nats per row: ${listed}${more}` : "no edges ranked"}`;
   }
 
   describe() {
-    const { app } = this;
+    const { app, canvas } = this;
     const { log, shown, all } = app;
     const record = log.at(shown);
     this.sentence.textContent = record ? record.words : app.opening();
@@ -221,18 +140,11 @@ export class PruneGraph extends GraphCard {
     this.describeNode();
     const isEnd = log.finished && shown === log.ready;
     this.stop.textContent = isEnd ? log.trouble || log.outcome.stop_reason : "";
-    const gone = log.edges.filter((edge) => edge.died === shown && shown > 0);
-    const come = log.edges.filter((edge) => edge.born === shown && shown > 0);
-    const { canvas } = this.surface;
-    canvas.dataset.leaving = gone.map(({ i, j }) => pairKey(i, j)).join(" ");
-    canvas.dataset.arriving = come.map(({ i, j }) => pairKey(i, j)).join(" ");
+    const { tree, leaving, arriving } = this.groups();
+    const kept = tree.length + arriving.filter(([i, j]) => all.tree.has(pairKey(i, j))).length;
+    const keys = (pairs) => pairs.map(([i, j]) => pairKey(i, j)).join(" ");
+    [canvas.dataset.leaving, canvas.dataset.arriving] = [keys(leaving), keys(arriving)];
     canvas.setAttribute("aria-label", `${plural(all.n, "variable")}, ${plural(log.edgesAt(shown), "edge")}, `
-      + `${plural(log.edges.filter((edge) => edge.born <= shown && shown < edge.died && all.tree.has(pairKey(edge.i, edge.j))).length, "of them", "of them")} in the Chow–Liu tree; `
-      + `${integer(gone.length)} removed (red), ${integer(come.length)} added (green)`);
+      + `${plural(kept, "of them", "of them")} in the Chow–Liu tree; ${integer(leaving.length)} removed (red), ${integer(arriving.length)} added (green)`);
   }
-}
-
-/** Colours of removed and added edges, which also differ in dashes, marks and widths. */
-export function pruneColours(palette) {
-  return palette.dark ? { leaving: [255, 122, 112], arriving: [64, 208, 150] } : { leaving: [196, 38, 46], arriving: [0, 130, 84] };
 }

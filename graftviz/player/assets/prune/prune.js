@@ -3,7 +3,6 @@
 import { Requests } from "../shared/requests.js";
 import { clamp, format, h, integer, plural } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
-import { setRacerColours } from "../shared/marks.js";
 import { StepView } from "../shared/step_view.js";
 import { Transport } from "../shared/transport.js";
 import { PruneCurves } from "./curves.js";
@@ -125,11 +124,6 @@ class PrunePlayer extends StepView {
     this.node = i === this.node ? -1 : i;
     this.graph.describe();
     this.wake();
-  }
-
-  refresh() {
-    super.refresh();
-    setRacerColours(this);
   }
 
   get keys() {

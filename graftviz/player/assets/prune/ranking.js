@@ -3,7 +3,6 @@
 import { brief, clamp, css, drawGrid, format, h, plural, smooth, Surface } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
 import { saveButton } from "../shared/save_picture.js";
-import { pruneColours } from "./graph.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_LISTED = 3; // removed or added pairs that are named
@@ -59,7 +58,7 @@ export class PruneRanking {
     const step = (plot.right - plot.left - gap) / Math.max(bars.length, 12);
     this.x = (k) => plot.left + k * step + (entering >= 0 && k >= entering ? gap : 0);
     this.step = step;
-    const { leaving, arriving } = pruneColours(palette);
+    const { leaving, arriving } = palette;
     const colours = { leaving: css(leaving), arriving: css(arriving), plain: css(palette.plain, 0.65) };
     const wide = Math.max(step - (step > 4 ? 2 : 0.4), 0.8);
     bars.forEach(({ kind, worth, i, j }, k) => {

@@ -1,7 +1,7 @@
 // Objective, recall, precision and held-out NLPL of all racers over what they cost.
 
 import { clamp, css, drawGrid, h, integer, Surface, ticks } from "../shared/core.js";
-import { drawMark, RACER_DASHES, racerColours, racerWords } from "../shared/marks.js";
+import { drawMark, RACER_DASHES, racerWords } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 import { RACE_AXES } from "./log.js";
 
@@ -113,7 +113,7 @@ export class RaceCurves {
     context.lineWidth = 1;
     context.strokeStyle = css(palette.text, 0.5);
     context.stroke();
-    const colours = racerColours(palette);
+    const colours = palette.racers;
     const ends = [];
     for (const racer of racers) {
       const end = this.trace(context, racer, about.name, places[racer.index], axis, value, x, y, colours[racer.index % 6]);

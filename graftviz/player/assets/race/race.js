@@ -3,7 +3,6 @@
 import { Requests } from "../shared/requests.js";
 import { clamp, h, remembered, ticks } from "../shared/core.js";
 import { KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
-import { setRacerColours } from "../shared/marks.js";
 import { View } from "../shared/view.js";
 import { RaceCurves } from "./curves.js";
 import { RaceGraphs } from "./graphs.js";
@@ -95,11 +94,6 @@ class RacePlayer extends View {
       if (racer.ready < far) wants.push([racer.run, racer.ready + 1, far - racer.ready]);
     }
     this.requests.send(wants);
-  }
-
-  refresh() {
-    super.refresh();
-    setRacerColours(this);
   }
 
   get keys() {

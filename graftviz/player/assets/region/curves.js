@@ -1,7 +1,7 @@
 // Bound and actual error against the size of the region, for all expansion rules.
 
 import { brief, clamp, css, drawGrid, h, Surface, writeOver } from "../shared/core.js";
-import { RACER_MARKS, racerColours, racerSample } from "../shared/marks.js";
+import { RACER_MARKS, racerSample } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 import { boundText, chance } from "./log.js";
 
@@ -137,7 +137,7 @@ export class RegionCurves {
   }
 
   drawRule(context, palette, rule, x, y, strip) {
-    const colour = racerColours(palette)[rule.index];
+    const colour = palette.racers[rule.index];
     const strength = rule.chosen ? 1 : 0.62;
     const trace = (values, dash, width) => {
       context.beginPath();

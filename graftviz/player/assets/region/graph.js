@@ -1,68 +1,54 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
-import { brief, clamp, css, h, isolated, lerp, mix, plural, replaceChildren, shorten, smooth, viridis, writeOver } from "../shared/core.js";
-import { GraphCard } from "../shared/graph_card.js";
+import { brief, clamp, h, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
+import { Graph, legendKey } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
-import { zoomButtons } from "../shared/zoom_buttons.js";
 import { boundText, chance } from "./log.js";
 
 const JOIN_SECONDS = 0.45; // animation of an added node
 const FLASH_SECONDS = 1.1;
 const NAME_ROOM = 56; // px between nodes from which on all names are shown
 const LABEL_ROOM = 23; // px between nodes from which on the bound of every candidate is shown
+const BOUNDS_SHOWN = [3, 60]; // numbers of bounds without and with that room
+const WIDTHS = 5; // of edges outside the region
+const LEVELS = 5; // of influence on the query
 
-export class RegionGraph extends GraphCard {
+export class RegionGraph extends Graph {
   constructor(app) {
     super(app);
-    this.keys = h("div", { class: "gv-legend" });
-    this.element = h("div", { class: "gv-card gv-graph gv-region-graph" }, this.holder, h("footer", {}, this.keys, zoomButtons(this, app, "region")));
-    this.buildLegend();
-  }
-
-  buildLegend() {
+    const key = (kind, words, title) => legendKey(`gv-region-key gv-region-${kind}`, words, title);
     this.low = h("span");
     this.high = h("span");
-    const key = (sample, text, title) => h("span", { class: "gv-key", title }, h("i", { class: `gv-region-key ${sample}`, "aria-hidden": "true" }), h("span", {}, text));
     this.ramp = h("span", { class: "gv-key", title: "Bound if this neighbour is added to the region" },
       "candidate: bound if added ", this.low, h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.high);
-    this.plainKey = key("gv-region-rim", "candidate", "Neighbour of the region");
-    this.noneKey = key("gv-region-vacuous", "candidate: vacuous bound", "The bound stays vacuous if this neighbour is added to the region");
-    this.feltKey = key("gv-region-felt", "outside (darker: more influence on the query)", "Upper bound on the influence of a variable on the query");
-    replaceChildren(this.keys, key("gv-region-query", "query", "The variable whose marginal is computed"),
-      key("gv-region-inside", "in the region", "Only these variables are used"),
-      key("gv-region-cut", "cut edges", "Edges that leave the region: dropped, or replaced by a field"),
-      this.ramp, this.plainKey, this.noneKey, this.feltKey);
+    this.plainKey = key("rim", "candidate", "Neighbour of the region");
+    this.noneKey = key("vacuous", "candidate: vacuous bound", "The bound stays vacuous if this neighbour is added to the region");
+    this.feltKey = key("felt", "outside (darker: more influence on the query)", "Upper bound on the influence of a variable on the query");
+    this.element = this.card("gv-region-graph", "Graph", "region", { keys: [
+      key("query", "query", "The variable whose marginal is computed"), key("inside", "in the region", "Only these variables are used"),
+      key("cut", "cut edges", "Edges that leave the region: dropped, or replaced by a field"), this.ramp, this.plainKey, this.noneKey, this.feltKey] });
   }
-
-  // ------------------------------------------------------------------------------ places, camera
 
   setGraph(graph) {
     this.graph = graph;
-    this.setPositions(graph.positions);
+    this.fit(graph.positions);
   }
 
   project() {
-    const { width, height } = this.surface;
-    const margin = clamp(Math.min(width, height) * 0.05, 14, 34) + (this.graph.names.length <= 60 && !this.graph.given ? 24 : 0);
-    this.place([margin, margin], this.graph.given ? 1.25 : 1.5);
+    const { graph, surface } = this;
+    const margin = clamp(Math.min(surface.width, surface.height) * 0.05, 14, 34) + (graph.names.length <= 60 && !graph.given ? 24 : 0);
+    this.margins = [margin, margin];
+    this.stretch = graph.given ? 1.25 : 1.5;
+    super.project();
     this.unit = clamp(0.27 * this.spacing, 2.2, 13 * this.app.type);
   }
 
   // ------------------------------------------------------------------------------------ pointing
 
-  get near() {
-    return clamp(0.75 * this.spacing, 11, 26);
-  }
-
-  chooseAt(x, y) {
-    const i = this.graph ? this.nodeAt(x, y) : -1;
+  choose(i) {
     if (i < 0) return;
     this.leave();
     this.app.ask(i);
-  }
-
-  pointAt(x, y) {
-    this.pointTo(this.graph ? this.nodeAt(x, y) : -1, x, y);
   }
 
   /** By keyboard: the next or previous variable; Enter queries it. */
@@ -77,27 +63,15 @@ export class RegionGraph extends GraphCard {
     if (this.hover >= 0) this.app.ask(this.hover);
   }
 
-  leave() {
-    this.pointTo(-1);
-  }
-
-  pointTo(i, x, y) {
-    if (i !== this.hover) {
-      this.hover = i;
-      this.surface.canvas.classList.toggle("gv-pointing", i >= 0);
-      this.app.wake();
-    }
-    if (i < 0) return this.tip.hide();
+  fact(i) {
     const { log, shown } = this.app;
-    const step = log.steps[shown];
-    const place = step.candidates.indexOf(i);
-    const fact = i === log.region.query ? "query"
-      : log.has(i, shown) ? `in the region since step ${log.joined[i]}`
-        : place < 0 ? "outside the region · click to query"
-          : !log.region.asksAll ? "candidate; this rule does not compute its bound"
-          : step.bounds[place] === null ? "candidate; the bound stays vacuous if added"
-            : `candidate; bound if added: ${boundText(step.bounds[place])}`;
-    return this.tip.show(x, y, h("b", {}, isolated(shorten(this.graph.names[i], 40))), ` · ${fact}`);
+    const { candidates, bounds } = log.steps[shown];
+    const place = candidates.indexOf(i);
+    if (i === log.region.query) return "query";
+    if (log.has(i, shown)) return `in the region since step ${log.joined[i]}`;
+    if (place < 0) return "outside the region · click to query";
+    if (!log.region.asksAll) return "candidate; this rule does not compute its bound";
+    return bounds[place] === null ? "candidate; the bound stays vacuous if added" : `candidate; bound if added: ${boundText(bounds[place])}`;
   }
 
   // ------------------------------------------------------------------------------------- drawing
@@ -107,223 +81,87 @@ export class RegionGraph extends GraphCard {
     return !this.app.still && this.app.age < FLASH_SECONDS;
   }
 
-  draw() {
-    const context = this.surface.begin();
-    const { log, palette } = this.app;
-    if (!context || !log) return;
-    this.project();
-    this.k = this.app.shown;
-    this.step = log.steps[this.k];
-    this.entry = this.app.still || this.k === 0 ? 1 : smooth(clamp(this.app.age / JOIN_SECONDS, 0, 1));
-    this.drawEdges(context, palette, log);
-    this.drawBody(context, palette, log);
-    this.drawCuts(context, palette, log);
-    this.drawOutside(context, palette, log);
-    this.drawInside(context, palette, log);
-    this.drawCandidates(context, palette, log);
-    this.drawNames(context, palette, log);
-    if (this.hover >= 0) this.ring(context, this.hover, this.unit + 3, 2, css(palette.text));
+  scene(palette) {
+    const { log, shown, still, age } = this.app;
+    const { unit, graph } = this;
+    const { added, boundary } = log.steps[shown];
+    const { query } = log.region;
+    const entry = still || shown === 0 ? 1 : smooth(clamp(age / JOIN_SECONDS, 0, 1));
+    const inside = log.steps.slice(0, shown + 1).map((step) => step.added);
+    const [inner, others] = [true, false].map((isInner) => graph.edges.filter(([i, j]) => (log.has(i, shown) && log.has(j, shown)) === isInner));
+    const fresh = (i, j) => entry < 1 && (i === added || j === added);
+    // The region as one body: wide round bands along its inner edges.
+    const wide = Math.min(this.spacing * 0.92, 6.5 * unit, 54 * this.app.type);
+    const body = mix(palette.background, palette.objective, palette.dark ? 0.34 : 0.2);
+    const band = { line: body, width: wide, cap: "round" };
+    const left = still || shown === 0 ? 0 : 1 - clamp(age / FLASH_SECONDS, 0, 1);
+    return [
+      { ...band, edges: inner.filter(([i, j]) => !fresh(i, j)) },
+      { ...band, edges: log.from[added] < 0 ? [] : [[log.from[added], added]], grow: entry, origin: 0 },
+      { nodes: inside, size: (i) => (wide / 2) * (i === added ? entry : 1), fill: body },
+      this.outerEdges(palette, others),
+      { edges: inner, line: palette.text, alpha: 0.75, width: clamp(unit * 0.28, 1.4, 3) },
+      { edges: boundary.flatMap((i) => graph.neighbours[i].filter((j) => !log.has(j, shown)).map((j) => [i, j])),
+        line: palette.wrong, width: clamp(unit * 0.26, 1.3, 2.6), dash: [3, 3.5] },
+      this.outerNodes(palette),
+      left > 0 && { nodes: [added], size: unit * (1.4 + 1.8 * (1 - left)) + 4, fill: palette.step, alpha: 0.6 * left },
+      { nodes: inside.slice(1), size: (i) => unit * (i === added ? entry : 1), fill: palette.text },
+      shown > 0 && { nodes: [added], size: unit + 2.5, line: palette.rim, width: 2.2 },
+      { nodes: [query], shape: "star", size: Math.max(unit * 1.85, 7), fill: palette.step, line: palette.text, width: 2.2 },
+      this.candidates(palette),
+      this.names(),
+      this.hover >= 0 && { nodes: [this.hover], size: unit + 3, line: palette.text, width: 2 },
+    ];
   }
 
-  line(context, i, j) {
-    context.moveTo(...this.at[i]);
-    context.lineTo(...this.at[j]);
-  }
-
-  drawEdges(context, palette, log) {
-    const { edges, norms, largest } = this.graph;
-    // A few widths, each drawn at once: stroking thousands of lines one by one is slow.
-    const groups = Array.from({ length: 5 }, () => []);
-    edges.forEach(([i, j], e) => {
-      if (log.has(i, this.k) && log.has(j, this.k)) return;
-      groups[Math.min(4, Math.floor((5 * norms[e]) / largest))].push([i, j]);
-    });
-    groups.forEach((group, g) => {
-      context.beginPath();
-      for (const [i, j] of group) this.line(context, i, j);
-      context.lineWidth = 0.6 + 0.35 * g;
-      context.strokeStyle = css(palette.muted, 0.13 + 0.09 * g);
-      context.stroke();
-    });
-  }
-
-  /** The region as one body: wide round strokes along its inner edges, stroked as a single path. */
-  drawBody(context, palette, log) {
-    context.beginPath();
-    for (const { added } of log.steps.slice(0, this.k + 1)) {
-      const [x, y] = this.at[added];
-      const from = log.from[added];
-      const [fx, fy] = from < 0 ? [x, y] : this.at[from];
-      const f = added === this.step.added ? this.entry : 1;
-      context.moveTo(fx, fy);
-      context.lineTo(lerp(fx, x, f) + 0.01, lerp(fy, y, f));
-      for (const j of this.graph.neighbours[added]) {
-        if (log.joined[j] < log.joined[added] && f === 1) this.line(context, added, j);
-      }
-    }
-    context.lineCap = context.lineJoin = "round";
-    context.lineWidth = Math.min(this.spacing * 0.92, 6.5 * this.unit, 54 * this.app.type) || 12;
-    context.strokeStyle = css(palette.objective, palette.dark ? 0.34 : 0.2);
-    context.stroke();
-    context.lineCap = "butt";
-    context.beginPath();
-    for (const [i, j] of this.graph.edges) {
-      if (log.has(i, this.k) && log.has(j, this.k)) this.line(context, i, j);
-    }
-    context.lineWidth = clamp(this.unit * 0.28, 1.4, 3);
-    context.strokeStyle = css(palette.text, 0.75);
-    context.stroke();
-  }
-
-  drawCuts(context, palette, log) {
-    context.beginPath();
-    for (const i of this.step.boundary) {
-      for (const j of this.graph.neighbours[i]) {
-        if (!log.has(j, this.k)) this.line(context, i, j);
-      }
-    }
-    context.lineWidth = clamp(this.unit * 0.26, 1.3, 2.6);
-    context.setLineDash([3, 3.5]);
-    context.strokeStyle = css(palette.wrong);
-    context.stroke();
-    context.setLineDash([]);
+  /** Edges in a few widths, each drawn at once: stroking thousands of lines one by one is slow. */
+  outerEdges(palette, edges) {
+    const { strengths, largest } = this.graph;
+    const level = (pair) => Math.min(WIDTHS - 1, Math.floor((WIDTHS * strengths.get(pair)) / largest));
+    return Array.from({ length: WIDTHS }, (_, g) => (
+      { edges: edges.filter((pair) => level(pair) === g), line: palette.muted, alpha: 0.13 + 0.09 * g, width: 0.6 + 0.35 * g }));
   }
 
   /** Nodes outside the region: darker with more influence on the query. */
-  drawOutside(context, palette, log) {
+  outerNodes(palette) {
+    const { log, shown } = this.app;
     const { influence } = log.region;
-    const levels = Array.from({ length: 6 }, () => []);
-    for (let i = 0; i < log.n; i++) {
-      if (log.has(i, this.k)) continue;
-      levels[influence ? Math.round((5 * influence[i]) / 255) : 2].push(i);
-    }
-    levels.forEach((nodes, level) => {
-      context.beginPath();
-      const size = this.unit * (influence ? 0.5 + 0.07 * level : 0.62);
-      for (const i of nodes) this.disc(context, i, size);
-      context.fillStyle = css(mix(palette.background, palette.text, influence ? 0.16 + 0.09 * level : 0.32));
-      context.fill();
-    });
+    const level = (i) => (influence ? Math.round((LEVELS * influence[i]) / 255) : 2);
+    const outside = [...log.graph.names.keys()].filter((i) => !log.has(i, shown));
+    return Array.from({ length: LEVELS + 1 }, (_, g) => ({ nodes: outside.filter((i) => level(i) === g),
+      size: this.unit * (influence ? 0.5 + 0.07 * g : 0.62), fill: mix(palette.background, palette.text, influence ? 0.16 + 0.09 * g : 0.32) }));
   }
 
-  drawInside(context, palette, log) {
-    const { query } = log.region;
-    const added = this.step.added;
-    if (this.k > 0) this.flash(context, palette, added);
-    context.beginPath();
-    for (const { added: i } of log.steps.slice(1, this.k + 1)) this.disc(context, i, this.unit * (i === added ? this.entry : 1));
-    context.fillStyle = css(palette.text);
-    context.fill();
-    if (this.k > 0) this.ring(context, added, this.unit + 2.5, 2.2, css(palette.rim));
-    this.star(context, query, this.unit * 1.85);
-    context.lineJoin = "round";
-    context.lineWidth = 2.2;
-    context.strokeStyle = css(palette.text);
-    context.fillStyle = css(palette.step);
-    context.fill();
-    context.stroke();
-  }
-
-  flash(context, palette, i) {
-    const left = this.app.still ? 0 : 1 - clamp(this.app.age / FLASH_SECONDS, 0, 1);
-    if (left <= 0) return;
-    context.beginPath();
-    this.disc(context, i, this.unit * (1.4 + 1.8 * (1 - left)) + 4);
-    context.fillStyle = css(palette.step, 0.6 * left);
-    context.fill();
-  }
-
-  drawCandidates(context, palette, log) {
-    const { candidates, bounds } = this.step;
-    const size = this.unit * 0.95;
-    const best = bounds.reduce((at, b, m) => (b !== null && (at < 0 || b < bounds[at]) ? m : at), -1);
-    candidates.forEach((i, m) => {
-      context.beginPath();
-      this.disc(context, i, size);
-      context.fillStyle = bounds[m] === null ? css(palette.background) : viridis(0.06 + 0.94 * log.promise(bounds[m]));
-      context.fill();
-      if (bounds[m] === null && log.region.asksAll) this.hatch(context, palette, i, size);
-      context.lineWidth = m === best ? 2.6 : 1.1;
-      context.strokeStyle = css(palette.text, m === best ? 1 : 0.8);
-      context.stroke();
-    });
-    this.drawBounds(context, palette, best);
-  }
-
-  /** Bounds as numbers: all of them where there is room, else the smallest. */
-  drawBounds(context, palette, best) {
-    const { candidates, bounds } = this.step;
-    const order = bounds.map((b, m) => m).filter((m) => bounds[m] !== null).sort((a, b) => bounds[a] - bounds[b]);
+  /** Candidates in the colour of their bounds; the bounds as numbers: all where there is room, else the smallest. */
+  candidates(palette) {
+    const { log, shown } = this.app;
+    const { candidates, bounds } = log.steps[shown];
+    const order = [...bounds.keys()].filter((m) => bounds[m] !== null).sort((a, b) => bounds[a] - bounds[b]);
+    const vacuous = log.region.asksAll ? hatching(this.surface.context, palette) : palette.background;
     const size = clamp(this.unit * 1.35, 10, 14 * this.app.type);
-    const roomy = this.spacing >= LABEL_ROOM;
-    context.lineJoin = "round";
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    for (const m of order.slice(0, roomy ? 60 : 3).reverse()) {
-      const [x, y] = this.at[candidates[m]];
-      context.font = `${m === best ? 700 : 500} ${size}px ${palette.font}`;
-      const below = y + this.unit + size * 0.62;
-      writeOver(context, palette, brief(bounds[m]), x, below);
-    }
+    const most = BOUNDS_SHOWN[Number(this.spacing >= LABEL_ROOM)];
+    return (context) => {
+      candidates.forEach((i, m) => this.paint(context, { nodes: [i], size: this.unit * 0.95, line: palette.text, width: m === order[0] ? 2.6 : 1.1,
+        fill: bounds[m] === null ? vacuous : viridis(0.06 + 0.94 * log.promise(bounds[m])) }));
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      for (const m of order.slice(0, most).reverse()) {
+        const [x, y] = this.at[candidates[m]];
+        context.font = `${m === order[0] ? 700 : 500} ${size}px ${palette.font}`;
+        writeOver(context, palette, brief(bounds[m]), x, y + this.unit + size * 0.62);
+      }
+    };
   }
 
   /** All names where there is room; else, in graphs without given positions, the query and the newest node. */
-  drawNames(context, palette, log) {
-    const all = this.spacing >= NAME_ROOM * this.app.type;
-    if (!all && this.graph.given) return;
-    const named = all ? this.graph.names.keys() : new Set([log.region.query, this.step.added]);
-    context.font = `500 ${12 * this.app.type}px ${palette.font}`;
-    context.textAlign = "center";
-    context.textBaseline = "alphabetic";
-    for (const i of named) {
-      const [x, y] = this.at[i];
-      const text = shorten(this.graph.names[i], 18);
-      const half = context.measureText(text).width / 2;
-      const at = [clamp(x, half + 3, this.surface.width - half - 3), Math.max(y - this.unit * (i === log.region.query ? 1.9 : 1) - 6, 12 * this.app.type)];
-      writeOver(context, palette, text, ...at);
-    }
-  }
-
-  disc(context, i, radius) {
-    const [x, y] = this.at[i];
-    context.moveTo(x + radius, y);
-    context.arc(x, y, Math.max(radius, 0), 0, 7);
-  }
-
-  ring(context, i, radius, width, colour) {
-    context.beginPath();
-    this.disc(context, i, radius);
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.stroke();
-  }
-
-  hatch(context, palette, i, radius) {
-    const [x, y] = this.at[i];
-    context.save();
-    context.clip();
-    context.beginPath();
-    for (let d = -2 * radius; d <= 2 * radius; d += 3.4) {
-      context.moveTo(x + d - radius, y + radius);
-      context.lineTo(x + d + radius, y - radius);
-    }
-    context.lineWidth = 1.1;
-    context.strokeStyle = css(palette.muted);
-    context.stroke();
-    context.restore();
-    context.beginPath();
-    this.disc(context, i, radius);
-  }
-
-  star(context, i, radius) {
-    const [x, y] = this.at[i];
-    context.beginPath();
-    for (let corner = 0; corner < 10; corner++) {
-      const angle = (Math.PI * corner) / 5 - Math.PI / 2;
-      const far = Math.max(radius, 7) * (corner % 2 ? 0.46 : 1);
-      context.lineTo(x + far * Math.cos(angle), y + far * Math.sin(angle));
-    }
-    context.closePath();
+  names() {
+    const { log, shown, type } = this.app;
+    const { query } = log.region;
+    const all = this.spacing >= NAME_ROOM * type;
+    if (!all && this.graph.given) return undefined;
+    const names = all ? [...log.graph.names.keys()] : [query, log.steps[shown].added];
+    const above = (i, half, high) => [[this.at[i][0], this.at[i][1] - this.unit * (i === query ? 1.9 : 1) - 4 - high / 2]];
+    return { names: [], always: names, spots: above };
   }
 
   describe() {
@@ -337,7 +175,7 @@ export class RegionGraph extends GraphCard {
     this.low.textContent = chance(Number(log.most.toPrecision(2)));
     this.high.textContent = chance(Number(log.least.toPrecision(2)));
     const left = `${plural(step.candidates.length, "candidate")}${some || !step.candidates.length ? "" : ", all with vacuous bounds"}`;
-    this.surface.canvas.setAttribute("aria-label",
+    this.canvas.setAttribute("aria-label",
       `Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);
   }
 }

@@ -2,7 +2,6 @@
 
 import { clamp, h } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
-import { setRacerColours } from "../shared/marks.js";
 import { REPLY_LOST, StepView } from "../shared/step_view.js";
 import { RegionAnswer } from "./answer.js";
 import { RegionCurves } from "./curves.js";
@@ -75,7 +74,8 @@ class RegionPlayer extends StepView {
       neighbours[i].push(j);
       neighbours[j].push(i);
     }
-    return { ...graph, neighbours, largest: Math.max(1e-12, ...graph.norms) };
+    const strengths = new Map(graph.edges.map((pair, e) => [pair, graph.norms[e]]));
+    return { ...graph, neighbours, strengths, largest: Math.max(1e-12, ...graph.norms) };
   }
 
   /** Show a region: at the step of a link, from the start for a new query, or at the same step as before. */
@@ -142,11 +142,6 @@ class RegionPlayer extends StepView {
     const { bound } = log.steps[shown];
     const text = bound === null ? "no bound" : `bound ±${boundText(bound)}`;
     return shown === log.last ? `${text} · finished` : text;
-  }
-
-  refresh() {
-    super.refresh();
-    setRacerColours(this);
   }
 
   get keys() {

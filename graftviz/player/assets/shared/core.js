@@ -144,7 +144,7 @@ export const VIRIDIS = [
 export function viridis(f) {
   const x = clamp(f, 0, 1) * (VIRIDIS.length - 1);
   const k = Math.min(Math.floor(x), VIRIDIS.length - 2);
-  return `rgb(${VIRIDIS[k].map((c, m) => Math.round(lerp(c, VIRIDIS[k + 1][m], x - k))).join(",")})`;
+  return mix(VIRIDIS[k], VIRIDIS[k + 1], x - k);
 }
 
 /** Purple for negative, blue for positive, the paper's colour at zero; f in −1…1. */
@@ -162,6 +162,24 @@ function parseColour(text, context) {
 }
 
 export const css = (c, alpha = 1) => `rgba(${c[0]},${c[1]},${c[2]},${alpha})`;
+
+/** A fill of thin stripes: what has no value, or proves nothing. */
+export function hatching(context, palette, size = 5) {
+  const tile = h("canvas", { width: 2 * size, height: 2 * size });
+  const stripes = tile.getContext("2d");
+  stripes.fillStyle = css(palette.background);
+  stripes.fillRect(0, 0, 2 * size, 2 * size);
+  stripes.strokeStyle = css(palette.muted);
+  stripes.lineWidth = 2.2;
+  for (const k of [1, 2, 3]) {
+    stripes.moveTo((k - 2) * size * 2 - size, 2 * size + size);
+    stripes.lineTo((k - 2) * size * 2 + 2 * size + size, -size);
+  }
+  stripes.stroke();
+  const pattern = context.createPattern(tile, "repeat");
+  pattern.setTransform(new DOMMatrix([0.5, 0, 0, 0.5, 0, 0]));
+  return pattern;
+}
 
 /** Text with a rim in the colour of the background, which is readable over lines. */
 export function writeOver(context, palette, text, x, y, colour = palette.text) {
@@ -200,13 +218,15 @@ export const luminance = (c) => {
 const ON_LIGHT = {
   step: [240, 168, 0], rim: [158, 98, 0], right: [0, 138, 100], wrong: [202, 84, 0], plain: [92, 104, 122],
   objective: [0, 104, 168], recall: [0, 138, 100], precision: [176, 88, 142],
-  attract: [0, 114, 178], repel: [158, 72, 118], region: [0, 114, 178],
+  attract: [0, 114, 178], repel: [158, 72, 118], region: [0, 114, 178], leaving: [196, 38, 46], arriving: [0, 130, 84],
 };
 const ON_DARK = {
   step: [255, 190, 46], rim: [255, 190, 46], right: [38, 190, 146], wrong: [244, 130, 56], plain: [150, 164, 184],
   objective: [98, 188, 240], recall: [38, 190, 146], precision: [222, 146, 190],
-  attract: [86, 180, 233], repel: [196, 90, 150], region: [86, 180, 233],
+  attract: [86, 180, 233], repel: [196, 90, 150], region: [86, 180, 233], leaving: [255, 122, 112], arriving: [64, 208, 150],
 };
+const RACERS_ON_LIGHT = [[0, 104, 168], [202, 84, 0], [0, 138, 100], [176, 88, 142], [92, 98, 110], [148, 108, 0]];
+const RACERS_ON_DARK = [[98, 188, 240], [244, 130, 56], [38, 190, 146], [222, 146, 190], [190, 198, 210], [240, 196, 70]];
 
 /** Read the theme's colours from the style sheet as numbers a canvas can mix. */
 export function readPalette(root) {
@@ -220,13 +240,14 @@ export function readPalette(root) {
   const primary = read("--gv-primary");
   const dark = luminance(background) < 0.35;
   const series = dark ? ON_DARK : ON_LIGHT;
-  for (const [name, colour] of Object.entries(series)) {
-    root.style.setProperty(`--gv-${name}`, css(colour));
-  }
+  const racers = dark ? RACERS_ON_DARK : RACERS_ON_LIGHT;
+  for (const [name, colour] of Object.entries(series)) root.style.setProperty(`--gv-${name}`, css(colour));
+  racers.forEach((colour, k) => root.style.setProperty(`--gv-racer-${k}`, css(colour)));
   root.style.setProperty("--gv-on-primary", luminance(primary) > 0.3 ? "#16181d" : "#ffffff");
   root.classList.toggle("gv-dark", dark);
   return {
     ...series,
+    racers,
     dark,
     background,
     text,

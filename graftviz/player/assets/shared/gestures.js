@@ -54,7 +54,8 @@ export function attachGestures(view) {
   };
   on("pointerup", release);
   on("pointercancel", release);
-  on("pointerleave", () => view.pointAt(NaN, NaN));
+  // A finger leaves when it lifts; what it has pointed to stays.
+  on("pointerleave", (event) => event.pointerType !== "touch" && view.pointAt(NaN, NaN));
   on("dblclick", (event) => {
     event.preventDefault();
     view.twiceAt?.(...place(event), event.shiftKey);

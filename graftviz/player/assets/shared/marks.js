@@ -1,9 +1,7 @@
-// Appearance of racers: colour, dash and mark together distinguish them.
+// Dashes and marks of racers, which distinguish them together with the colours `racers` of the palette.
 
 import { css, drawing } from "./core.js";
 
-const RACER_ON_LIGHT = [[0, 104, 168], [202, 84, 0], [0, 138, 100], [176, 88, 142], [92, 98, 110], [148, 108, 0]];
-const RACER_ON_DARK = [[98, 188, 240], [244, 130, 56], [38, 190, 146], [222, 146, 190], [190, 198, 210], [240, 196, 70]];
 export const RACER_DASHES = [[], [7, 3], [2, 2.5], [9, 3, 2, 3], [1.5, 4], [14, 4]];
 // Marks in a box from −5 to 5: disc, square, triangle, diamond, cross, star.
 export const RACER_MARKS = [
@@ -17,15 +15,6 @@ export const RACER_MARKS = [
 
 /** A racer's name for a narrow box: an option and its value stay in one line. */
 export const racerWords = (name) => name.split(" · ").map((part, k) => (k ? part.replaceAll(" ", "\u00a0") : part)).join(" · ");
-
-export function racerColours(palette) {
-  return palette.dark ? RACER_ON_DARK : RACER_ON_LIGHT;
-}
-
-/** Set the colours of racers in a view, whose legends use them. */
-export function setRacerColours({ root, palette }) {
-  racerColours(palette).forEach((colour, k) => root.style.setProperty(`--gv-racer-${k}`, css(colour)));
-}
 
 /** A piece of a racer's line with its mark, for legends; its colour follows the theme. */
 export function racerSample(index) {

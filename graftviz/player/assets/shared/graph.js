@@ -1,0 +1,372 @@
+// Graph on a canvas: places of the nodes, camera, pointer, keys and tooltip, and a scene of layers.
+
+import { button, clamp, css, h, icon, isolated, lerp, shorten, Surface, writeOver } from "./core.js";
+import { attachGestures } from "./gestures.js";
+import { turned } from "./keys.js";
+import { saveButton } from "./save_picture.js";
+import { Tip } from "./tip.js";
+
+const GRAPH_ZOOM = [0.5, 24]; // least and most
+const GRAPH_BEND = 0.13; // of an arrow, in shares of its length
+const OUT_OF_SIGHT = 20; // px beyond the edge of the picture
+
+/** Outlines of nodes; each is added to the current path. */
+const SHAPES = {
+  disc(context, x, y, r) {
+    context.moveTo(x + r, y);
+    context.arc(x, y, Math.max(r, 0), 0, 7);
+  },
+  square: (context, x, y, r) => context.rect(x - r, y - r, 2 * r, 2 * r),
+  diamond: (context, x, y, r) => polygon(context, x, y, [r, r, r, r]),
+  star: (context, x, y, r) => polygon(context, x, y, Array.from({ length: 10 }, (_, k) => (k % 2 ? 0.46 * r : r))),
+};
+
+/** A closed outline with corners at the given distances, from the top on clockwise. */
+function polygon(context, x, y, distances) {
+  distances.forEach((distance, k) => {
+    const angle = (2 * Math.PI * k) / distances.length - Math.PI / 2;
+    context[k ? "lineTo" : "moveTo"](x + distance * Math.cos(angle), y + distance * Math.sin(angle));
+  });
+  context.closePath();
+}
+
+/** Fill and stroke the current path; `fill` may be a pattern. */
+function ink(context, { fill, line, alpha = 1, width = 1, dash = [], cap = "butt" }) {
+  if (fill) {
+    context.fillStyle = Array.isArray(fill) ? css(fill, alpha) : fill;
+    context.fill();
+  }
+  if (!line) return;
+  context.lineCap = cap;
+  context.lineJoin = "round";
+  context.lineWidth = width;
+  context.setLineDash(dash);
+  context.strokeStyle = css(line, alpha);
+  context.stroke();
+  context.setLineDash([]);
+  context.lineCap = "butt";
+}
+
+const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+
+/** Typical distance of a place to the nearest other one, from some of them. */
+function gapOf(places) {
+  const some = places.filter((_, i) => i % Math.ceil(places.length / 300) === 0);
+  const gaps = some.map(([x, y]) => Math.min(...places.map(([a, b]) => Math.hypot(a - x, b - y) || Infinity)));
+  const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
+  return Number.isFinite(gap) ? gap : 3000;
+}
+
+/** The box around all places. */
+function boxOf(places) {
+  const [[x0, x1], [y0, y1]] = [range(places.map((p) => p[0])), range(places.map((p) => p[1]))];
+  return { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
+}
+
+export const WHOLE_PLANE = { x: 5000, y: 5000, w: 10000, h: 10000 };
+
+/** An entry of a legend: a sample, given as element or class, and words. */
+export function legendKey(sample, words, title) {
+  return h("span", { class: "gv-key", title }, typeof sample === "string" ? h("i", { class: sample, "aria-hidden": "true" }) : sample, words);
+}
+
+/** The layers that light up what is new: a rim, and inside it the colour of new items. */
+export const lit = (palette, layer, wider = 0) => [
+  { ...layer, line: palette.rim, width: layer.width + wider + 2 }, { ...layer, line: palette.step, width: layer.width + wider }];
+
+/**
+ * A subclass defines `scene(palette)`, an array of layers, which are drawn in order; undefined ones are
+ * left out, arrays are taken apart. A layer is a function of the context, or has one of the keys
+ *
+ *   edges: [[i, j], …]     lines; `grow`, how much of them is drawn, from the share `origin` on
+ *   arrow: [i, j]          a curved arrow, or a ring where i = j; `grow`, and `head`: whether it has one
+ *   nodes: [i, …]          outlines; `size`, a radius in px or a function; `shape`
+ *   crosses: [[i, j], …]   crosses in the middle of edges; `arm`, in px
+ *   names: [i, …]          names in order of importance, where they find room, and `always` those of a few;
+ *                          `spots(i, half, high)`: centres of the text to try
+ *
+ * and colours `fill` and `line`, `alpha`, `width`, `dash` and `cap`. It calls `fit` for its places, and
+ * defines `fact(i)`, which the tooltip says of a node, and `choose(i)`, for a click on a node or on none.
+ */
+export class Graph {
+  camera = { zoom: 1, x: 0, y: 0 };
+  at = []; // places of the nodes in the card, px
+  hover = -1;
+  margins = [20, 20]; // px around the places, across and down
+  stretch = 1.5; // how much further one direction may be stretched than the other
+  near = 14; // px of the pointer around a node
+  unit = 4; // px, radius of a usual node
+  named = new Set(); // nodes whose names are shown
+
+  constructor(app) {
+    this.app = app;
+    this.holder = h("div", { class: "gv-stage" });
+    this.legend = h("div", { class: "gv-legend" });
+    this.surface = new Surface(this.holder, () => app.resized());
+    this.canvas = this.surface.canvas;
+    this.canvas.graph = this; // for tests
+    this.tip = new Tip(this.holder);
+    this.release = attachGestures(this);
+    this.canvas.addEventListener("blur", () => this.pointTo(-1));
+  }
+
+  /** The card of the graph, with what stands above and below the picture, and the entries of its legend. */
+  card(kind, label, name, { above = [], below = [], keys = [] } = {}) {
+    this.legend.append(...keys);
+    return h("section", { class: `gv-card gv-graph ${kind}`, "aria-label": label }, above, this.holder, below, h("footer", {}, this.legend, this.tools(name)));
+  }
+
+  /** Buttons that zoom, and the one that saves the picture under a name. */
+  tools(name) {
+    return h("div", { class: "gv-zoom", role: "group", "aria-label": "Zoom" },
+      button("Zoom in", icon("plus"), () => this.zoomBy(1.4)),
+      button("Zoom out", icon("minus"), () => this.zoomBy(1 / 1.4)),
+      button("Show the whole graph", icon("fit"), () => this.resetCamera()), saveButton(this.app, name));
+  }
+
+  destroy() {
+    this.release();
+    this.surface.destroy();
+  }
+
+  wake() {
+    this.app.wake();
+  }
+
+  name(i) {
+    return this.app.log.name(i);
+  }
+
+  // ------------------------------------------------------------------------------ places, camera
+
+  /** Take the places of another graph, and show all of it. */
+  fit(places, box = boxOf(places)) {
+    this.places = places;
+    this.box = box;
+    this.gap = gapOf(places);
+    this.at = [];
+    this.hover = -1;
+    this.tip.hide();
+    this.resetCamera();
+  }
+
+  /** Place the nodes in the card. */
+  project() {
+    const { width, height } = this.surface;
+    const { zoom, x, y } = this.camera;
+    const [across, down] = this.margins;
+    let [sx, sy] = [(width - 2 * across) / this.box.w, (height - 2 * down) / this.box.h];
+    sx = Math.min(sx, this.stretch * sy);
+    sy = Math.min(sy, this.stretch * sx);
+    this.spacing = this.gap * Math.sqrt(sx * sy) * zoom;
+    this.screen = ([a, b]) => [width / 2 + x + (a - this.box.x) * sx * zoom, height / 2 + y + (b - this.box.y) * sy * zoom];
+    this.at = this.places.map(this.screen);
+  }
+
+  /** Zoom around a place in the picture, given in px; else around its middle. */
+  zoomBy(factor, px = this.surface.width / 2, py = this.surface.height / 2) {
+    const { camera } = this;
+    const zoom = clamp(camera.zoom * factor, ...GRAPH_ZOOM);
+    const f = zoom / camera.zoom;
+    const [cx, cy] = [this.surface.width / 2, this.surface.height / 2];
+    Object.assign(camera, { zoom, x: (px - cx) * (1 - f) + camera.x * f, y: (py - cy) * (1 - f) + camera.y * f });
+    this.wake();
+  }
+
+  panBy(dx, dy) {
+    this.camera.x += dx;
+    this.camera.y += dy;
+    this.wake();
+  }
+
+  resetCamera() {
+    Object.assign(this.camera, { zoom: 1, x: 0, y: 0 });
+    this.wake();
+  }
+
+  twiceAt(x, y, shift) {
+    this.zoomBy(shift ? 0.5 : 2, x, y);
+  }
+
+  // ------------------------------------------------------------------------- pointer and keyboard
+
+  /** Radius of a node as it is drawn. */
+  sizeOf() {
+    return this.unit;
+  }
+
+  /** The node under a point, or −1. */
+  nodeAt(x, y) {
+    let [best, least] = [-1, this.near];
+    this.at.forEach(([px, py], i) => {
+      const gap = Math.hypot(px - x, py - y) - this.sizeOf(i);
+      if (gap < least) [best, least] = [i, gap];
+    });
+    return best;
+  }
+
+  /** The index of the pair whose line passes nearest to a point, or −1. */
+  pairAt(x, y, pairs) {
+    let [best, least] = [-1, 6];
+    pairs.forEach(([i, j], k) => {
+      const [[ax, ay], [bx, by]] = [this.at[i], this.at[j]];
+      const length = (bx - ax) ** 2 + (by - ay) ** 2;
+      const f = length ? clamp(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0, 1) : 0;
+      const gap = Math.hypot(lerp(ax, bx, f) - x, lerp(ay, by, f) - y);
+      if (gap < least) [best, least] = [k, gap];
+    });
+    return best;
+  }
+
+  pointAt(x, y) {
+    this.pointTo(this.nodeAt(x, y), x, y);
+  }
+
+  chooseAt(x, y) {
+    if (this.at.length) this.choose(this.nodeAt(x, y), x, y);
+  }
+
+  /** Without another meaning, a click shows the tooltip, also of a finger. */
+  choose(i, x, y) {
+    this.pointTo(i, x, y);
+  }
+
+  /** Point to a node, or to none (−1), from a place in the picture. */
+  pointTo(i, x, y) {
+    const isOther = i !== this.hover;
+    this.hover = i;
+    this.canvas.classList.toggle("gv-pointing", i >= 0);
+    if (isOther) this.pointed?.(i);
+    if (isOther) this.wake();
+    if (i < 0) this.tip.hide();
+    else this.tip.show(x, y, ...this.wordsFor(i));
+  }
+
+  wordsFor(i) {
+    return [h("b", {}, isolated(shorten(this.name(i), 40))), ` · ${this.fact(i)}`];
+  }
+
+  /** By keyboard: the next or previous node. */
+  turn(step) {
+    if (this.at.length === 0) return;
+    const i = turned(this.hover, step, this.at.length);
+    this.pointTo(i, ...this.at[i]);
+    this.app.say(this.tip.text);
+  }
+
+  leave() {
+    this.pointTo(-1);
+  }
+
+  // ------------------------------------------------------------------------------------- drawing
+
+  draw() {
+    const context = this.surface.begin();
+    if (!context || !this.app.log || !this.places) return;
+    this.project();
+    for (const layer of this.scene(this.app.palette).flat(2)) {
+      if (typeof layer === "function") layer(context);
+      else if (layer) this.paint(context, layer);
+    }
+  }
+
+  paint(context, layer) {
+    if (layer.names) return this.paintNames(context, layer);
+    if (layer.arrow) return this.paintArrow(context, layer);
+    const { edges = [], nodes = [], crosses = [] } = layer;
+    if (edges.length + nodes.length + crosses.length === 0) return undefined;
+    context.beginPath();
+    for (const pair of edges) this.addLine(context, pair, layer);
+    for (const i of nodes) this.addNode(context, i, layer);
+    for (const pair of crosses) this.addCross(context, pair, layer);
+    return ink(context, layer);
+  }
+
+  middle([i, j], share = 0.5) {
+    return [0, 1].map((k) => lerp(this.at[i][k], this.at[j][k], share));
+  }
+
+  addLine(context, pair, { grow = 1, origin = 0.5 }) {
+    context.moveTo(...this.middle(pair, lerp(origin, 0, grow)));
+    context.lineTo(...this.middle(pair, lerp(origin, 1, grow)));
+  }
+
+  addNode(context, i, { size = this.unit, shape = "disc" }) {
+    SHAPES[shape](context, ...this.at[i], typeof size === "function" ? size(i) : size);
+  }
+
+  addCross(context, pair, { arm }) {
+    const [x, y] = this.middle(pair);
+    for (const slope of [1, -1]) {
+      context.moveTo(x - arm, y - arm * slope);
+      context.lineTo(x + arm, y + arm * slope);
+    }
+  }
+
+  paintArrow(context, { arrow: [i, j], grow = 1, head = true, ...style }) {
+    const [[x, y], [a, b]] = [this.at[i], this.at[j]];
+    context.beginPath();
+    if (i === j) {
+      SHAPES.disc(context, x + 1.15 * this.unit, y - 1.15 * this.unit, 0.95 * this.unit);
+      return ink(context, style);
+    }
+    const by = [(x + a) / 2 - GRAPH_BEND * (b - y), (y + b) / 2 + GRAPH_BEND * (a - x)];
+    const length = Math.hypot(a - by[0], b - by[1]) || 1;
+    const way = [(a - by[0]) / length, (b - by[1]) / length];
+    const rim = [a - way[0] * (this.unit + 2.5), b - way[1] * (this.unit + 2.5)];
+    const mid = [lerp(x, by[0], grow), lerp(y, by[1], grow)];
+    const end = [0, 1].map((k) => lerp(mid[k], lerp(by[k], rim[k], grow), grow));
+    const size = head && grow > 0.6 ? clamp(2.6 + 1.7 * style.width, 3.2, 9) : 0;
+    const behind = (far, aside = 0) => [end[0] - way[0] * far + way[1] * aside, end[1] - way[1] * far - way[0] * aside];
+    context.moveTo(x, y);
+    context.quadraticCurveTo(...mid, ...behind(0.8 * size));
+    ink(context, style);
+    if (!size) return undefined;
+    context.beginPath();
+    context.moveTo(...end);
+    for (const side of [0.72, -0.72]) context.lineTo(...behind(1.5 * size, side * size));
+    return ink(context, { fill: style.line, alpha: style.alpha });
+  }
+
+  /** Above a node, or below it. */
+  aboveOrBelow(i, half, high) {
+    const [x, y] = this.at[i];
+    const far = this.sizeOf(i) + high / 2 + 3;
+    return [[x, y - far], [x, y + far]];
+  }
+
+  /** Right of a node, or left of it where the picture ends. */
+  beside(i, half) {
+    const [x, y] = this.at[i];
+    const far = this.sizeOf(i) + half + 3;
+    return [[x + far + half < this.surface.width - 4 ? x + far : x - far, y]];
+  }
+
+  isInSight(i) {
+    const [x, y] = this.at[i];
+    return x > -OUT_OF_SIGHT && y > -OUT_OF_SIGHT && x < this.surface.width + OUT_OF_SIGHT && y < this.surface.height + OUT_OF_SIGHT;
+  }
+
+  paintNames(context, { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, spots = (...what) => this.aboveOrBelow(...what) }) {
+    const { width, height } = this.surface;
+    const high = 1.15 * size * this.app.type;
+    const first = new Set(always);
+    const taken = [];
+    this.named = new Set();
+    context.font = this.app.font(size, "500");
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const i of new Set([...first, ...names])) {
+      if (!this.isInSight(i)) continue;
+      const words = shorten(text(i), longest);
+      const half = context.measureText(words).width / 2 + 2;
+      const places = spots(i, half, high).map(([x, y]) => [clamp(x, half + 2, width - half - 2), clamp(y, high / 2, height - high / 2)]);
+      const free = places.find(([x, y]) => !taken.some(([a, b, other]) => Math.abs(a - x) < other + half && Math.abs(b - y) < high));
+      if (!free && !first.has(i)) continue;
+      const [x, y] = free ?? places[0];
+      taken.push([x, y, half]);
+      this.named.add(i);
+      writeOver(context, this.app.palette, words, x, y);
+    }
+  }
+}
