@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RANKS: tuple[tuple[str, ...], ...] = (
     (
         *("errors", "wording", "options", "model", "table", "pairs", "layout", "parallel"),
-        *("memory", "arrays", "_version", "_numba_cache"),
+        *("memory", "arrays", "texts", "_version", "_numba_cache"),
     ),
     ("counts", "sampling", "inference", "scores"),
     ("complexity", "datasets", "exchange", "fitting", "search", "history", "trace", "regions"),

@@ -294,8 +294,8 @@ def test_correlation_against_structure() -> None:
     false = edges_of(paper) - truth
     shared = [edge for edge in false if neighbours[edge[0]] & neighbours[edge[1]]]
     told = answer("correlation", 2)
-    asked = BY_KEY["correlation"].questions[1].asked
-    assert f"{paper.edges} edges, {len(false)} of them false" in asked
+    question = BY_KEY["correlation"].questions[1].question
+    assert f"{paper.edges} edges, {len(false)} of them false" in question
     assert f"{len(shared)} of {len(false)}." in told
     assert f"ends with {best.edges} edges, of which {len(edges_of(best) - truth)} is false" in told
     assert pair not in edges_of(best)
@@ -327,8 +327,8 @@ def test_when_a_bound_is_vacuous() -> None:
     assert len(strong) == 16
     assert f"c = {coefficients[1]:.1f}" in told
     assert f"only {error:.3f}" in told
-    assert f"down to {stubborn[-1]:.3f}" in BY_KEY["vacuous"].questions[1].asked
-    assert f"c is {coefficients[2]:.1f}" in BY_KEY["vacuous"].questions[1].asked
+    assert f"down to {stubborn[-1]:.3f}" in BY_KEY["vacuous"].questions[1].question
+    assert f"c is {coefficients[2]:.1f}" in BY_KEY["vacuous"].questions[1].question
     options = settings_of("vacuous", 3)
     model = learn(material(options.data).train, BestChoice()).model
     grown = grow_region(model, options.query, tolerance=options.tolerance, max_size=options.size)

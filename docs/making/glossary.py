@@ -8,7 +8,7 @@ _HEAD = """# Glossary
 
 What the words mean that the app uses. In the words of a step, on the Grow page and in
 `replay.html`, the first of each is underlined and opens this text; the Lessons page has them all.
-Written by `python -m docs.making` from [`glossary.py`](../graftviz/narrative/glossary.py).
+Written by `python -m docs.making` from [`glossary.toml`](../graftviz/texts/en/glossary.toml).
 """
 
 

@@ -13,7 +13,7 @@ _HEAD = """# Lessons
 What the page *Lessons* of the app has, to be read beforehand or printed. An address is to be put
 behind that of the app, for example `http://127.0.0.1:8501/`; add `present=1` for a projector. Every
 number of an answer is computed by the tests, in the state that the address opens. Written by
-`python -m docs.making` from [`lessons.py`](../graftviz/narrative/lessons.py); see
+`python -m docs.making` from [`lessons.toml`](../graftviz/texts/en/lessons.toml); see
 [how to teach with it](teaching.md).
 """
 
@@ -32,7 +32,7 @@ def _lesson(lesson: Lesson, vocabulary: Vocabulary) -> str:
     lines += ["", f"**Look at:** {lesson.look}", ""]
     for number, question in enumerate(lesson.questions, start=1):
         answer = f"<details><summary>Answer</summary>\n\n{question.answer}\n\n</details>"
-        lines += [f"**Question {number}.** {question.asked}", "", answer, ""]
+        lines += [f"**Question {number}.** {question.question}", "", answer, ""]
     return "\n".join(lines)
 
 

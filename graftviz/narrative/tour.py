@@ -1,8 +1,13 @@
-"""Tour of the Grow page: seven stops at controls, some with a task."""
+"""Tour of the Grow page: stops at controls, some with a task.
+
+The texts are in ``texts/<language>/tour.toml``.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+from graftviz.texts import catalogue
 
 # How the page detects that a task is done; see ui/assets/tour.js.
 CHANGES, APPEARS, VALUE = "changes", "appears", "value"
@@ -50,79 +55,36 @@ class Stop(NamedTuple):
     task: Task | None = None
 
 
-STOPS: tuple[Stop, ...] = (
-    Stop(
-        "Play, pause, step",
-        "The player shows a learning run. Each frame is one step, in which a few edges are added. "
-        "Drag the knob to any step, or use space and the arrow keys.",
-        ".gv-transport",
-        task=Task(
-            "Press play, or drag the knob.",
-            "Pause at any step.",
-            CHANGES,
-            ".gv-position",
-        ),
-    ),
-    Stop(
-        "The graph",
-        "Each circle is a variable; its size shows its degree, a ring marks a hub. The edges of "
-        "this step are highlighted. If the true graph is known, true, false and missing edges are "
-        "drawn differently.",
-        ".gv-graph",
-        task=Task(
-            "Click a node.",
-            "Details are shown beside it.",
-            APPEARS,
-            ".gv-inspector.gv-chosen",
-        ),
-    ),
-    Stop(
-        "The step in words",
-        "A sentence and the numbers of every step, and the algorithm with the executed lines in "
-        "bold. Underlined words open a definition.",
-        ".gv-words",
-        task=Task(
-            "Step once, then click an underlined word.",
-            "The whole glossary is on the Lessons page.",
-            APPEARS,
-            ".gv-term[aria-expanded=true]",
-        ),
-    ),
-    Stop(
-        "The reservoir",
-        "The candidates that passed the test, best first, against their mean μ and the threshold "
-        "τ. Edges above τ are added, unless they share a variable with a stronger one.",
-        ".gv-reservoir",
-    ),
-    Stop(
-        "The curves",
-        "The objective, recall and precision of the edges, and the negative log "
-        "pseudo-likelihood of held-out rows. Dashed: the previous run.",
-        ".gv-curves",
-    ),
-    Stop(
-        "α: how selective each step is",
-        "α = 1 takes only the best edge of the reservoir, smaller values take several at once. "
-        "Changing it learns the run again; the previous one stays visible as a ghost.",
-        ".st-key-option-alpha",
-        in_player=False,
-        task=Task(
-            "Drag α to 0.5.",
-            "Compare with the dashed curves: fewer steps, but is the result worse?",
-            VALUE,
-            "input",
-            "0.5",
-        ),
-    ),
-    Stop(
-        "Share and inspect",
-        "The URL reproduces the view: data, options and step. This menu opens the model of the "
-        "shown step in Inspect: set evidence, see marginals. Other pages and the lessons are at "
-        "the top.",
-        ".st-key-grow-tools",
-        in_player=False,
-    ),
-)
+class _Place(NamedTuple):
+    """Place of a stop, and the condition of its task; both are independent of the language."""
+
+    lit: str
+    in_player: bool = True
+    notice: str = ""
+    watched: str = ""
+    value: str = ""
+
+
+_PLACES = {
+    "transport": _Place(".gv-transport", True, CHANGES, ".gv-position"),
+    "graph": _Place(".gv-graph", True, APPEARS, ".gv-inspector.gv-chosen"),
+    "words": _Place(".gv-words", True, APPEARS, ".gv-term[aria-expanded=true]"),
+    "reservoir": _Place(".gv-reservoir"),
+    "curves": _Place(".gv-curves"),
+    "alpha": _Place(".st-key-option-alpha", False, VALUE, "input", "0.5"),
+    "share": _Place(".st-key-grow-tools", False),
+}
+
+
+def _stop(key: str, place: _Place) -> Stop:
+    text = catalogue("tour")[key]
+    task = None
+    if place.notice:
+        task = Task(text["wish"], text["done"], place.notice, place.watched, place.value)
+    return Stop(text["title"], text["text"], place.lit, place.in_player, task)
+
+
+STOPS = tuple(_stop(key, place) for key, place in _PLACES.items())
 
 
 def tour_records() -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ def _show_lesson(lesson: Lesson) -> None:
         st.markdown(f"**Look at:** {plain(lesson.look)}")
     with questions:
         for number, question in enumerate(lesson.questions, start=1):
-            st.markdown(f"**{number}.** {plain(question.asked)}")
+            st.markdown(f"**{number}.** {plain(question.question)}")
             with st.expander("Answer", key=f"answer_{lesson.key}_{number}"):
                 st.markdown(plain(question.answer))
 
