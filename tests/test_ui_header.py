@@ -12,8 +12,8 @@ from app_pages import open_page
 from streamlit.testing.v1 import AppTest
 
 import graftviz
+from graftviz.texts import LANGUAGE, page_text
 from graftviz.ui.budget.panels import budget_files
-from graftviz.ui.frame.texts import LANGUAGE, page_text
 from graftviz.ui.regions.panels import region_files
 
 # Page → query of a quick view, and the file of the page that is a table.

@@ -4,7 +4,7 @@
 file                contents
 ==================  ================================================================
 pages/PAGE.md       first paragraph: headline of a page; the rest: its explanation
-keys.md             keys of the player
+keys.md             keys of the player; replaces ``{keys}`` in a page's file
 glossary.toml       terms, by key
 lessons.toml        lessons, by key
 tour.toml           stops of the tour, by key
@@ -19,11 +19,19 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LANGUAGE = "en"
 _FOLDER = Path(__file__).parent
+_KEYS = "{keys}"  # stands for the content of keys.md
 _LINE_BREAKS = re.compile(r"[ \n]*\n[ \n]*")
+
+
+class PageText(NamedTuple):
+    """Headline and explanation of a page, in Markdown."""
+
+    headline: str
+    explanation: str
 
 
 @cache
@@ -38,9 +46,14 @@ def catalogue(name: str, language: str = LANGUAGE) -> dict[str, dict[str, Any]]:
 
 
 @cache
-def page_markdown(name: str, language: str = LANGUAGE) -> str:
-    """Return the content of ``NAME.md``."""
-    return (_FOLDER / language / f"{name}.md").read_text(encoding="utf-8")
+def page_text(page: str, language: str = LANGUAGE) -> PageText:
+    """Return the text of a page."""
+    folder = _FOLDER / language
+    text = (folder / "pages" / f"{page}.md").read_text(encoding="utf-8")
+    headline, _, explanation = text.partition("\n\n")
+    if _KEYS in explanation:
+        explanation = explanation.replace(_KEYS, (folder / "keys.md").read_text(encoding="utf-8"))
+    return PageText(" ".join(headline.split()), explanation)
 
 
 def _unwrapped(value: Any) -> Any:

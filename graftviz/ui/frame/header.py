@@ -8,8 +8,8 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from graftviz.texts import page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
-from graftviz.ui.frame.texts import page_text
 
 _HOME = "http://localhost:8501/"
 
