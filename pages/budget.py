@@ -3,17 +3,12 @@
 import streamlit as st
 
 from graftviz.narrative.budget import cost_sentence
-from graftviz.ui.budget.live import live_budget
-from graftviz.ui.budget.panels import (
-    budget_files,
-    budget_state,
-    show_charts,
-    show_choices,
-    show_messages,
-)
+from graftviz.ui.budget.panels import budget_files, budget_state, show_charts, show_choices
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.live import live_run
+from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import BUDGET
 from graftviz.ui.run_files import RUN_NOTE
 
@@ -29,8 +24,8 @@ above = st.container()
 if engine_is_ready(engine):
     state.refresh()
     with above:
-        show_messages(state)
-    live_budget(state)
+        show_notices(state, BUDGET, "run")
+    live_run(state, BUDGET)
     BUDGET.load()
     show_charts(state)
     header.show_files(lambda: budget_files(state), RUN_NOTE)

@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from graftviz.ui.dynamics.comparison import show_comparison
-from graftviz.ui.dynamics.live import live_dynamics
 from graftviz.ui.dynamics.panels import (
     dynamics_files,
     dynamics_state,
     show_choices,
-    show_files,
+    show_comparison,
     show_messages,
+    show_upload,
 )
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE
 
@@ -26,13 +26,13 @@ header = Header("dynamics")
 above = st.container()
 if engine_is_ready(engine):
     with above:
-        show_files(state)
+        show_upload(state)
     state.refresh()
     with st.sidebar:
         show_choices(state)
     with above:
         show_messages(state)
-    live_dynamics(state)
+    live_run(state, DYNAMICS)
     DYNAMICS.load()
     show_comparison(state)
     header.show_files(lambda: dynamics_files(state), RUN_NOTE)

@@ -10,7 +10,7 @@ import pytest
 from app_pages import open_page, sentences
 from streamlit.testing.v1 import AppTest
 
-from graftviz.ui.budget.live import budget_message
+from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
 
 
@@ -21,10 +21,8 @@ def state_of(app: AppTest) -> Any:
 def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
     """Return what the browser is told of the run on show, once it has ended."""
     state = state_of(app)
-    work = state.run
-    work.wait_for_end(60)
-    message = budget_message(state, state.shown, work, work.latest, mail or Mailbox())
-    return json.loads(message)  # type: ignore[no-any-return]
+    state.run.wait_for_end(60)
+    return json.loads(run_message(state, mail or Mailbox()))  # type: ignore[no-any-return]
 
 
 def test_it_opens_with_a_run_that_keeps_its_bound() -> None:
@@ -90,7 +88,7 @@ def test_the_charts_name_the_winner_once_all_is_measured() -> None:
     app = open_page("budget", data="survey", bound="1")
     state = state_of(app)
     give_up = time.monotonic() + 120
-    while not state.compared()[2] and time.monotonic() < give_up:
+    while not state.compared().is_complete and time.monotonic() < give_up:
         time.sleep(0.05)
     app.run()
     assert not app.exception

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from graftviz.dynamics.city import city_positions, city_series
 from graftviz.dynamics.samples import positions_csv, series_csv
-from graftviz.ui.dynamics.live import dynamics_message
 from graftviz.ui.dynamics.panels import build_matrix, build_result
+from graftviz.ui.frame.live import run_message
 from graftviz.ui.frame.view import Mailbox
 from graftviz.ui.limits import Limits
 
@@ -28,10 +28,8 @@ def state_of(app: AppTest) -> Any:
 def shown(app: AppTest, mail: Mailbox | None = None) -> dict[str, Any]:
     """Return what the browser is told of the run on show, once it has ended."""
     state = state_of(app)
-    work = state.run
-    work.wait_for_end(60)
-    message = dynamics_message(state, state.shown, work, work.latest, mail or Mailbox())
-    return json.loads(message)  # type: ignore[no-any-return]
+    state.run.wait_for_end(60)
+    return json.loads(run_message(state, mail or Mailbox()))  # type: ignore[no-any-return]
 
 
 def upload_of(app: AppTest, name: str) -> Any:

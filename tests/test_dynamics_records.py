@@ -14,15 +14,15 @@ from graftviz.figures import prediction_figure
 from graftviz.figures.dynamics import CurvePoint
 from graftviz.narrative.dynamics import end_words, race_words
 from graftviz.player.dynamics_records import influence_graph, matrix_rows, series_record
-from graftviz.ui.dynamics.jobs import measuring, plan_of, run_progress, wiring_words
-from graftviz.ui.dynamics.material import (
+from graftviz.ui.dynamics.options import DynamicsOptions, judge_system
+from graftviz.ui.dynamics.records import measuring, plan_of, run_progress, wiring_words
+from graftviz.ui.dynamics.source import (
     MOST_SERIES,
     UploadedSeries,
     generated,
     sampled,
     uploaded_material,
 )
-from graftviz.ui.dynamics.options import DynamicsOptions, judge_system
 
 OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
 
@@ -123,7 +123,7 @@ def test_what_is_too_large_is_refused_or_asked_about() -> None:
     assert "Too much to display" in judge_system(8_000, 10_000, dense).refusal
     many = dynamics.series_of(np.random.default_rng(0).normal(size=(6, MOST_SERIES + 1)))
     with pytest.raises(InputError, match="1,001 series"):
-        uploaded_material(UploadedSeries(many, None, None, ""), 0.4)
+        uploaded_material(UploadedSeries(many), 0.4)
 
 
 def test_sentences_of_the_end_and_of_the_comparison() -> None:

@@ -21,11 +21,11 @@ from graftviz.narrative.lessons import LESSONS
 from graftviz.ranks import RankedStep, ranked_steps, simulated_ranks
 from graftviz.regions import dobrushin_coefficient, grow_region, local_marginal
 from graftviz.runs import Result, learn
-from graftviz.ui.budget.jobs import RunProgress, run_progress, with_places
 from graftviz.ui.budget.options import BudgetOptions
-from graftviz.ui.dynamics.jobs import Measured, measuring, plan_of
-from graftviz.ui.dynamics.material import generated
+from graftviz.ui.budget.records import RunProgress, run_progress, with_places
 from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.records import Measured, measuring, plan_of
+from graftviz.ui.dynamics.source import generated
 from graftviz.ui.lessons.views import VIEWS, View, address_of, query_of
 from graftviz.ui.material import Material, default_options, prepare
 from graftviz.ui.race.url import RaceSettings, parse_race

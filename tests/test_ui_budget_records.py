@@ -13,7 +13,7 @@ from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.learners.nodewise_l1 import NodewiseL1
 from graftviz.player.budget_records import tree_record
 from graftviz.runs import Run
-from graftviz.ui.budget.jobs import (
+from graftviz.ui.budget.records import (
     BudgetMaterial,
     RunProgress,
     dense_material,
@@ -53,7 +53,7 @@ def test_the_records_follow_the_run(source: BudgetMaterial, progress: RunProgres
     assert run.outcome is not None
     assert progress.infeasible == run.outcome.infeasible
     assert progress.point is not None
-    assert progress.point.edges == len(progress.edges)
+    assert progress.point.edges == len(progress.steps) - 1
     assert progress.stop
 
 

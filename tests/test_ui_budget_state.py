@@ -10,9 +10,9 @@ import pytest
 from graftviz.errors import InputError
 from graftviz.learners.bounded_inference import MEASURES
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Path, RunProgress
 from graftviz.ui.budget.options import BOUNDS, BudgetOptions, slider_of
-from graftviz.ui.budget.state import AT_ONCE, BudgetState
+from graftviz.ui.budget.records import Path, RunProgress
+from graftviz.ui.budget.state import AT_ONCE, BudgetState, Shown
 from graftviz.ui.scheduler import Scheduler, Share
 
 
@@ -58,15 +58,30 @@ def _progress(tau: float) -> Iterator[RunProgress]:
     yield RunProgress(({"edge": None}, {"edge": [0, int(tau)]}), stop="done")
 
 
+class State(BudgetState):
+    """Takes its jobs from the engine of the test."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    def job_of(self, shown: Shown, bound: float | None = None) -> Background[RunProgress]:
+        return self._engine.run_of(shown.options, bound)
+
+    def path_of(self, shown: Shown) -> Background[Path]:
+        return self._engine.path
+
+
 @pytest.fixture
 def engine() -> Engine:
     return Engine()
 
 
 def opened(engine: Engine, **query: str) -> BudgetState:
-    state = BudgetState(engine.run_of, lambda options: engine.path)
+    state = State(engine)
     state.follow(query)
     state.refresh()
+    assert state.run is not None  # as the page does that shows it
     return state
 
 
@@ -96,7 +111,7 @@ def test_another_bound_keeps_the_run_before_and_other_data_do_not(engine: Engine
     state.choose("bound", 2)
     state.refresh()
     assert state.before is not None
-    assert state.before.tau == 3
+    assert state.before.options.tau == 3
     assert state.ghost is not None
     assert state.ghost.steps[-1]["edge"] == [0, 3]
     engine.finish(state)
@@ -112,9 +127,9 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     state = opened(engine)
     engine.finish(state)
     state.choose("bound", tau)
-    work = state.refresh()
-    if work is not None and not work.ended:
-        work.work(0.0)
+    state.refresh()
+    if state.run is not None and not state.run.ended:
+        state.run.work(0.0)
     state.refresh()
     assert state.run is not None
     assert state.run.latest is not None
@@ -124,7 +139,7 @@ def test_a_run_that_cannot_be_had_leaves_the_one_on_show(
     state.refresh()
     assert state.problem == ""
     assert state.shown is not None
-    assert state.shown.tau == 4
+    assert state.shown.options.tau == 4
 
 
 def test_a_bound_out_of_range_is_reported_and_the_usual_one_is_used(engine: Engine) -> None:
@@ -140,7 +155,8 @@ def test_who_leaves_asks_for_nothing_that_was_not_begun(engine: Engine) -> None:
     shared, known = one.run, dict(engine.runs)
     assert shared is not None
     one.choose("bound", 4)
-    own = one.refresh()
+    one.refresh()
+    own = one.run
     assert own is not None
     one.revoke()
     assert engine.runs == {**known, **{key: run for key, run in engine.runs.items() if run is own}}
@@ -156,7 +172,7 @@ def test_who_leaves_asks_for_nothing_that_was_not_begun(engine: Engine) -> None:
 def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
     state = opened(engine)
     looks = 0
-    while not state.compared()[2]:
+    while not state.compared().is_complete:
         waiting = list(dict.fromkeys(engine.scheduler.submitted))
         assert len(waiting) <= AT_ONCE
         engine.scheduler.submitted.clear()
@@ -166,6 +182,6 @@ def test_models_of_the_charts_are_learned_two_at_a_time(engine: Engine) -> None:
                 work.work(0.0)
         looks += 1
     runs, path, _ = state.compared()
-    assert len(runs) == len(state.ladder())
+    assert len(runs) == len(state.ladder(BudgetOptions()))
     assert path is not None
-    assert looks >= len(state.ladder()) // AT_ONCE
+    assert looks >= len(state.ladder(BudgetOptions())) // AT_ONCE

@@ -30,9 +30,9 @@ from graftviz.learners.base import Learner
 from graftviz.runs import learn
 from graftviz.table import DiscreteTable
 from graftviz.trace import Outcome, Step
-from graftviz.ui.dynamics import jobs as dynamics_jobs
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
+from graftviz.ui.dynamics.source import source
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.material import default_options, prepare
 from graftviz.ui.scheduler import Scheduler
@@ -197,7 +197,7 @@ def test_two_sessions_with_the_same_series_do_not_see_each_others_file_names() -
     assert mine.fingerprint == other.fingerprint
     options = DynamicsOptions(data="upload")
     for files, is_secret in ((other, True), (mine, False)):
-        material = dynamics_jobs.source(options, files)
+        material = source(options, files)
         assert material is not None
         assert ("secret" in material.title) == is_secret
 

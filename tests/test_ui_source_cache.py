@@ -18,11 +18,10 @@ from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
 from graftviz.ui.caches import SourceCache
-from graftviz.ui.dynamics import jobs as dynamics_jobs
-from graftviz.ui.dynamics.jobs import plan_of, scalable_of
-from graftviz.ui.dynamics.material import UploadedSeries
+from graftviz.ui.dynamics import records as dynamics_records
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
+from graftviz.ui.dynamics.source import UploadedSeries, source
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
@@ -115,14 +114,14 @@ def test_what_is_learned_of_own_series_stays_with_them() -> None:
     options = DynamicsOptions(data="upload")
 
     def work_on(files: UploadedSeries) -> list[object]:
-        material = dynamics_jobs.source(options, files)
+        material = source(options, files)
         assert material is not None
-        plan = plan_of(options, material)
+        plan = dynamics_records.plan_of(options, material)
         return [
             material,
-            dynamics_jobs.run(material, plan),
-            dynamics_jobs.measure(material, plan),
-            dynamics_jobs.survey(material, scalable_of(options, material), 0),
+            dynamics_records.run(material, plan),
+            dynamics_records.measure(material, plan),
+            dynamics_records.survey(material, plan.learner, 0),
         ]
 
     mine, theirs = series(), series()
@@ -130,7 +129,7 @@ def test_what_is_learned_of_own_series_stays_with_them() -> None:
     assert all(one is again for one, again in zip(first, second, strict=True))
     assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
     held = [weakref.ref(one) for one in first]
-    mine.materials.clear()
+    mine.own.clear()
     del first, second
     gc.collect()
     assert [one() for one in held] == [None] * len(held)

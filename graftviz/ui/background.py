@@ -138,14 +138,17 @@ class Background(Job, Generic[T]):
     values : iterator
         Should yield often, since the engine threads are shared; None stands for no value yet.
     scheduler : Turns
+    token : str
+        Identifier of the job for the browser.
 
     Attributes
     ----------
     latest : object or None
     """
 
-    def __init__(self, values: Iterator[T], scheduler: Turns) -> None:
+    def __init__(self, values: Iterator[T], scheduler: Turns, token: str = "") -> None:
         super().__init__(scheduler)
+        self.token = token
         self.latest: T | None = None
         self._values = values
         self._is_complete = False
@@ -164,6 +167,19 @@ class Background(Job, Generic[T]):
     def finished(self) -> bool:
         """Whether it ended without a failure, so that the latest value is the result."""
         return self._is_complete
+
+    def value(self, timeout: float) -> T:
+        """Return the value after at most `timeout` seconds, the last one unless more follow.
+
+        Raises
+        ------
+        InputError
+            When there is none.
+        """
+        self.wait_for_end(timeout)
+        if self.latest is None:
+            raise InputError(self.failure or "Nothing has been computed yet; try again.")
+        return self.latest
 
     def _advance(self) -> None:
         try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.ui.boundary import bounded
-from graftviz.ui.budget.jobs import rehearse_budget_page
-from graftviz.ui.dynamics.jobs import rehearse_dynamics_page
+from graftviz.ui.budget.records import rehearse_budget_page
+from graftviz.ui.dynamics.records import rehearse_dynamics_page
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.inspect.work import inspect_jobs
 from graftviz.ui.prune.recording import rehearse_prune_page

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from waiting import eventually
 
-from graftviz.ui.dynamics.jobs import plan_of, run_progress
-from graftviz.ui.dynamics.material import generated
 from graftviz.ui.dynamics.options import DynamicsOptions
+from graftviz.ui.dynamics.records import plan_of, run_progress
+from graftviz.ui.dynamics.source import generated
 
 pytestmark = pytest.mark.browser
 

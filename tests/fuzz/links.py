@@ -190,8 +190,8 @@ def states() -> list[Any]:
     """Return new states of the pages that can be made without a session."""
     data = dataset_keys()
     makers: tuple[Callable[[], Any], ...] = (
-        lambda: BudgetState(_unused, _unused),
-        lambda: DynamicsState(_unused),  # type: ignore[arg-type]
+        BudgetState,
+        DynamicsState,
         lambda: RegionState(_unused),
         lambda: PruneState(data, _unused, Scheduler()),
         lambda: OptionsPage(ReservoirOptions),

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from graftviz.datasets import dataset_title
 from graftviz.learners.bounded_inference import BoundedInference
 from graftviz.options import OptionSpec, check_options, option, option_of, option_specs
 from graftviz.tradeoff import COSTS, QUALITIES
 from graftviz.ui.url_state import MAX_SEED
 
-DENSE = "dense-16"
-DATA = (DENSE, "survey", "random-30", "karate")
-# The browser writes this into the address itself.
-PLACES = ("step",)
+DENSE, DENSE_TITLE = "dense-16", "Dense network · 16 variables, 2 states"
+_SAMPLES = ("survey", "random-30", "karate")
+_RUN = ("data", "complexity", "bound", "lam2", "seed")  # what decides a run
+PLACES = ("step",)  # written into the address by the browser
+RESETS = {"step": _RUN, "bound": ("complexity",)}
 
 
 class Bounds(NamedTuple):
@@ -57,7 +59,13 @@ BOUNDS: Mapping[str, Bounds] = {
 class BudgetOptions:
     """Settings of the page; all of them are part of its URL."""
 
-    data: str = option(DENSE, "data to learn from", label="Data", choices=DATA)
+    data: str = option(
+        DENSE,
+        "data to learn from",
+        label="Data",
+        choices=(DENSE, *_SAMPLES),
+        titles=(DENSE_TITLE, *map(dataset_title, _SAMPLES)),
+    )
     complexity: str = option_of(BoundedInference, "complexity")
     bound: float | None = option_of(BoundedInference, "bound")
     lam2: float = option_of(BoundedInference, "lam2")
@@ -74,6 +82,7 @@ class BudgetOptions:
         "row given the other half (NCMLL), or of each value given all others (NLPL)",
         label="Quality",
         choices=QUALITIES,
+        titles=tuple(map(str.upper, QUALITIES)),
     )
     cost: str = option(
         "operations",

@@ -1,50 +1,48 @@
-"""Session state of the Budget page: options, the current run, the previous run.
-
-Independent of Streamlit.
-"""
+"""Session state of the Budget page: options, the run on show, and what it is compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from graftviz.errors import InputError
+from graftviz.learners.bounded_inference import MEASURES, BoundedInference
+from graftviz.narrative.budget import amount
+from graftviz.narrative.phrases import plural
+from graftviz.player.budget_records import budget_graph
 from graftviz.ui.background import Background
-from graftviz.ui.budget.jobs import Path, RunProgress
-from graftviz.ui.budget.options import BOUNDS, PLACES, BudgetOptions, slider_of
-from graftviz.ui.frame.state import OptionsPage
+from graftviz.ui.budget.options import BOUNDS, PLACES, RESETS, BudgetOptions, slider_of
+from graftviz.ui.budget.records import (
+    BudgetMaterial,
+    Path,
+    RunProgress,
+    bounded_run,
+    l1_path,
+    source,
+)
+from graftviz.ui.frame.live import RunPage
 
 AT_ONCE = 2  # models of the charts that are learned side by side
-_ANOTHER_RUN = ("data", "complexity", "bound", "lam2", "seed")
-RunOf = Callable[[BudgetOptions, float | None], Background[RunProgress]]
-PathOf = Callable[[BudgetOptions], Background[Path]]
 
 
-class BudgetState(OptionsPage[BudgetOptions]):
-    """Choices of one session, and the runs they led to.
+class Compared(NamedTuple):
+    """Finished runs of the ladder, the λ path so far, and whether that is all."""
 
-    Parameters
-    ----------
-    run_of : callable
-        Returns the run that settings lead to, or the same one under another bound.
-    path_of : callable
-        Returns the λ path that its models are compared with.
+    runs: list[RunProgress]
+    path: Path
+    is_complete: bool
 
-    Attributes
-    ----------
-    shown : BudgetOptions or None
-        The choices that led to the run on show.
-    before : BudgetOptions or None
-        Those of the run before, on the same data: it is shown as a ghost.
-    """
 
-    def __init__(self, run_of: RunOf, path_of: PathOf) -> None:
-        super().__init__(BudgetOptions, PLACES)
-        self.shown: BudgetOptions | None = None
-        self.before: BudgetOptions | None = None
-        self._run_of = run_of
-        self._path_of = path_of
-        self._refused: BudgetOptions | None = None
+class Shown(NamedTuple):
+    """Settings of the run on show, and its data."""
+
+    options: BudgetOptions
+    source: BudgetMaterial
+
+
+class BudgetState(RunPage[BudgetOptions, Shown, RunProgress]):
+    """Choices of one session, and the runs they led to."""
+
+    def __init__(self) -> None:
+        super().__init__(BudgetOptions, PLACES, resets=RESETS)
 
     def _check_link(self) -> None:
         options = self.options
@@ -62,91 +60,97 @@ class BudgetState(OptionsPage[BudgetOptions]):
 
     def choose(self, name: str, value: Any) -> None:
         """Set one option; another run is watched from its start."""
-        if name == "bound" and value == BOUNDS[self.values["complexity"]].usual:
-            value = None
-        super().choose(name, value)
-        if name == "complexity":
-            self.values["bound"] = None
-        if name in _ANOTHER_RUN:
-            self.values["step"] = None
+        is_usual = name == "bound" and value == BOUNDS[self.values["complexity"]].usual
+        super().choose(name, None if is_usual else value)
 
-    # --------------------------------------------------------------------------------- the runs
-
-    def refresh(self) -> Background[RunProgress] | None:
-        """Make the run on show follow the choices; one that cannot be had leaves the last."""
+    def _load(self) -> Shown:
         options = self.options
-        if self._is_another(options) and not self._has_refused(options):
-            self.problem = ""
-            try:
-                work = self._run_of(options, None)
-            except InputError as error:
-                self._refuse(options, str(error))
-            else:
-                self._take(options, work)
-        return self.run
+        return Shown(options, source(options.data, options.seed))
 
-    @property
-    def run(self) -> Background[RunProgress] | None:
-        """The run on show, at work unless it has ended; None before there is any."""
-        if self.shown is None:
-            return None
-        work = self._run_of(self.shown, None)
-        if work.failure and work.latest is None:
-            self._refuse(self.shown, work.failure)
-            self.shown, self.before = self.before, None
-            return self.run
-        self.jobs.begin(work)
-        return work
+    def job_of(self, shown: Shown, bound: float | None = None) -> Background[RunProgress]:
+        """Return the run of settings, or the same one under another bound."""
+        options = shown.options
+        tau = options.tau if bound is None else bound
+        learner = BoundedInference(options.complexity, float(tau), lam2=options.lam2)
+        return bounded_run(shown.source, learner)
+
+    def path_of(self, shown: Shown) -> Background[Path]:
+        """Return the λ path that the models of settings are compared with."""
+        options = shown.options
+        return l1_path(shown.source, options.lam2, BOUNDS[options.complexity].method)
+
+    # ------------------------------------------------------------------------------- the view
+
+    def graph(self, shown: Shown) -> dict[str, Any]:
+        """Return names and places of the variables."""
+        data, places = shown.source.material, shown.source.places
+        is_known = data.positions is not None
+        return budget_graph(data.train.names, places, data.identity, has_natural_positions=is_known)
+
+    def records(self, shown: Shown, found: RunProgress, failure: str) -> dict[str, Any]:
+        """Return the parts of a message other than steps and graph."""
+        options = shown.options
+        measure, bound = MEASURES[options.complexity], amount(options.tau, options.complexity)
+        run = {
+            "tau": options.tau,
+            "tauText": bound,
+            "measure": measure,
+            "whole": BOUNDS[options.complexity].whole,
+            "title": f"{shown.source.material.title}: {measure} ≤ {bound}",
+            "done": bool(found.stop or failure),
+            "stop": failure or found.stop,
+            "infeasible": found.infeasible,
+            "ghost": self._ghost_record(options),
+        }
+        return {"run": run}
 
     @property
     def ghost(self) -> RunProgress | None:
-        """How the run before ended, as far as it went."""
-        return None if self.before is None else self._run_of(self.before, None).latest
+        """How the run before ended, as far as it went; None if its data were others."""
+        before, shown = self.before, self.shown
+        if before is None or shown is None or before.source.identity != shown.source.identity:
+            return None
+        return self.job_of(before).latest
 
-    def _take(self, options: BudgetOptions, work: Background[RunProgress]) -> None:
-        if self.shown is not None:
-            same = (self.shown.data, self.shown.seed) == (options.data, options.seed)
-            has_steps = self._run_of(self.shown, None).latest is not None
-            self.before = self.shown if same and has_steps else None
-            self.jobs.leave()
-        self.shown, self._refused = options, None
-
-    def _is_another(self, options: BudgetOptions) -> bool:
-        return self.shown is None or _key(options) != _key(self.shown)
-
-    def _has_refused(self, options: BudgetOptions) -> bool:
-        return self._refused is not None and _key(options) == _key(self._refused)
-
-    def _refuse(self, options: BudgetOptions, why: str) -> None:
-        self._refused, self.problem = options, why
+    def _ghost_record(self, options: BudgetOptions) -> dict[str, Any] | None:
+        """Return the run before: edges, values of R if the measure is the same, and a sentence."""
+        ghost = self.ghost
+        if ghost is None or self.before is None:
+            return None
+        before = self.before.options
+        nll = ghost.steps[-1]["nll"]
+        quality = "" if nll is None else f", held-out NLL {nll:.3f}"
+        is_alike = before.complexity == options.complexity
+        return {
+            "edges": [step["edge"] for step in ghost.steps[1:]],
+            "course": [step["value"] for step in ghost.steps] if is_alike else [0.0],
+            "words": (
+                f"Previous run, τ = {amount(before.tau, before.complexity)} "
+                f"({MEASURES[before.complexity]}): {plural(len(ghost.steps) - 1, 'edge')}{quality}."
+            ),
+        }
 
     # ------------------------------------------------------------------------------- the charts
 
-    def ladder(self) -> tuple[float, ...]:
-        """Return the bounds whose models are compared, the one on show among them."""
-        if self.shown is None:
-            return ()
-        return tuple(sorted({*BOUNDS[self.shown.complexity].ladder, self.shown.tau}))
+    def ladder(self, options: BudgetOptions) -> list[float]:
+        """Return the bounds whose models are compared, the one on show first."""
+        others = [tau for tau in BOUNDS[options.complexity].ladder if tau != options.tau]
+        return [options.tau, *others]
 
-    def compared(self) -> tuple[list[RunProgress], Path | None, bool]:
-        """Return the finished runs of the ladder, the λ path, and whether all of it is there.
+    def compared(self) -> Compared:
+        """Return what the charts compare.
 
         What is missing is begun, two at a time: the run on show first, then the other bounds from
         the smallest on, then the path.
         """
-        if self.shown is None:
-            return [], None, False
         shown = self.shown
-        bounds = sorted(self.ladder(), key=lambda bound: bound != shown.tau)
-        runs = [self._run_of(shown, bound) for bound in bounds]
-        path = self._path_of(shown)
-        everything: list[Background[Any]] = [*runs, path]
-        missing = [work for work in everything if not work.ended]
-        for work in missing[:AT_ONCE]:
-            self.jobs.begin(work)
-        results = [work.latest for work in runs if work.ended and work.latest is not None]
-        return results, path.latest, not missing
-
-
-def _key(options: BudgetOptions) -> tuple[Any, ...]:
-    return tuple(getattr(options, name) for name in _ANOTHER_RUN)
+        if shown is None:
+            return Compared([], Path(), False)
+        runs = [self.job_of(shown, bound) for bound in self.ladder(shown.options)]
+        path = self.path_of(shown)
+        jobs: list[Background[Any]] = [*runs, path]
+        missing = [job for job in jobs if not job.ended]
+        for job in missing[:AT_ONCE]:
+            self.jobs.begin(job)
+        finished = [job.latest for job in runs if job.ended and job.latest is not None]
+        return Compared(finished, path.latest or Path(), not missing)

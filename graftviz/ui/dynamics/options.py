@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from graftviz.dynamics import LEARNERS, Dense, DynamicsLearner, ScalableStructure, SparsityEnforcing
 from graftviz.dynamics.reading import LONGEST_GAP
@@ -35,9 +34,6 @@ USUAL_PARENTS = 5
 USUAL_SEEDS = 0.2  # of the series
 FEW_SERIES = 10  # that are all regressed
 MOST_PARENTS = 50
-_SOLVING = ("lam", "solver", "path", "tolerance", "max_passes")
-_SEEDING = ("seed_choice", "unspoken", "two_hop_tolerance")
-WIRINGS = ("truth", "inducing", "scalable", "file")
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,11 @@ class DynamicsOptions:
         maximum=2.0,
     )
     learner: str = option(
-        "scalable", "the method that learns A", label="Method", choices=tuple(LEARNERS)
+        "scalable",
+        "the method that learns A",
+        label="Method",
+        choices=tuple(LEARNERS),
+        titles=tuple(cls.title for cls in LEARNERS.values()),
     )
     parents: int | None = option(
         None,
@@ -88,7 +88,8 @@ class DynamicsOptions:
         "parents used by sparsity enforcing learning: those of the true system, of another method, "
         "or of a file",
         label="Given parents",
-        choices=WIRINGS,
+        choices=("truth", "inducing", "scalable", "file"),
+        titles=("true system", "sparsity inducing", "scalable structure", "uploaded file"),
     )
     horizon: int = option(
         1,
@@ -167,7 +168,13 @@ class DynamicsOptions:
 SPECS: Mapping[str, OptionSpec] = {spec.name: spec for spec in option_specs(DynamicsOptions)}
 OF_SYSTEM = ("size", "density", "rows", "noise")
 OF_READING = ("layout", "missing", "longest_gap", "constant")
-OF_LEARNING = ("seed_choice", "unspoken", *_SOLVING, "two_hop_tolerance", "centre")
+OF_LEARNING = (
+    *("seed_choice", "unspoken", "lam", "solver", "path", "tolerance", "max_passes"),
+    *("two_hop_tolerance", "centre"),
+)
+_PICTURE = ("data", *OF_SYSTEM, "seed")  # what decides which series there are
+_RUN = {*SPECS} - {"step", "node", "horizon"}
+RESETS = {"node": _PICTURE, "step": _RUN}
 
 
 def parent_count(options: DynamicsOptions, n: int) -> int:
@@ -198,19 +205,11 @@ def learner_of(options: DynamicsOptions, n: int, name: str | None = None) -> Dyn
         When options do not go together.
     """
     cls = LEARNERS[name or options.learner]
-    values: dict[str, Any] = {"centre": options.centre}
-    if issubclass(cls, SolverOptions):
-        values |= {option: getattr(options, option) for option in _SOLVING}
-        values["parents"] = parent_count(options, n)
-    if cls is ScalableStructure:
-        values |= {option: getattr(options, option) for option in _SEEDING}
-        values["seeds"] = float(seeds_of(options, n))
-    return cls(**values)
-
-
-def needs_parents(learner: DynamicsLearner) -> bool:
-    """Whether a learner needs given parents."""
-    return isinstance(learner, SparsityEnforcing)
+    values = {option: getattr(options, option) for option in OF_LEARNING}
+    values |= {"parents": parent_count(options, n), "seeds": float(seeds_of(options, n))}
+    return cls(
+        **{spec.name: values[spec.name] for spec in option_specs(cls) if spec.name in values}
+    )
 
 
 def judge_system(n: int, rows: int, learner: DynamicsLearner) -> Verdict:

@@ -1,20 +1,24 @@
-"""Panels of the Dynamics page: settings, upload, notices, and files."""
+"""Panels of the Dynamics page: settings, upload, comparison of methods, charts, and files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from graftviz.dynamics import LEARNERS, DynamicsResult
 from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
+from graftviz.figures import prediction_figure
+from graftviz.figures.dynamics import CurvePoint
 from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
+from graftviz.narrative.dynamics import race_words, wiring_source
 from graftviz.sandbox.readers import SeriesUpload
-from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import follow_value, help_text, show_option, show_options, show_titled
-from graftviz.ui.dynamics.jobs import RunProgress, curves, measure, run, source, survey
-from graftviz.ui.dynamics.material import UploadedSeries, fingerprint
+from graftviz.ui.chart import show_figure
+from graftviz.ui.controls import show_option, show_options, show_titled
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
     OF_LEARNING,
@@ -25,70 +29,72 @@ from graftviz.ui.dynamics.options import (
     parent_count,
     seeds_of,
 )
-from graftviz.ui.dynamics.state import DynamicsState, Work
+from graftviz.ui.dynamics.records import Measured
+from graftviz.ui.dynamics.source import UploadedSeries
+from graftviz.ui.dynamics.state import RACE, DynamicsState
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.panels import show_notices, show_slider, show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.limits import limits
-from graftviz.ui.messages import (
-    show_awaiting_file,
-    show_problem,
-    show_question,
-    show_refused_file,
-    show_warnings,
-)
+from graftviz.ui.messages import show_refused_file
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
 
 MOST_BYTES = 100_000_000
 _KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
-
 _PREFIX = "dynamics"
 _PATIENCE = 120.0  # seconds a download waits for the end of the run
-_METHODS = {
-    "scalable": "Scalable structure",
-    "inducing": "Sparsity inducing",
-    "enforcing": "Sparsity enforcing",
-    "dense": "Dense",
+_PARENTS_OF = {
+    "truth": "true parents",
+    "inducing": "parents from sparsity inducing",
+    "scalable": "parents from scalable structure",
+    "file": "parents from the file",
 }
-_WIRINGS = {
-    "truth": "true system",
-    "inducing": "sparsity inducing",
-    "scalable": "scalable structure",
-    "file": "uploaded file",
+# Column of the comparison: field of a measurement, and its format.
+_COLUMNS = {
+    "PredError, held-out": ("pred_error_test", ".4f"),
+    "PredError, training": ("pred_error_train", ".4f"),
+    "Coefficients": ("entries", ","),
+    "Time (s)": ("seconds", ".3f"),
+    "StructRec": ("recall", ".3f"),
+    "Precision": ("precision", ".3f"),
+    "CoeffRecError": ("coefficient_error", ".3f"),
 }
+_JUDGED, _OF_TRUTH = "PredError, held-out", ("StructRec", "Precision", "CoeffRecError")
 
 
 def dynamics_state() -> DynamicsState:
     """Return the state of this session's page."""
-    return page_state("dynamics", lambda: DynamicsState(Work(source, run, measure, survey, curves)))
-
-
-def show_files(state: DynamicsState) -> None:
-    """Show the upload, if uploaded series are chosen."""
-    if state.options.data == UPLOAD:
-        show_upload(state)
+    return page_state(_PREFIX, DynamicsState)
 
 
 def show_choices(state: DynamicsState) -> None:
     """Show the choice of data, method, parents and seeds."""
     options = state.options
-    _select(state, "data", {RANDOM: "Random system", UPLOAD: "Upload series…"})
+    titles = {RANDOM: "Random system", UPLOAD: "Upload series…"}
+    show_titled(
+        SPECS["data"],
+        options.data,
+        state.choose,
+        prefix=_PREFIX,
+        title=lambda key: titles.get(key) or load_sample(key).title,
+    )
     if options.data == RANDOM:
         with st.expander("Random system"):
             for name in OF_SYSTEM:
-                show_option(SPECS[name], getattr(options, name), state.choose, prefix=_PREFIX)
-    _select(state, "learner", _METHODS)
-    n = state.shown.material.n if state.shown is not None else options.size
+                show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
+    show_titled(SPECS["learner"], options.learner, state.choose, prefix=_PREFIX)
+    n = state.shown.source.n if state.shown is not None else options.size
     if options.learner in ("scalable", "inducing") or options.wiring in ("scalable", "inducing"):
-        _count_slider(state, "parents", parent_count(options, n), min(n, MOST_PARENTS))
+        _show_count(state, "parents", parent_count(options, n), min(n, MOST_PARENTS))
     if options.learner == "scalable":
-        _count_slider(state, "seeds", seeds_of(options, n), n)
+        _show_count(state, "seeds", seeds_of(options, n), n)
     if options.learner == "enforcing":
-        _select(state, "wiring", _WIRINGS)
+        show_titled(SPECS["wiring"], options.wiring, state.choose, prefix=_PREFIX)
     for name in ("horizon", "seed"):
-        show_option(SPECS[name], getattr(options, name), state.choose, prefix=_PREFIX)
+        show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
     show_options(
         [SPECS[name]._replace(advanced=True) for name in ("held_out", *OF_LEARNING)],
         state.values,
@@ -97,14 +103,16 @@ def show_choices(state: DynamicsState) -> None:
     )
 
 
+def _show_count(state: DynamicsState, name: str, value: int, most: int) -> None:
+    """Show k or |S| as a slider up to the number of series, one slider for each number."""
+    end = max(most, 2)
+    key = f"{_PREFIX}.{most}.{name}"
+    show_slider(SPECS[name], min(value, end), state.choose, key=key, minimum=1, maximum=end)
+
+
 def show_messages(state: DynamicsState) -> None:
-    """Show ignored parameters, and why the view does not follow the choices."""
-    show_warnings(state.complaints)
-    if state.awaits_file and state.shown is not None:
-        show_awaiting_file("run", place=DYNAMICS.key)
-    suffix = " Still showing the previous run." if state.shown is not None else ""
-    show_problem(state.problem, suffix)
-    show_question(state.question, suffix, state.agree, "dynamics.")
+    """Show why the view does not follow the settings, and notes on these."""
+    show_notices(state, DYNAMICS, "run")
     if notes := state.notes():
         st.caption(plain(" ".join(notes)))
 
@@ -122,116 +130,80 @@ def dynamics_files(state: DynamicsState) -> list[PageFile]:
 
 def build_result(state: DynamicsState) -> str:
     """Return result.json of the run on show."""
-    found = _finished(state)
-    if state.shown is None or found is None or found.result is None:
-        return ""
-    material = state.shown.material
-    rows, rows_test = material.train.n_rows, material.test.n_rows
-    return dynamics_json(found.result, rows=rows, rows_test=rows_test)
+    assert state.shown is not None
+    train, test = state.shown.source.train, state.shown.source.test
+    return dynamics_json(_result(state), rows=train.n_rows, rows_test=test.n_rows)
 
 
 def build_matrix(state: DynamicsState) -> str:
     """Return matrix.csv of the run on show."""
-    found = _finished(state)
-    return "" if found is None or found.result is None else matrix_csv(found.result.system)
+    return matrix_csv(_result(state).system)
 
 
-def _finished(state: DynamicsState) -> RunProgress | None:
-    work = state.run
-    if work is None:
-        return None
-    work.wait_for_end(_PATIENCE)
-    return work.latest
+def _result(state: DynamicsState) -> DynamicsResult:
+    assert state.run is not None  # there is a run on show
+    found = state.run.value(_PATIENCE)
+    if found.result is None:
+        raise InputError(state.run.failure or "The run has not ended yet; try again.")
+    return found.result
 
 
-def _count_slider(state: DynamicsState, name: str, value: int, most: int) -> None:
-    """Show k or |S| as a slider up to the number of series."""
-    # One slider per number of series, because their ranges differ.
-    spec, key = SPECS[name], f"{_PREFIX}.{most}.{name}"
-    end = max(most, 2)
-    shown = min(value, end)
-    follow_value(key, shown)
-
-    def choose() -> None:
-        # A slider that was replaced may still report its last value.
-        if (chosen := st.session_state[key]) != shown:
-            state.choose(name, chosen)
-
-    st.slider(spec.label, 1, end, key=key, help=help_text(spec), on_change=guarded(choose))
-
-
-def _select(state: DynamicsState, name: str, titles: dict[str, str]) -> None:
-    show_titled(
-        SPECS[name],
-        getattr(state.options, name),
-        state.choose,
-        prefix=_PREFIX,
-        title=lambda choice: titles.get(choice) or load_sample(choice).title,
-    )
+# ------------------------------------------------------------------------------------- the upload
 
 
 def show_upload(state: DynamicsState) -> None:
-    """Show the upload and its errors; the current run continues meanwhile."""
+    """Show the upload and its errors, if uploaded series are chosen; the current run continues."""
+    if state.options.data != UPLOAD:
+        return
     expected = state.expected
     if expected:
         st.info(
             f"This link refers to uploaded series. Upload the same files (fingerprint {expected})."
         )
+    specs = [SPECS[name] for name in OF_READING]
     with st.expander("Upload series", expanded=state.uploaded is None):
         st.caption(
             "One row per time and one column per series, or the columns time, series, value. Files "
             "stay on this server."
         )
-        left, middle, right = st.columns(3)
-        file = left.file_uploader(
-            "Series (CSV or parquet)",
-            _KINDS,
-            key="dynamics.series",
-            max_upload_size=limits().upload_memory,
-        )
-        places = middle.file_uploader(
-            "Positions, optional (CSV: series, lon, lat or x, y)",
-            ["csv"],
-            key="dynamics.places",
-            max_upload_size=limits().upload_memory,
-        )
-        parents = right.file_uploader(
-            "Parents, optional (CSV: source, target)",
-            ["csv"],
-            key="dynamics.parents",
-            max_upload_size=limits().upload_memory,
-        )
-        show_options(
-            [SPECS[name] for name in OF_READING],
-            state.values,
-            state.choose,
-            prefix="dynamics",
-            more="Import options",
-        )
-        anyway = bool(expected and file) and st.checkbox("Use different series")
-    if file is None:
+        files = [
+            column.file_uploader(
+                label, kinds, key=f"{_PREFIX}.{role}", max_upload_size=limits().upload_memory
+            )
+            for column, (role, label, kinds) in zip(
+                st.columns(3),
+                (
+                    ("series", "Series (CSV or parquet)", _KINDS),
+                    ("places", "Positions, optional (CSV: series, lon, lat or x, y)", ["csv"]),
+                    ("parents", "Parents, optional (CSV: source, target)", ["csv"]),
+                ),
+                strict=True,
+            )
+        ]
+        show_options(specs, state.values, state.choose, prefix=_PREFIX, more="Import options")
+        anyway = bool(expected and files[0]) and st.checkbox("Use different series")
+    if files[0] is None:
         return
     options = {name: state.values[name] for name in OF_READING}
     try:
-        files = read_once(
-            "dynamics.read",
-            (file, places, parents),
+        uploaded = read_once(
+            f"{_PREFIX}.read",
+            files,
             tuple(options.items()),
-            lambda: read_series_files(file, places, parents, options),
+            lambda: read_series_files(files[0], files[1], files[2], options),
         )
-        if expected and files.fingerprint != expected and not anyway:
+        if expected and uploaded.fingerprint != expected and not anyway:
             raise InputError(
-                f"These are not the files of the link (fingerprint {files.fingerprint}, not "
+                f"These are not the files of the link (fingerprint {uploaded.fingerprint}, not "
                 f"{expected}). Upload those, with the same import options."
             )
     except InputError as error:
         suffix = " Still showing the previous run." if state.shown is not None else ""
-        specs = [SPECS[name] for name in OF_READING]
         show_refused_file(error, suffix, specs, state.choose, prefix=_PREFIX)
         if not expected:
             state.put_back()
         return
-    state.accept(files)
+    state.accept(uploaded)
 
 
 def read_series_files(
@@ -249,4 +221,103 @@ def read_series_files(
         (("series", file), ("places", places), ("parents", parents)),
         {**options, "max_bytes": MOST_BYTES},
     )
-    return UploadedSeries(*upload, fingerprint(*upload))
+    return UploadedSeries(*upload)
+
+
+# ------------------------------------------------------------------------------------- the charts
+
+
+def show_comparison(state: DynamicsState) -> None:
+    """Show the curves and the comparison of methods measured so far."""
+    if state.shown is not None:
+        show_until(lambda: state.compared().is_complete, lambda: _show_compared(state))
+
+
+def _show_compared(state: DynamicsState) -> None:
+    assert state.shown is not None
+    options, material, _ = state.shown
+    compared = state.compared()
+    by_parents, by_seeds = compared.curves.by_parents, compared.curves.by_seeds
+    st.subheader("Method comparison", anchor=False)
+    _show_race(compared.race, options.learner, has_truth=material.truth is not None)
+    if compared.missing:
+        st.caption(plain(compared.missing))
+    if not compared.missing or by_parents:
+        k, seeds = parent_count(options, material.n), seeds_of(options, material.n)
+        st.subheader("Number of parents and seeds", anchor=False)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            title = f"Held-out PredError against k, with |S| = {seeds}"
+            _show_curve(by_parents, "parents", "k", title, "k (parents)", k)
+        with right:
+            title = f"Held-out PredError against |S|, with k = {k}"
+            axis = f"|S| (seeds, of {material.n:,} series)"
+            levels = [
+                (one.learner, one.pred_error_test)
+                for one in compared.race
+                if one.learner == "inducing"
+            ]
+            _show_curve(by_seeds, "seeds", "|S|", title, axis, seeds, levels)
+    if not compared.is_complete:
+        st.caption(
+            f"Computing… {len(compared.race)} of {len(RACE)} methods, "
+            f"{len(by_parents) + len(by_seeds)} points of the curves."
+        )
+
+
+def _show_curve(
+    measured: Sequence[Measured],
+    field: str,
+    symbol: str,
+    title: str,
+    axis: str,
+    chosen: int,
+    levels: Sequence[tuple[str, float]] = (),
+) -> None:
+    """Show a curve over a field of measurements, and the best point of each learner in words."""
+    points = [
+        CurvePoint(one.learner, getattr(one, field), one.pred_error_test, one.recall)
+        for one in measured
+    ]
+    best = {
+        learner: min((p for p in points if p.learner == learner), key=lambda p: p.pred_error)
+        for learner in dict.fromkeys(point.learner for point in points)
+    }
+    words = " ".join(
+        f"{LEARNERS[learner].title}: best at {symbol} = {point.x}, PredError "
+        f"{point.pred_error:.3f}."
+        for learner, point in best.items()
+    )
+    figure = prediction_figure(points, title, axis, chosen=chosen, levels=levels)
+    show_figure(figure, key=f"dynamics_{field}", alt=words or "No results yet.")
+    st.caption(plain(words))
+
+
+def _show_race(race: Sequence[Measured], chosen: str, *, has_truth: bool) -> None:
+    """Show the table of methods, the chosen one in bold, and a star at the best."""
+    columns = [name for name in _COLUMNS if has_truth or name not in _OF_TRUTH]
+    by_learner = {one.learner: one for one in race}
+    best = min(race, key=lambda one: one.pred_error_test) if len(race) > 1 else None
+    rows = {}
+    for name in RACE:
+        title, one = LEARNERS[name].title, by_learner.get(name)
+        cells = dict.fromkeys(columns, "…")
+        if one is not None:
+            title += f" ({_PARENTS_OF[one.wiring]})" if one.wiring else ""
+            for column in columns:
+                field, form = _COLUMNS[column]
+                cells[column] = format(getattr(one, field), form)
+            cells[_JUDGED] = f"★ {cells[_JUDGED]}" if one is best else cells[_JUDGED]
+        rows[f"**{title}**" if name == chosen else title] = cells
+    st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns), border="horizontal")
+    finders = [
+        (LEARNERS[one.learner].title, one.pred_error_test, one.seconds)
+        for one in race
+        if not one.wiring
+    ]
+    wirings = [
+        wiring_source(one.wiring, LEARNERS[one.wiring].title if one.wiring in LEARNERS else "")
+        for one in race
+        if one.wiring
+    ]
+    st.caption(plain(race_words(finders, " ".join(wirings))))

@@ -5,15 +5,22 @@ Streamlit is not imported here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.ui.background import Watching
 from graftviz.ui.run_limits import Verdict
-from graftviz.ui.url_state import parse_options_of, write_options_of
+from graftviz.ui.session_run import whole_number
+from graftviz.ui.url_state import UPLOAD, parse_options_of, write_options_of
 
 REMEMBERED_LINKS = 50
+FINGERPRINT = "fingerprint"
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -196,3 +203,129 @@ class OptionsPage(PageState, Generic[T]):
 
     def _defaults(self) -> dict[str, Any]:
         return {spec.name: spec.default for spec in option_specs(self._cls)}
+
+
+class ViewPage(OptionsPage[T], Generic[T, S]):
+    """Options page whose view follows the settings as far as they can be used.
+
+    Parameters
+    ----------
+    cls, places, others
+        As for :class:`OptionsPage`; pages with uploads have the further parameter `FINGERPRINT`.
+    resets : mapping
+        Option → options whose change sets it back to its default.
+
+    Attributes
+    ----------
+    shown, before : object or None
+        What the view shows, and what it showed before.
+    uploaded : object or None
+        The data that were uploaded last, with a `fingerprint` and an `own` cache of results.
+    """
+
+    def __init__(
+        self,
+        cls: type[T],
+        places: Collection[str] = (),
+        others: Collection[str] = (),
+        resets: Mapping[str, Collection[str]] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(cls, places, others)
+        self.shown: S | None = None
+        self.before: S | None = None
+        self.uploaded: Any = None
+        self._uploaded_on_show: Any = None
+        self._places = places
+        self._resets = resets
+
+    def refresh(self) -> None:
+        """Make the view follow the settings; where they cannot be used, it stays as it is."""
+        self.problem = self.question = ""
+        try:
+            found = self._load()
+            if found is not None:
+                self._show(found)
+        except InputError as error:
+            self.problem = str(error)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one option, and set back those that depend on it."""
+        super().choose(name, value)
+        self._reset(name)
+        if name == "data":
+            self.others = {}
+            self._name_upload()
+
+    def move(self, place: Mapping[str, Any]) -> None:
+        """Record the place that the browser shows; the page itself does not change."""
+        for name in set(self._places) & set(place):
+            value = place[name]
+            self.values[name] = None if value is None else whole_number(value, 0)
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the uploaded data in the link; empty if there is none."""
+        return self.others.get(FINGERPRINT, "")
+
+    @property
+    def expected(self) -> str:
+        """Fingerprint of the files that the link requires; empty if any will do."""
+        return "" if self.uploaded is not None else self.fingerprint
+
+    @property
+    def awaits_file(self) -> bool:
+        """Whether uploaded data are chosen, but no file has been uploaded."""
+        return self.values["data"] == UPLOAD and self.uploaded is None
+
+    def accept(self, uploaded: Any) -> None:
+        """Use uploaded files as the data of the page, also if only their titles differ."""
+        if self.uploaded is not None and self.uploaded.fingerprint != uploaded.fingerprint:
+            self._reset("data")
+        self.uploaded = uploaded
+        self._name_upload()
+
+    def put_back(self) -> None:
+        """Return to the files on show; the latest upload could not be used."""
+        self.uploaded = self._uploaded_on_show
+        self.others.pop(FINGERPRINT, None)
+        self._name_upload()
+
+    def forget(self) -> None:
+        """Release what is not shared; it is computed again when the page is opened."""
+        self.revoke()
+        for source in (self.uploaded, self._uploaded_on_show):
+            if source is not None:
+                source.own.clear()
+        self.shown = self.before = None
+
+    def _load(self) -> S | None:
+        """Return what the settings lead to; None while a file or a confirmation is awaited.
+
+        Raises
+        ------
+        InputError
+            When the settings cannot be used.
+        """
+        raise NotImplementedError
+
+    def _show(self, found: S) -> None:
+        self.shown = found
+        if self.values["data"] == UPLOAD:
+            self._uploaded_on_show = self.uploaded
+
+    def _check_link(self) -> None:
+        fingerprint = self.others.get(FINGERPRINT)
+        is_upload = self.values["data"] == UPLOAD
+        if fingerprint is not None and not (is_upload and _FINGERPRINT.fullmatch(fingerprint)):
+            self.ignore(FINGERPRINT, f"Invalid {FINGERPRINT} in the link; ignored.")
+
+    def _reset(self, changed: str) -> None:
+        defaults = self._defaults()
+        for name, causes in self._resets.items():
+            if changed in causes:
+                self.values[name] = defaults[name]
+
+    def _name_upload(self) -> None:
+        """Add the fingerprint of the uploaded files to the link."""
+        if self.values["data"] == UPLOAD and self.uploaded is not None:
+            self.others[FINGERPRINT] = self.uploaded.fingerprint

@@ -1,0 +1,75 @@
+"""Panels that pages share: notices above the view, charts that grow, and sliders for dragging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from graftviz.options import OptionSpec
+from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.controls import OnChange, follow_value, help_text
+from graftviz.ui.frame.state import ViewPage
+from graftviz.ui.frame.view import MountedView
+from graftviz.ui.messages import show_awaiting_file, show_problem, show_question, show_warnings
+
+_POLL = 0.6  # seconds between two updates of what grows
+
+
+def show_notices(state: ViewPage[Any, Any], view: MountedView, what: str) -> None:
+    """Show ignored parts of the link, and why the view does not follow the settings.
+
+    Parameters
+    ----------
+    state : ViewPage
+    view : MountedView
+    what : str
+        The content of the view, such as "run".
+    """
+    is_shown = state.shown is not None
+    suffix = f" Still showing the previous {what}." if is_shown else ""
+    show_warnings(state.complaints)
+    if is_shown and state.awaits_file:
+        show_awaiting_file(what, place=view.key)
+    show_problem(state.problem, suffix)
+    show_question(state.question, suffix, state.agree, f"{view.name}.")
+
+
+def show_until(has_ended: Callable[[], bool], show: Callable[[], object]) -> None:
+    """Call `show`, and again every moment until something has ended."""
+    if has_ended():
+        show()
+    else:
+        _show_again(has_ended, show)
+
+
+@st.fragment(run_every=_POLL)
+@bounded
+def _show_again(has_ended: Callable[[], bool], show: Callable[[], object]) -> None:
+    if has_ended():
+        st.rerun()
+    show()
+
+
+def show_slider(
+    spec: OptionSpec, value: float, on_change: OnChange, *, key: str, minimum: float, maximum: float
+) -> None:
+    """Show a slider with small steps, for dragging; whole numbers where the bounds are such."""
+    follow_value(key, value)
+
+    def change() -> None:
+        # A slider that was replaced may still report its last value.
+        if (chosen := st.session_state[key]) != value:
+            on_change(spec.name, chosen)
+
+    step = 1 if isinstance(maximum, int) else 0.01
+    st.slider(
+        spec.label,
+        minimum,
+        maximum,
+        step=step,
+        key=key,
+        help=help_text(spec),
+        on_change=guarded(change),
+    )
