@@ -5,8 +5,13 @@ import streamlit as st
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address
 from graftviz.ui.frame.header import Header
-from graftviz.ui.inspect.panels import inspect_warm_up, show_inspection, show_messages
-from graftviz.ui.inspect.sources_panel import show_awaited_file, show_sources
+from graftviz.ui.inspect.panels import (
+    inspect_warm_up,
+    show_file,
+    show_inspection,
+    show_messages,
+    show_sources,
+)
 from graftviz.ui.inspect.state import inspect_state
 
 engine = enter_page("inspect")
@@ -17,12 +22,13 @@ follow_address(state, "inspect", is_new=state.loaded is None)
 top, above = st.container(), st.container()
 if engine_is_ready(engine):
     state.refresh()
-    is_awaited = state.first.awaits_file_of_link
+    # The side bar, where files are uploaded, may be closed.
+    is_awaited = state.first.awaits_file and bool(state.first.expected)
     with st.sidebar:
         show_sources(state, has_uploader=not is_awaited)
     with above:
         if is_awaited:
-            show_awaited_file(state)
+            show_file(state.first, "inspect.first")
         show_messages(state)
     show_inspection(state)
 # With a model, the header belongs to the part of the page that shows it.

@@ -44,7 +44,7 @@ from graftviz.table import DiscreteTable, read_table
 from graftviz.ui.budget.options import BudgetOptions
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.inspect.url import parse_inspection, write_inspection
+from graftviz.ui.inspect.options import parse_inspection, write_inspection
 from graftviz.ui.race.url import parse_race, write_race
 from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.reservoir.options import ReservoirOptions
@@ -211,13 +211,13 @@ ADDRESSES = st.dictionaries(
 def test_any_address_shows_something_on_every_page(query: dict[str, str]) -> None:
     grow = parse(query, VOCABULARY)
     race = parse_race(query, VOCABULARY)
-    inspect = parse_inspection(query, VOCABULARY)
-    told = [*grow.complaints, *race.complaints, *inspect.complaints]
+    inspect, inspect_complaints = parse_inspection(query, VOCABULARY)
+    told = [*grow.complaints, *race.complaints, *inspect_complaints]
     # What was understood is written, and understood again without complaint.
     again = parse_race(write_race(race.settings, VOCABULARY), VOCABULARY)
     assert again.settings == race.settings
-    again_inspected = parse_inspection(write_inspection(inspect.settings, VOCABULARY), VOCABULARY)
-    assert again_inspected.settings == inspect.settings
+    again_inspected, _ = parse_inspection(write_inspection(inspect, VOCABULARY), VOCABULARY)
+    assert again_inspected == inspect
     for cls in PAGES:
         values, complaints = parse_options_of(cls, query)
         assert parse_options_of(cls, write_options_of(cls, values))[1] == ()

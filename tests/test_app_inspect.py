@@ -329,7 +329,7 @@ def test_contradictory_evidence_is_said_and_the_rest_is_kept() -> None:
     model = PairwiseMRF.from_tables([np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.eye(2)})
     app = bring(open_inspect(model="true", data="grid-8x8"), ("m.graphml", model_graphml(model)))
     state_of(app).observe(0, 1)
-    state_of(app).select_node(1)
+    state_of(app).select(1)
     run_until_answered(app)
     app.button_group(key="inspect.observe.1").set_value(0)
     run_until_answered(app)
@@ -371,11 +371,11 @@ def test_models_of_one_and_of_two_variables_can_be_looked_at() -> None:
         ("one.graphml", model_graphml(PairwiseMRF.from_tables([np.zeros(3)], {}))),
     )
     assert "1 variable with 3 states, 0 edges." in texts(app)
-    state_of(app).select_node(0)
+    state_of(app).select(0)
     run_until_answered(app)
     assert "No neighbours" in texts(app)
     two = PairwiseMRF.from_tables([np.zeros(2)] * 2, {(0, 1): np.eye(2)})
     bring(app, ("two.graphml", model_graphml(two)))
-    state_of(app).select_edge(0, 1)
+    state_of(app).select(0, 1)
     run_until_answered(app)
     assert charts(app)[0] == "inspect_edge"

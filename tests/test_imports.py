@@ -43,6 +43,7 @@ IMPORT_BY_NAME_ROOMS = {"learners", "commands", "__main__", "graftviz"}
 # modules that know all pages. A page imports no page of its own rank.
 UI_RANKS = (
     ("grow", "race", "prune", "budget", "dynamics", "reservoir"),
+    ("model_source",),
     ("regions", "inspect"),
     ("lessons",),
     ("engine",),

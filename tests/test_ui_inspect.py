@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
+import json
 import sys
 import time
 import weakref
@@ -10,39 +12,42 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from numba.core.dispatcher import Dispatcher
 
 from graftviz.datasets import dataset_keys, load_dataset, model_path
 from graftviz.errors import InputError
-from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import read_model
 from graftviz.inference import infer
-from graftviz.inspection import compare_models, graph_picture, mutual_informations
+from graftviz.inspection import compare_models, mutual_informations
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.model import PairwiseMRF
 from graftviz.options import option_specs
 from graftviz.ui.grow.state import GrowState
-from graftviz.ui.inspect import work as inspect_work
-from graftviz.ui.inspect.component import GraphLook, graph_message
-from graftviz.ui.inspect.panels import FILES, Shown, _picked, build_file
-from graftviz.ui.inspect.selection import state_names
-from graftviz.ui.inspect.source import fingerprint_of
-from graftviz.ui.inspect.state import InspectState
-from graftviz.ui.inspect.tables import edge_frame, matching, node_frame
-from graftviz.ui.inspect.url import (
-    FILE,
-    LEARNED,
+from graftviz.ui.inspect import jobs as inspect_jobs, state as inspect_state
+from graftviz.ui.inspect.jobs import Answer, answer_steps
+from graftviz.ui.inspect.options import (
+    AUTOMATIC,
+    METHODS,
     OWN_KEYS,
-    TRUE,
     InspectSettings,
-    SourceSettings,
     parse_inspection,
     write_inspection,
 )
-from graftviz.ui.inspect.work import AUTOMATIC, METHODS, Answer, Desk, answer_steps
+from graftviz.ui.inspect.results import (
+    edge_frame,
+    graph_message,
+    matching,
+    model_files,
+    node_frame,
+    select_picked,
+    state_names,
+)
+from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.material import prepare
+from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, SourceSettings, fingerprint_of
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import Settings, UploadOptions, Vocabulary
 
@@ -82,7 +87,7 @@ def pair_model(coupling: float = 1.0, n: int = 4, states: int = 2) -> PairwiseMR
 
 def bring(state: InspectState, model: PairwiseMRF) -> None:
     state.first.choose_kind(FILE)
-    state.first.accept("m.uai", ModelFile(model))
+    state.first.accept(Loaded(model, "m.uai"))
     state.refresh()
     state.settle()
 
@@ -160,7 +165,7 @@ def test_widths_of_a_comparison_are_the_larger_information_of_both(state: Inspec
     bring(state, first)
     state.compares = True
     state.second.choose_kind(FILE)
-    state.second.accept("other.uai", ModelFile(second))
+    state.second.accept(Loaded(second, "other.uai"))
     state.refresh()
     assert state.answer(SOON)
     difference, trouble = state.difference()
@@ -228,14 +233,13 @@ nodes = st.one_of(st.none(), st.integers(0, 9999))
     st.sampled_from(METHODS),
 )
 def test_an_address_reads_back_as_it_was(first, second, node, evidence, method) -> None:
-    edge = (3, 7) if node is None else None
-    settings = InspectSettings(first, second, node, edge, evidence, method)
+    selection = (3, 7) if node is None else (node,)
+    settings = InspectSettings(first, second, selection, evidence, method)
     query = write_inspection(settings, VOCABULARY)
-    parsed = parse_inspection(query, VOCABULARY)
-    assert parsed.complaints == ()
-    assert write_inspection(parsed.settings, VOCABULARY) == query
-    again = parsed.settings
-    assert (again.node, again.edge, again.method) == (node, edge, method)
+    again, complaints = parse_inspection(query, VOCABULARY)
+    assert complaints == ()
+    assert write_inspection(again, VOCABULARY) == query
+    assert (again.selection, again.method) == (selection, method)
     assert list(again.evidence.items()) == list(evidence.items())
     assert again.first == first
     assert again.second == second
@@ -255,18 +259,17 @@ BAD_LINKS = {
 @pytest.mark.parametrize("key", BAD_LINKS)
 def test_what_cannot_be_used_of_a_link_costs_one_sentence(key: str) -> None:
     text, sentence = BAD_LINKS[key]
-    parsed = parse_inspection({key: text, "data": "grid-8x8"}, VOCABULARY)
-    assert len(parsed.complaints) == 1
-    assert sentence in parsed.complaints[0]
-    assert parsed.settings.first.learned.data == "grid-8x8"
-    assert parsed.settings.node is parsed.settings.edge is None
+    settings, (complaint,) = parse_inspection({key: text, "data": "grid-8x8"}, VOCABULARY)
+    assert sentence in complaint
+    assert settings.first.learned.data == "grid-8x8"
+    assert settings.selection == ()
 
 
 @given(st.dictionaries(st.sampled_from((*OWN_KEYS, "data", "step", "x")), st.text(max_size=40)))
 def test_no_link_raises(query: dict[str, str]) -> None:
-    parsed = parse_inspection(query, VOCABULARY)
-    assert all(len(sentence) < 600 for sentence in parsed.complaints)
-    write_inspection(parsed.settings, VOCABULARY)
+    settings, complaints = parse_inspection(query, VOCABULARY)
+    assert all(len(sentence) < 600 for sentence in complaints)
+    write_inspection(settings, VOCABULARY)
 
 
 # Sources
@@ -367,7 +370,7 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.link() == link
     # It can be chosen too, once it is there.
     state.first.choose_data("grid-8x8")
-    assert state.first.has_table
+    assert state.first.data()[-1] == "upload"
     state.first.choose_data("upload")
     settled(state)
     assert state.link() == link
@@ -378,7 +381,7 @@ def test_what_is_forgotten_comes_back_with_all_that_was_chosen(state: InspectSta
     state.follow(query)
     state.compare(True)
     state.second.choose_kind(FILE)
-    state.second.accept("m.uai", ModelFile(pair_model()))
+    state.second.accept(Loaded(pair_model(), "m.uai"))
     settled(state)
     assert state.answer(SOON)
     assert state.after is not None
@@ -410,9 +413,9 @@ def test_a_file_has_to_be_the_one_of_the_link(state: InspectState) -> None:
     state.refresh()
     assert state.loaded is None
     with pytest.raises(InputError, match="is not the model of the link"):
-        state.first.accept("other.uai", ModelFile(pair_model(2.0)))
+        state.first.accept(Loaded(pair_model(2.0), "other.uai"))
     assert state.loaded is None
-    state.first.accept("m.uai", ModelFile(model))
+    state.first.accept(Loaded(model, "m.uai"))
     state.settle()
     assert state.loaded is not None
     assert (state.node, state.evidence) == (2, {0: 1})
@@ -421,7 +424,7 @@ def test_a_file_has_to_be_the_one_of_the_link(state: InspectState) -> None:
 
 def test_another_file_will_do_if_asked_for(state: InspectState) -> None:
     state.follow({"model": "0" * 16})
-    state.first.accept("m.uai", ModelFile(pair_model()), any_file=True)
+    state.first.accept(Loaded(pair_model(), "m.uai"), any_file=True)
     assert state.loaded is not None
     assert state.link()["model"] == fingerprint_of(pair_model())
 
@@ -451,11 +454,11 @@ def test_what_a_model_does_not_have_is_said_and_left_out(state: InspectState) ->
     assert state.node is None
     assert state.evidence == {0: 1}
     assert len(state.complaints) == 3
-    state.select_edge(2, 0)
+    state.select(2, 0)
     state.settle()
     assert state.edge is None
     assert "no edge a – c" in state.complaints[0]
-    state.select_edge(2, 1)
+    state.select(2, 1)
     state.settle()
     assert state.edge == (1, 2)
     assert state.edge_number((1, 2)) == 1
@@ -466,16 +469,16 @@ def test_a_click_on_what_is_no_edge_selects_nothing(state: InspectState, edge: A
     bring(state, pair_model())
     assert state.loaded is not None
     token = f"{state.loaded.fingerprint}.None"
-    _picked(state, {"token": token, "edge": [1, 0]})
+    select_picked(state, {"token": token, "edge": [1, 0]})
     assert state.edge == (0, 1)
-    _picked(state, {"token": token, "edge": edge})
+    select_picked(state, {"token": token, "edge": edge})
     assert (state.node, state.edge) == (None, None)
 
 
 def test_evidence_outlives_a_step_but_not_other_variables(state: InspectState) -> None:
     bring(state, pair_model())
     state.observe(0, 1)
-    state.select_node(2)
+    state.select(2)
     bring(state, pair_model(0.5))
     assert (state.node, state.evidence) == (2, {0: 1})
     bring(state, pair_model(n=6))
@@ -534,7 +537,7 @@ def test_a_model_of_probability_zero_is_said(state: InspectState) -> None:
 def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
     state: InspectState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect_work, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(inspect_jobs, "MOST_ENTRIES", 10)
     bring(state, pair_model(0.3, n=8))
     assert state.answer(SOON)
     assert state.before is not None
@@ -547,20 +550,23 @@ def test_a_model_too_wide_is_answered_by_belief_propagation_and_it_is_said(
     assert state.before.reason == ""
 
 
-def test_nothing_is_computed_twice(scheduler: Scheduler) -> None:
-    drawn: list[int] = []
+def test_nothing_is_computed_twice(state: InspectState, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[dict[int, int]] = []
 
-    def values() -> Iterator[int]:
-        drawn.append(1)
-        yield 7
+    def counted(model: PairwiseMRF, evidence: dict[int, int], method: str) -> Iterator[Any]:
+        begun.append(evidence)
+        yield from answer_steps(model, evidence, method)
 
-    desk: Desk[int] = Desk(scheduler)
-    assert desk.find("q") is None
+    monkeypatch.setattr(inspect_state, "answer_steps", counted)
+    bring(state, pair_model())
     for _ in range(3):
-        work = desk.ask("q", values(), SOON)
-        assert work.latest == 7
-    assert drawn == [1]
-    assert desk.find("q") is work
+        assert state.answer(SOON)
+    state.observe(0, 1)
+    for _ in range(3):
+        assert state.answer(SOON)
+    state.forget_evidence()
+    assert state.answer(SOON)
+    assert begun == [{}, {0: 1}]
 
 
 def test_every_method_answers() -> None:
@@ -576,7 +582,7 @@ def test_every_method_answers() -> None:
 
 def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) -> None:
     bring(state, pair_model(0.3, n=8))
-    state.select_node(3)
+    state.select(3)
     assert state.region is None
     state.certify()
     work = state.region
@@ -588,7 +594,7 @@ def test_a_region_proves_the_marginal_of_the_selected_node(state: InspectState) 
     assert state.before.beliefs is not None
     gap = np.abs(work.latest.marginal - state.before.beliefs.node[3]).max()
     assert gap <= work.latest.bound
-    state.select_node(2)
+    state.select(2)
     assert state.region is None
 
 
@@ -614,7 +620,7 @@ def test_models_that_have_nothing_in_common_are_said_to(state: InspectState) -> 
     bring(state, pair_model())
     state.compare(True)
     state.second.choose_kind(FILE)
-    state.second.accept("other.uai", ModelFile(PairwiseMRF.from_tables([np.zeros(2)] * 9, {})))
+    state.second.accept(Loaded(PairwiseMRF.from_tables([np.zeros(2)] * 9, {}), "other.uai"))
     difference, trouble = state.difference()
     assert difference is None
     assert "nothing to compare" in trouble
@@ -646,11 +652,11 @@ def test_tables_have_a_row_for_everything() -> None:
 
 
 def test_searching_finds_parts_of_names_in_any_case() -> None:
-    names = ["Valjean", "Javert", "Cosette"]
-    assert matching([names], "JAV").tolist() == [1]
-    assert matching([names], " ").tolist() == [0, 1, 2]
-    assert matching([names, ["a", "b", "valley"]], "val").tolist() == [0, 2]
-    assert matching([names], "nobody").tolist() == []
+    names = pd.DataFrame({"source": ["Valjean", "Javert", "Cosette"]})
+    assert matching(names, "JAV").tolist() == [1]
+    assert matching(names, " ").tolist() == [0, 1, 2]
+    assert matching(names.assign(target=["a", "b", "valley"]), "val").tolist() == [0, 2]
+    assert matching(names, "nobody").tolist() == []
 
 
 def test_states_of_the_same_name_stay_apart() -> None:
@@ -666,25 +672,34 @@ def test_every_file_is_built(state: InspectState) -> None:
     state.answer(SOON)
     assert state.loaded is not None
     assert state.before is not None
-    shown = Shown(state.loaded, state.picture(None), state.before.beliefs, None)
-    contents = {kind.name: build_file(shown, kind) for kind in FILES}
+    shown = state.shown()
+    assert shown is not None
+    contents = {file.name: file.build() for file in model_files(shown)}
     assert all(contents.values())
-    assert len(contents) == len(FILES)
-    nothing_known = Shown(state.loaded, state.picture(None), None, None)
-    for kind in FILES:
-        build_file(nothing_known, kind)
+    unanswered = model_files(Shown(state.loaded, state.picture(None)))
+    assert len(unanswered) == len(contents)
+    for file in unanswered:
+        assert isinstance(file.build(), bytes)
+        assert file.disabled == file.name.startswith("marginals")
 
 
-def test_the_message_to_the_browser_is_plain_json() -> None:
-    model = pair_model()
-    state_names = ("<script>", "\ud800", "c", "d")
-    picture = graph_picture(model)
-    look = GraphLook(np.zeros(4), "low", "high", (), [""] * 4, {1: "yes"}, [0], "words")
-    message = graph_message("token", picture, state_names, look, selected=(0, 1))
-    assert '"selected":{"kind":"edge","i":0,"j":1}' in message
-    assert '"observed":{"1":"yes"}' in message
-    message.encode("utf-8", "replace")
-    assert '"selected":null' in graph_message("token", picture, state_names, look)
+def test_the_message_to_the_browser_is_plain_json(state: InspectState) -> None:
+    names = ("<script>", "\ud800", "c", "d")
+    model = dataclasses.replace(pair_model(), names=names)
+    bring(state, model)
+    state.observe(1, 1)
+    for selection in ((), (2,), (0, 1)):
+        state.select(*selection)
+        shown = state.shown()
+        assert shown is not None
+        text = graph_message(state, shown)
+        text.encode("utf-8", "replace")
+        message = json.loads(text)
+        assert message["names"] == list(names)
+        assert message["observed"] == {"1": "1"}
+        ends = dict(zip("ij", selection, strict=False))
+        kind = {1: "node", 2: "edge"}.get(len(selection))
+        assert message["selected"] == ({"kind": kind, **ends} if kind else None)
 
 
 def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
@@ -699,8 +714,7 @@ def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
         assert kernels
         return kernels
 
-    for job in inspect_work.inspect_jobs():
-        job()
+    inspect_jobs.rehearse_inspect_page()
     before = signatures()
     rng = np.random.default_rng(3)
     sizes = [1, 4, 2, 3, 2, 5]
@@ -712,5 +726,5 @@ def test_after_the_warm_up_nothing_is_left_to_compile() -> None:
     for method in METHODS:
         for evidence in ({}, {1: 2, 4: 0}):
             assert list(answer_steps(other, evidence, method))
-    assert list(inspect_work.region_steps(other, {4: 1}, 2))
+    assert list(inspect_jobs.region_steps(other, {4: 1}, 2))
     assert signatures() == before

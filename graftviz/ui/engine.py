@@ -8,7 +8,7 @@ from graftviz.ui.boundary import bounded
 from graftviz.ui.budget.records import rehearse_budget_page
 from graftviz.ui.dynamics.records import rehearse_dynamics_page
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.inspect.work import inspect_jobs
+from graftviz.ui.inspect.jobs import rehearse_inspect_page
 from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
@@ -30,7 +30,7 @@ _GOES_ON = "engine.goes_on"
 
 def every_job() -> list[Job]:
     """Return the jobs that compile the kernels of all pages."""
-    return [*first_jobs(), *later_jobs(), *_PAGES.values(), *inspect_jobs()]
+    return [*first_jobs(), *later_jobs(), *_PAGES.values(), rehearse_inspect_page]
 
 
 @st.cache_resource(show_spinner=False)

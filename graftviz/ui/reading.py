@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import streamlit as st
 
 from graftviz.errors import InputError
+from graftviz.formats.model_records import ModelFile
 from graftviz.formats.models import may_be_model
 from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
@@ -54,6 +55,48 @@ def read_files(
     ]
     with foreground.waiting():
         return worker_pool().read(kind, uploaded, options)
+
+
+def upload_model(
+    key: str, label: str, most_mb: int, make: Callable[[str, ModelFile], T], **more: Any
+) -> T | None:
+    """Show an uploader of models, and return the one that was uploaded last.
+
+    Parameters
+    ----------
+    key : str
+        Prefix of the keys of the uploader within the session.
+    label : str
+    most_mb : int
+        Maximum size of a file; less if the server allows less.
+    make : callable
+        ``make(title, file)`` returns the value of a model; called once per upload.
+    **more
+        Other arguments of the uploader, such as ``help``.
+
+    Raises
+    ------
+    InputError
+        When the files are refused.
+    """
+    files = st.file_uploader(
+        label,
+        ["uai", "graphml", "xml", "json", "zip"],
+        accept_multiple_files=True,
+        key=f"{key}.files",
+        max_upload_size=min(most_mb, limits().upload_memory),
+        **more,
+    )
+    latest = latest_model(f"{key}.files", files)
+    if not latest:
+        return None
+    models = [file.name for file in latest if not file.name.lower().endswith(".names.json")]
+    title = models[0] if len(models) == 1 else "Result folder"
+
+    def read() -> T:
+        return make(title, read_files("model", (("model", file) for file in latest)))
+
+    return read_once(f"{key}.read", latest, (), read)
 
 
 def latest_model(key: str, files: Sequence[Any]) -> list[Any]:

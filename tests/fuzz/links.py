@@ -17,7 +17,7 @@ from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.state import DynamicsState
 from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.inspect.url import parse_inspection, write_inspection
+from graftviz.ui.inspect.options import parse_inspection, write_inspection
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.url import parse_race, write_race
 from graftviz.ui.regions.options import RegionOptions
@@ -156,17 +156,17 @@ def follow_everywhere(query: str) -> list[str]:
     words = vocabulary()
     grow = parse(texts, words)
     race = parse_race(texts, words)
-    inspect = parse_inspection(texts, words)
+    inspect, inspect_complaints = parse_inspection(texts, words)
     _check_round_trip(write(grow.settings, words), lambda link: parse(link, words), write)
     _check_round_trip(
         write_race(race.settings, words), lambda link: parse_race(link, words), write_race
     )
     _check_round_trip(
-        write_inspection(inspect.settings, words),
+        write_inspection(inspect, words),
         lambda link: parse_inspection(link, words),
         write_inspection,
     )
-    complaints = [*grow.complaints, *race.complaints, *inspect.complaints]
+    complaints = [*grow.complaints, *race.complaints, *inspect_complaints]
     for state in states():
         state.follow(last)
         complaints += state.complaints
@@ -181,9 +181,9 @@ def _check_round_trip(
     link: dict[str, str], read: Callable[[dict[str, str]], Any], written: Callable[..., Any]
 ) -> None:
     """Check that an address written by a page is read without complaint and written again."""
-    found = read(link)
-    assert not found.complaints, f"{written.__name__}: complaints about a link of its own"
-    assert written(found.settings, vocabulary()) == link, f"{written.__name__}: another link"
+    settings, complaints = read(link)
+    assert not complaints, f"{written.__name__}: complaints about a link of its own"
+    assert written(settings, vocabulary()) == link, f"{written.__name__}: another link"
 
 
 def states() -> list[Any]:

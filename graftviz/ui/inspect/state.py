@@ -1,18 +1,20 @@
 """Session state of the Inspect page: models, selection, evidence, and results.
 
 Controls change the settings; :meth:`InspectState.refresh` makes models and answers follow. What
-cannot be used becomes a sentence, and the rest stays. Nothing here knows Streamlit.
+cannot be used becomes a sentence, and the rest stays. Streamlit is not imported here.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from graftviz.errors import InputError
+from graftviz.inference import Beliefs
 from graftviz.inspection import (
     GraphPicture,
     ModelDifference,
@@ -21,37 +23,65 @@ from graftviz.inspection import (
     graph_picture,
     mutual_informations,
 )
+from graftviz.inspection.picture import MOST_NODES
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
 from graftviz.regions import LocalMarginal
-from graftviz.ui.background import Background
+from graftviz.ui.background import Background, Watching
+from graftviz.ui.caches import SourceCache
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.inspect.source import Loaded, ModelSource
-from graftviz.ui.inspect.url import (
-    FILE,
-    LEARNED,
+from graftviz.ui.inspect.jobs import Answer, answer_steps, region_steps
+from graftviz.ui.inspect.options import (
+    AUTOMATIC,
     InspectSettings,
-    SourceSettings,
     parse_inspection,
     write_inspection,
 )
-from graftviz.ui.inspect.work import (
-    AUTOMATIC,
-    Answer,
-    Desk,
-    Question,
-    answer_steps,
-    region_steps,
-    wait_for_all,
-)
 from graftviz.ui.material import Material
+from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource, SourceSettings
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.url_state import Settings, Vocabulary
 
-PATIENCE = 1.2  # seconds to wait for marginals before the page says that they are on their way
+PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
+_MOST_JOBS = 12
+_MOST_PICTURES = 9
+T = TypeVar("T")
+
+
+class Shown(NamedTuple):
+    """Model, drawing and marginals on show.
+
+    Attributes
+    ----------
+    loaded : Loaded
+    picture : GraphPicture
+    before, after : Beliefs or None
+        Marginals without and with evidence.
+    difference : ModelDifference or None
+        Difference from the model it is compared with.
+    trouble : str
+        Why the models cannot be compared; empty if they can.
+    """
+
+    loaded: Loaded
+    picture: GraphPicture
+    before: Beliefs | None = None
+    after: Beliefs | None = None
+    difference: ModelDifference | None = None
+    trouble: str = ""
+
+    @property
+    def model(self) -> PairwiseMRF:
+        """The model that is inspected."""
+        return self.loaded.model
+
+    @property
+    def latest(self) -> Beliefs | None:
+        """Marginals given the evidence, if there is any."""
+        return self.before if self.after is None else self.after
 
 
 class InspectState(PageState):
@@ -72,13 +102,13 @@ class InspectState(PageState):
         The model that is inspected, and the one it is compared with.
     compares : bool
         Whether there is one to compare with.
-    node : int or None
-    edge : (int, int) or None
+    selection : tuple of int
+        Empty, a node, or both ends of an edge.
     evidence : dict
-        State by variable, in the order in which it was given.
+        State by variable, in the order of the observations.
     method : str
     before, after : Answer or None
-        Marginals without and with the evidence, as far as they are there.
+        Marginals without and with the evidence, as far as they are computed.
     other : Answer or None
         Marginals of the model it is compared with, without evidence.
     """
@@ -92,49 +122,53 @@ class InspectState(PageState):
     ) -> None:
         super().__init__()
         self.vocabulary = vocabulary
-        self.scheduler = scheduler
         self.first, self.second = (
             ModelSource(GrowState(vocabulary, load, scheduler), neighbour) for _ in range(2)
         )
         self.compares = False
-        self.node: int | None = None
-        self.edge: tuple[int, int] | None = None
+        self.selection: tuple[int, ...] = ()
         self.evidence: dict[int, int] = {}
         self.method = AUTOMATIC
         self.before: Answer | None = None
         self.after: Answer | None = None
         self.other: Answer | None = None
+        self.jobs = Watching()
+        self._scheduler = scheduler
         self._neighbour = neighbour
-        self._desk: Desk[Answer | None] = Desk(scheduler)
-        self._regions: Desk[LocalMarginal | None] = Desk(scheduler)
+        self._answers = SourceCache(_MOST_JOBS)
+        self._regions: dict[Hashable, Background[LocalMarginal]] = {}
+        self._pictures = SourceCache(_MOST_PICTURES)
         self._variables: tuple[Any, ...] | None = None
-        self._pictures: dict[Any, GraphPicture] = {}
 
     # ------------------------------------------------------------------------------ the address
 
-    def _apply(self, query: dict[str, str]) -> list[str]:
-        settings, complaints = self._by_default(), []
-        if query:
-            settings, ignored = parse_inspection(query, self.vocabulary)
-            complaints = list(ignored)
-            if settings.node is not None and settings.edge is not None:
-                complaints.append("A link selects a node or an edge; the edge is ignored.")
+    def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
+        default = InspectSettings(self._run_of_grow_page()), ()
+        settings, complaints = parse_inspection(query, self.vocabulary) if query else default
         self.first.take(settings.first)
         self.compares = settings.second is not None
         if settings.second is not None:
             self.second.take(settings.second)
-        self.node, self.edge = settings.node, None if settings.node is not None else settings.edge
-        self.evidence, self.method = dict(settings.evidence), settings.method
+        self.selection, self.method = settings.selection, settings.method
+        self.evidence = dict(settings.evidence)
         self._variables = None
         return complaints
 
-    def _by_default(self) -> InspectSettings:
-        """Return what a visitor without a link sees: what the Grow page shows in this session."""
+    def _write(self) -> dict[str, str]:
+        first = self.first.settings
+        second = self.second.settings if self.compares else None
+        settings = InspectSettings(first, second, self.selection, self.evidence, self.method)
+        # A file that has not been uploaded yet cannot be written.
+        is_awaited = first.kind == FILE and not first.fingerprint
+        return {} if is_awaited else write_inspection(settings, self.vocabulary)
+
+    def _run_of_grow_page(self) -> SourceSettings:
+        """Return the run that the Grow page shows in this session, or the default one."""
         near = self._neighbour()
         settings = Settings(self.vocabulary.default_data, self.vocabulary.default_learner)
         if near is not None and near.shown is not None:
             settings = dataclasses.replace(near.shown, step=near.settings.step)
-        return InspectSettings(SourceSettings(LEARNED, settings))
+        return SourceSettings(LEARNED, settings)
 
     @property
     def can_take_grow(self) -> bool:
@@ -146,43 +180,34 @@ class InspectState(PageState):
 
     def take_grow(self) -> None:
         """Inspect the run of the Grow page, at the step it shows."""
-        self.first.take(self._by_default().first)
-
-    def _write(self) -> dict[str, str]:
-        first = self.first.settings
-        settings = InspectSettings(
-            first=first,
-            second=self.second.settings if self.compares else None,
-            node=self.node,
-            edge=self.edge,
-            evidence=self.evidence,
-            method=self.method,
-        )
-        # A file that has not been uploaded yet has nothing to be written.
-        is_awaited = first.kind == FILE and not first.fingerprint
-        return {} if is_awaited else write_inspection(settings, self.vocabulary)
+        self.first.take(self._run_of_grow_page())
 
     # ----------------------------------------------------------------------------- the selection
 
-    def select_node(self, i: int | None) -> None:
-        """Look at a node, or at nothing."""
-        self.complaints = ()
-        self.node, self.edge = i, None
+    @property
+    def node(self) -> int | None:
+        """The selected node."""
+        return self.selection[0] if len(self.selection) == 1 else None
 
-    def select_edge(self, i: int, j: int) -> None:
-        """Look at an edge."""
+    @property
+    def edge(self) -> tuple[int, ...] | None:
+        """Both ends of the selected edge."""
+        return self.selection if len(self.selection) == 2 else None
+
+    def select(self, *ends: int) -> None:
+        """Select a node, an edge by its two ends, or nothing."""
         self.complaints = ()
-        self.node, self.edge = None, (min(i, j), max(i, j))
+        self.selection = tuple(sorted(ends))
 
     def observe(self, i: int, state: int | None) -> None:
-        """Set a variable to a state, or forget what was known of it."""
+        """Set a variable to a state, or remove it from the evidence."""
         self.complaints = ()
         self.evidence.pop(i, None)
         if state is not None:
             self.evidence[i] = state
 
     def forget_evidence(self) -> None:
-        """Know nothing again."""
+        """Remove all evidence."""
         self.complaints = ()
         self.evidence = {}
 
@@ -199,100 +224,99 @@ class InspectState(PageState):
         self.compares = compares
 
     def _suggest_partner(self) -> None:
-        """Compare with the truth where it is known, else with the best tree."""
+        """Compare with the true model if there is one, else with the best tree."""
         settings = self.first.learned.settings
-        kind = "true" if settings.data in self.second.true_data() else LEARNED
-        other = "chow-liu" if settings.learner != "chow-liu" else self.vocabulary.default_learner
-        fresh = Settings(
-            settings.data,
-            other if other in self.vocabulary.learners else self.vocabulary.default_learner,
-            seed=settings.seed,
-            fingerprint=settings.fingerprint,
-            reading=settings.reading,
+        kind = TRUE if settings.data in self.second.true_data() else LEARNED
+        learner = self.vocabulary.default_learner
+        if settings.learner != "chow-liu" and "chow-liu" in self.vocabulary.learners:
+            learner = "chow-liu"
+        fresh = dataclasses.replace(
+            settings, learner=learner, options={}, step=0, branch=None, compare=False
         )
         self.second.take(SourceSettings(kind, fresh))
 
-    # ------------------------------------------------------------------------------ what is there
+    # -------------------------------------------------------------------------------- the models
 
     @property
     def loaded(self) -> Loaded | None:
         """The model that is inspected."""
         return self.first.loaded
 
+    @property
+    def sources(self) -> tuple[ModelSource, ...]:
+        """The sources of the models on show."""
+        return (self.first, self.second) if self.compares else (self.first,)
+
     def refresh(self) -> None:
         """Make the models follow the settings."""
-        for source in (self.first, *((self.second,) if self.compares else ())):
+        for source in self.sources:
             source.refresh()
-            self.complaints += tuple(source.ignore_missing_step())
+            self._complain(source.warning)
+
+    def _complain(self, sentence: str) -> None:
+        self.complaints += (sentence,) if sentence else ()
 
     def settle(self) -> None:
-        """Make selection and evidence follow the model."""
-        loaded = self.first.loaded
-        if loaded is None:
-            return
-        variables = (loaded.model.names, loaded.model.labels)
-        if self._variables is not None and self._variables != variables:
-            self.node, self.edge, self.evidence = None, None, {}
-        self._variables = variables
-        self._keep_what_exists(loaded.model)
+        """Make selection and evidence follow the model.
 
-    def _keep_what_exists(self, model: PairwiseMRF) -> None:
-        """Remove nodes, edges and evidence of a link that the model lacks, with a warning."""
+        Those of a link that the model lacks are removed, with a warning.
+        """
+        if self.loaded is None:
+            return
+        model = self.loaded.model
+        variables = (model.names, model.labels)
+        if self._variables not in (None, variables):
+            self.selection, self.evidence = (), {}
+        self._variables = variables
         n = model.n_variables
         if self.node is not None and self.node >= n:
-            self.complaints += (f"This model has no node {self.node}; its nodes are 0 … {n - 1}.",)
-            self.node = None
+            self._complain(f"This model has no node {self.node}; its nodes are 0 … {n - 1}.")
+            self.selection = ()
         if self.edge is not None and self.edge_number(self.edge) is None:
-            i, j = self.edge
-            named = f"{i} – {j}"
-            if j < n:
-                named = f"{short(model.names[i])} – {short(model.names[j])}"
-            self.complaints += (f"This model has no edge {named}.",)
-            self.edge = None
+            exists = self.edge[1] < n
+            ends = [short(model.names[i]) if exists else str(i) for i in self.edge]
+            self._complain(f"This model has no edge {' – '.join(ends)}.")
+            self.selection = ()
         for i, state in list(self.evidence.items()):
             if i >= n or state >= model.cardinalities[i]:
-                self.complaints += (
+                self._complain(
                     f"This model has no variable {i} with a state {state}; removed from the "
-                    "evidence.",
+                    "evidence."
                 )
                 del self.evidence[i]
 
-    def edge_number(self, edge: tuple[int, int]) -> int | None:
+    def edge_number(self, edge: tuple[int, ...] | None) -> int | None:
         """Return the number of an edge in the model; None if it has no such edge."""
-        loaded = self.first.loaded
-        if loaded is None or edge[1] >= loaded.model.n_variables:
+        if edge is None or self.loaded is None:
             return None
-        starts, neighbours, edges = loaded.model.incidence
-        begin, end = int(starts[edge[0]]), int(starts[edge[0] + 1])
-        found = np.flatnonzero(neighbours[begin:end] == edge[1])
-        return int(edges[begin + int(found[0])]) if len(found) else None
+        found = np.flatnonzero((self.loaded.model.edges == edge).all(axis=1))
+        return int(found[0]) if len(found) else None
 
-    # --------------------------------------------------------------------------------- the answers
+    # ------------------------------------------------------------------------------- the results
 
     def answer(self, patience: float = PATIENCE) -> bool:
-        """Ask for the marginals; True once they are there, or cannot be had.
+        """Request the marginals; return whether they are computed, or cannot be.
 
         Evidence of probability zero loses its latest part, with a sentence, until the rest is
         possible.
         """
-        loaded = self.first.loaded
         self.before = self.after = self.other = None
         self.problem = ""
-        if loaded is None:
+        if self.loaded is None:
             return True
-        partner = self.second.loaded if self.compares else None
-        others = [] if partner is None else [self._ask(partner, {})]
+        model = self.loaded.model
+        until = time.monotonic() + patience
         while True:
-            queries = [{}, self.evidence] if self.evidence else [{}]
-            works = [self._ask(loaded, evidence) for evidence in queries]
-            is_there = wait_for_all([*works, *others], patience)
-            self.other = others[0].latest if others and others[0].finished else None
-            self.before = works[0].latest if works[0].finished else None
-            self.after = works[-1].latest if self.evidence and works[-1].finished else None
-            failures = [work.failure for work in works if work.failure]
-            if failures:
-                self.problem = failures[0]
-            if works[0].finished and self.before is not None and self.before.beliefs is None:
+            before = self._begin(self.loaded, {})
+            after = self._begin(self.loaded, self.evidence)
+            partner = self.second.loaded if self.compares else None
+            other = None if partner is None else self._begin(partner, {})
+            jobs = [job for job in (before, after, other) if job is not None]
+            is_there = all(job.wait_for_end(max(0.0, until - time.monotonic())) for job in jobs)
+            self.before, self.other = _result(before), _result(other)
+            self.after = _result(after) if self.evidence else None
+            self.problem = before.failure or after.failure
+            if self.before is not None and self.before.beliefs is None:
                 self.problem = (
                     "Every joint state of this model has probability zero, so it has no marginals."
                 )
@@ -300,29 +324,39 @@ class InspectState(PageState):
             if not is_there or self.after is None or self.after.beliefs is not None:
                 return is_there
             i, state = self.evidence.popitem()
-            self.complaints += (contradiction_words(loaded.model, i, state, len(self.evidence)),)
+            self._complain(contradiction_words(model, i, state, len(self.evidence)))
 
-    def _ask(self, loaded: Loaded, evidence: Mapping[int, int]) -> Any:
-        question = Question(loaded.fingerprint, tuple(sorted(evidence.items())), self.method)
-        return self._desk.ask(question, answer_steps(loaded.model, dict(evidence), self.method))
+    def _begin(self, loaded: Loaded, evidence: Mapping[int, int]) -> Background[Answer | None]:
+        """Return the job on the marginals of a model given evidence, begun now or before."""
+
+        def start() -> Background[Answer | None]:
+            steps = answer_steps(loaded.model, dict(evidence), self.method)
+            return Background(steps, self._scheduler)
+
+        key = loaded.fingerprint, tuple(sorted(evidence.items())), self.method
+        job = self._answers.get(key, start)
+        self.jobs.begin(job)
+        return job
 
     def certify(self) -> None:
-        """Look for a certified region around the selected node."""
+        """Begin to grow a certified region around the selected node."""
         if self.loaded is not None and self.node is not None:
             steps = region_steps(self.loaded.model, dict(self.evidence), self.node)
-            self._regions.ask(self._region_question(), steps)
+            self._regions[self._region_key] = Background(steps, self._scheduler)
+            self.jobs.begin(self._regions[self._region_key])
 
     @property
-    def region(self) -> Background[LocalMarginal | None] | None:
+    def region(self) -> Background[LocalMarginal] | None:
         """Job on a region around the selected node, if one was requested."""
-        return None if self.node is None else self._regions.find(self._region_question())
+        return self._regions.get(self._region_key)
 
-    def _region_question(self) -> Hashable:
+    @property
+    def _region_key(self) -> Hashable:
         fingerprint = None if self.loaded is None else self.loaded.fingerprint
         return fingerprint, tuple(sorted(self.evidence.items())), self.node
 
     def difference(self) -> tuple[ModelDifference | None, str]:
-        """Return how the second model differs, or why that cannot be said."""
+        """Return the difference of the second model, or why there is none."""
         loaded, other = self.first.loaded, self.second.loaded
         if not self.compares or loaded is None or other is None:
             return None, ""
@@ -332,63 +366,64 @@ class InspectState(PageState):
             return None, str(error)
 
     def picture(self, difference: ModelDifference | None) -> GraphPicture:
-        """Return what is drawn; layouts are kept, so that nothing moves without need."""
-        loaded = self.first.loaded
+        """Return the drawing; layouts are cached, so that nothing moves without need."""
+        loaded, other = self.first.loaded, self.second.loaded
         assert loaded is not None
-        other = self.second.loaded.fingerprint if difference and self.second.loaded else ""
-        centre = self.node if self.node is not None else self.edge[0] if self.edge else None
-        key = (loaded.fingerprint, other, None if loaded.model.n_variables <= 1000 else centre)
-        strengths = self._informations(difference)
-        if key not in self._pictures:
-            n = loaded.model.n_variables
-            places = self._places(loaded)
-            job = (
-                graph_picture(loaded.model, places, centre)
-                if difference is None
-                else difference_picture(n, difference, places, centre)
+        n = loaded.model.n_variables
+        centre = self.selection[0] if n > MOST_NODES and self.selection else None
+        places = loaded.places
+        if places is None and self.compares and other is not None:
+            places = other.places if other.model.names == loaded.model.names else None
+        picture = self._pictures.get(
+            (loaded.fingerprint, centre), lambda: graph_picture(loaded.model, places, centre)
+        )
+        if difference is not None and other is not None:
+            places = picture.places if places is None else places
+            picture = self._pictures.get(
+                (loaded.fingerprint, centre, other.fingerprint),
+                lambda: difference_picture(n, difference, places, centre),
             )
-            self._pictures = {**dict(list(self._pictures.items())[-8:]), key: job}
-        picture = self._pictures[key]
-        return picture if strengths is None else picture.with_strengths(strengths)
-
-    def _informations(self, difference: ModelDifference | None) -> np.ndarray | None:
-        """Return the mutual information of every edge that is drawn; None until it is known."""
-        answers = [self.before, *([self.other] if difference is not None else [])]
+        answers = [self.before] if difference is None else [self.before, self.other]
         found = [
             mutual_informations(answer.beliefs.edge)
             for answer in answers
             if answer is not None and answer.beliefs is not None
         ]
         if len(found) < len(answers):
-            return None
-        return found[0] if difference is None else difference.strengths(found[0], found[1])
+            return picture
+        strengths = found[0] if difference is None else difference.strengths(*found)
+        return picture.with_strengths(strengths)
 
-    def _places(self, loaded: Loaded) -> np.ndarray | None:
-        """Return known places; with a model to compare with, nodes stay where they were."""
-        if loaded.places is not None:
-            return loaded.places
-        other = self.second.loaded if self.compares else None
-        if other is not None and other.model.names == loaded.model.names:
-            return other.places
-        alone = self._pictures.get((loaded.fingerprint, "", None))
-        return alone.places if alone is not None else None
+    def shown(self) -> Shown | None:
+        """Return the model on show with its drawing and marginals; None without a model."""
+        if self.loaded is None:
+            return None
+        difference, trouble = self.difference()
+        before = None if self.before is None else self.before.beliefs
+        after = None if self.after is None else self.after.beliefs
+        picture = self.picture(difference)
+        return Shown(self.loaded, picture, before, after, difference, trouble)
 
     def revoke(self) -> None:
-        """Stop all computing of this session; nothing that was computed is lost."""
-        self._desk.revoke()
-        self._regions.revoke()
+        """Pause all computing of this session; computed values remain."""
+        self.jobs.leave()
         for source in (self.first, self.second):
             source.learned.revoke()
 
     def forget(self) -> None:
-        """Let go of runs, models and answers; they are there again when the page is asked for."""
-        self._desk.forget()
-        self._regions.forget()
+        """Release runs, models and answers; they are computed again when the page is opened."""
+        self.jobs.leave()
+        for cache in (self._answers, self._regions, self._pictures):
+            cache.clear()
         for source in (self.first, self.second):
             source.forget()
         self.before = self.after = self.other = None
-        self._pictures = {}
-        self._links.add({})  # an address without settings leaves those there are
+        self._links.add({})  # an empty address keeps the settings
+
+
+def _result(job: Background[T | None] | None) -> T | None:
+    """Return the last value of a job; None before its end."""
+    return job.latest if job is not None and job.finished else None
 
 
 def inspect_state() -> InspectState:

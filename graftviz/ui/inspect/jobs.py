@@ -1,0 +1,112 @@
+"""Jobs of the Inspect page: marginals, with and without evidence, and local bounds.
+
+Streamlit is not imported here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from graftviz.inference import Beliefs, infer
+from graftviz.inference.exact import EliminationPlan, JunctionTree, plan_elimination
+from graftviz.memory import size_text
+from graftviz.model import PairwiseMRF
+from graftviz.regions import LocalMarginal, local_marginal
+from graftviz.ui.inspect.options import AUTOMATIC, METHODS
+
+# Limits of exact inference by "automatic": about two seconds of an engine thread, and memory that
+# thirty sessions may take at once.
+MOST_ENTRIES = 3 * 10**7
+MOST_BYTES = 500_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Marginals, or the reason for their absence.
+
+    Attributes
+    ----------
+    beliefs : Beliefs or None
+        None when the evidence has probability zero.
+    width : int or None
+        Width of the elimination order; None if no order was computed.
+    reason : str
+        Why the method is not exact inference; empty if it is, or was chosen by hand.
+    """
+
+    beliefs: Beliefs | None
+    width: int | None = None
+    reason: str = ""
+
+
+def answer_steps(
+    model: PairwiseMRF, evidence: Mapping[int, int], method: str
+) -> Iterator[Answer | None]:
+    """Compute marginals; yields None where another task may run, and the answer last.
+
+    "automatic" is exact inference if it is fast, otherwise belief propagation.
+
+    Raises
+    ------
+    InputError
+        When the method refuses the model.
+    """
+    yield None
+    if method not in (AUTOMATIC, "exact"):
+        yield Answer(_approximate(model, evidence, method))
+        return
+    plan = plan_elimination(model, evidence)
+    yield None
+    reason = _too_expensive(plan)
+    if method == AUTOMATIC and reason:
+        yield Answer(_approximate(model, evidence, "bp"), plan.width, reason)
+        return
+    tree = JunctionTree(model, evidence)
+    is_possible = bool(np.isfinite(tree.log_partition))
+    yield Answer(tree.beliefs() if is_possible else None, tree.plan.width)
+
+
+def _approximate(model: PairwiseMRF, evidence: Mapping[int, int], method: str) -> Beliefs | None:
+    beliefs = infer(model, method, evidence=evidence)
+    parts = (np.atleast_1d(beliefs.log_partition), *beliefs.node)
+    return beliefs if all(np.isfinite(part).all() for part in parts) else None
+
+
+def _too_expensive(plan: EliminationPlan) -> str:
+    """Return why exact inference would take too long or too much memory; empty if it would not."""
+    if not plan.is_affordable:
+        return f"exact inference is infeasible: every elimination order exceeds width {plan.width}"
+    if plan.bytes > MOST_BYTES:
+        return f"exact inference would need {size_text(plan.bytes)} at width {plan.width}"
+    if plan.total_entries > MOST_ENTRIES:
+        entries = f"{plan.total_entries:,} table entries"
+        return f"exact inference would take {entries} at width {plan.width}"
+    return ""
+
+
+def region_steps(
+    model: PairwiseMRF, evidence: Mapping[int, int], query: int
+) -> Iterator[LocalMarginal]:
+    """Compute a local marginal with its bound."""
+    yield local_marginal(model, query, evidence=evidence)
+
+
+def rehearse_inspect_page() -> None:
+    """Compile the kernels of the page by running them on small models, the most likely first."""
+    models = [_square(corner) for corner in (0.5, -np.inf)]
+    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
+        deque(answer_steps(model, evidence, method), maxlen=0)
+    for evidence, model in product(({1: 1}, {}), models):
+        deque(region_steps(model, evidence, 0), maxlen=0)
+
+
+def _square(corner: float) -> PairwiseMRF:
+    """Return four variables in a circle; a corner of −∞ is a zero potential."""
+    table = np.array([[corner, 0.0, -0.5], [0.0, 0.2, 0.0]])
+    tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
+    return PairwiseMRF.from_tables([np.zeros(2), np.zeros(3), np.zeros(2), np.zeros(3)], tables)

@@ -1,0 +1,316 @@
+"""Source of a model: a run, the true model of a data set, or a file.
+
+Settings that cannot be used leave the model on show unchanged, with a sentence on why. Streamlit is
+not imported here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graftviz.datasets import model_path
+from graftviz.errors import InputError
+from graftviz.formats.models import read_model
+from graftviz.model import PairwiseMRF
+from graftviz.narrative.phrases import plural
+from graftviz.ui.background import EVERYTHING
+from graftviz.ui.caches import SourceCache
+from graftviz.ui.grow.state import GrowState
+from graftviz.ui.recording import RunRecorder
+from graftviz.ui.session_run import SessionRun
+from graftviz.ui.url_state import UPLOAD, Settings
+
+LEARNED, TRUE, FILE = "learned", "true", "file"
+FINGERPRINT_DIGITS = 16
+PATIENCE = 0.8  # seconds to wait for a run before the page says that it is learning
+
+
+@dataclass(frozen=True)
+class SourceSettings:
+    """Choice of the model.
+
+    Attributes
+    ----------
+    kind : str
+        "learned", "true" or "file".
+    learned : Settings
+        How it is learned; of a true model, the settings with its data set.
+    fingerprint : str
+        Of a file's model.
+    """
+
+    kind: str
+    learned: Settings
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """Model together with its title and positions.
+
+    Attributes
+    ----------
+    model : PairwiseMRF
+    title : str
+    notes : tuple of str
+        How its file was understood, or warnings about its data.
+    places : array, shape (n, 2), or None
+        Positions of the variables, 0 … 10000.
+    keeps_shape : bool
+        Whether these are positions as on a map.
+    steps : sequence of int or None
+        The step that activated each edge.
+    """
+
+    model: PairwiseMRF
+    title: str
+    notes: tuple[str, ...] = ()
+    places: np.ndarray | None = None
+    keeps_shape: bool = False
+    steps: tuple[int, ...] | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of everything about the model."""
+        return fingerprint_of(self.model)
+
+
+def fingerprint_of(model: PairwiseMRF) -> str:
+    """Return a fingerprint of everything about a model."""
+    digest = hashlib.sha256()
+    for array in (model.cardinalities, model.edges, model.weights):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(json.dumps([model.names, model.labels]).encode())
+    return digest.hexdigest()[:FINGERPRINT_DIGITS]
+
+
+class ModelSource:
+    """Source of one model of a page, and the model it gave last.
+
+    Parameters
+    ----------
+    learned : GrowState
+        Settings and runs of its own.
+    neighbour : callable
+        Returns the state of the Grow page in this session, or None: its run is used if it has
+        the same settings, instead of learning again.
+
+    Attributes
+    ----------
+    kind : str
+        "learned", "true" or "file".
+    expected : str
+        Fingerprint of the file that a link refers to, until a file is uploaded.
+    loaded : Loaded or None
+        The last model that could be loaded.
+    problem : str
+        Why that does not follow the settings; empty if it does.
+    warning : str
+        Sentence on a step that the run does not have; its end is shown instead.
+    learning : str
+        Sentence while the run is not long enough; empty otherwise.
+    """
+
+    def __init__(self, learned: GrowState, neighbour: Callable[[], GrowState | None]) -> None:
+        self.learned = learned
+        self.kind = LEARNED
+        self.expected = ""
+        self.loaded: Loaded | None = None
+        self.problem = self.warning = self.learning = ""
+        self._neighbour = neighbour
+        self._file: Loaded | None = None
+        self._cache = SourceCache(1)
+
+    # ----------------------------------------------------------------------------------- settings
+
+    @property
+    def settings(self) -> SourceSettings:
+        """Settings that the controls show."""
+        fingerprint = self.expected if self._file is None else self._file.fingerprint
+        return SourceSettings(self.kind, self.learned.settings, fingerprint)
+
+    def take(self, settings: SourceSettings) -> None:
+        """Take the settings of a link."""
+        self.kind, self.learned.settings = settings.kind, settings.learned
+        if settings.kind == FILE:
+            if self._file is not None and self._file.fingerprint != settings.fingerprint:
+                self._file = None
+            self.expected = settings.fingerprint if self._file is None else ""
+
+    def choose_kind(self, kind: str) -> None:
+        """Choose between a learned model, a true one, and a file."""
+        self.kind = kind
+        if kind == TRUE and self.learned.settings.data not in self.true_data():
+            self.learned.choose_data(self.true_data()[0])
+
+    def choose_data(self, key: str) -> None:
+        """Learn from other data."""
+        self.learned.choose_data(key)
+        near = self._neighbour()
+        if key == UPLOAD and near is not None:
+            self.learned.settings = dataclasses.replace(
+                self.learned.settings,
+                fingerprint=near.settings.fingerprint,
+                reading=near.settings.reading,
+            )
+
+    def choose_step(self, step: int) -> None:
+        """Show the model after a step of the run; 0 is its end."""
+        self.learned.look_at(step)
+
+    def data(self) -> tuple[str, ...]:
+        """Return the data sets that can be chosen."""
+        if self.kind == TRUE:
+            return self.true_data()
+        near, offered = self._neighbour(), self.learned.vocabulary.data
+        has_table = near is not None and near.uploaded is not None
+        return (*offered, UPLOAD) if has_table or self.learned.settings.data == UPLOAD else offered
+
+    def true_data(self) -> tuple[str, ...]:
+        """Return the data sets that have a true model."""
+        return tuple(key for key in self.learned.vocabulary.data if model_path(key) is not None)
+
+    def accept(self, file: Loaded, *, any_file: bool = False) -> None:
+        """Take an uploaded model.
+
+        Raises
+        ------
+        InputError
+            When it is not the model of the link, unless `any_file` is set.
+        """
+        if self.expected and file.fingerprint != self.expected and not any_file:
+            raise InputError(
+                f"{file.title} is not the model of the link (fingerprint {file.fingerprint}, not "
+                f"{self.expected}). Upload that file."
+            )
+        if self._file is None or self._file.fingerprint != file.fingerprint:
+            self._file = file
+        self.expected = ""
+        self.refresh()
+
+    @property
+    def awaits_file(self) -> bool:
+        """Whether a model from a file is chosen, but no file has been uploaded."""
+        return self.kind == FILE and self._file is None
+
+    # ---------------------------------------------------------------------------------- the model
+
+    def refresh(self) -> None:
+        """Load the model of the settings; on failure set `problem` and keep the previous model."""
+        self.problem = self.warning = self.learning = ""
+        load = {LEARNED: self._learned, TRUE: self._true, FILE: lambda: self._file}[self.kind]
+        try:
+            self.loaded = load() or self.loaded
+        except InputError as error:
+            self.problem = str(error)
+
+    def forget(self) -> None:
+        """Release runs and models except an uploaded one; `refresh` restores them."""
+        self.learned.forget()
+        self.loaded = None
+        self._cache.clear()
+
+    @property
+    def run(self) -> SessionRun | None:
+        """The run of the settings; None while there is none."""
+        settings = dataclasses.replace(self.learned.settings, step=0)
+        for page in (self._neighbour(), self.learned):
+            if page and page.shown and dataclasses.replace(page.shown, step=0) == settings:
+                return page.run
+        return None
+
+    def _true(self) -> Loaded:
+        key = self.learned.settings.data
+        path = model_path(key)
+        if path is None:
+            raise InputError(f"No true model is available for {key}.")
+        material = self.learned.current_material()
+        assert material is not None  # the data have a model, so they are not uploaded
+        title = f"True model of {_name(material.title)}"
+        places = material.positions
+        return self._cache.get(
+            (TRUE, key),
+            lambda: Loaded(read_model(path), title, (), places, places is not None),
+        )
+
+    def _learned(self) -> Loaded | None:
+        if self.run is None:
+            if self.learned.settings.data == UPLOAD:
+                self._borrow_table()
+            self.learned.refresh()
+            self.problem = self.learned.problem or self.learned.question
+        run, step = self.run, self.learned.settings.step
+        if run is None:
+            return None
+        run.grant()  # also beyond the step, so that all steps can be chosen
+        run.wait(step or EVERYTHING, PATIENCE)
+        if run.failure and not run.computed:
+            raise InputError(run.failure)
+        if not run.ended and (not step or run.computed < step):
+            self.learning = f"Learning this model: {plural(run.computed, 'step')} so far."
+            return None
+        if step > run.computed:
+            steps = plural(run.computed, "step")
+            self.warning = f"No step {step:,}: the run has {steps}. Showing its end."
+            self.choose_step(0)
+        at = min(step or run.computed, run.computed)
+        return self._cache.get((run.token, at, run.ended), lambda: _of_run(run, at))
+
+    def _borrow_table(self) -> None:
+        """Learn from the table uploaded on the Grow page."""
+        near = self._neighbour()
+        expected = self.learned.settings.fingerprint
+        if near is None or near.uploaded is None:
+            raise InputError(
+                "This link refers to a model learned from an uploaded table. Upload the same table "
+                "on the Grow page first (“Your own data…”)."
+            )
+        if expected and not near.settings.fingerprint.startswith(expected):
+            raise InputError(
+                f"The table on the Grow page (fingerprint {near.settings.fingerprint}) is not the "
+                f"one of the link ({expected}). Upload that table there."
+            )
+        self.learned.uploaded = near.uploaded
+
+
+def _of_run(run: SessionRun, step: int) -> Loaded:
+    """Return the model after a step of a run, or at its end."""
+    recorder = run.recorder
+    assert isinstance(recorder, RunRecorder)  # the only kind of the Grow page
+    learning, material = recorder.run, recorder.material
+    if run.ended and step == run.computed and learning.outcome is not None:
+        model, history = learning.outcome.model(), learning.outcome.history
+        recorded, where = len(history.counts), f"end of the run, step {step}"
+    elif step < 1:
+        raise InputError("This run has no steps yet.")
+    else:
+        taken = learning.steps[step - 1]
+        model, history, recorded, where = taken.model(), taken.history, step, f"step {step}"
+    places: Any = material.positions
+    if places is None and run.header_json:
+        places = json.loads(run.header_json)["positions"]
+    if places is None:
+        places = recorder.places
+    preset = getattr(learning.learner, "preset", None)
+    learner = learning.learner.title if preset is None else f"{learning.learner.title} ({preset})"
+    return Loaded(
+        model=model,
+        title=" · ".join((_name(material.title), learner, where)),
+        notes=material.warnings,
+        places=None if places is None else np.reshape(places, (-1, 2)),
+        keeps_shape=material.positions is not None,
+        steps=tuple(history.activated_in(e) for e in history.ids_at(recorded).tolist()),
+    )
+
+
+def _name(title: str) -> str:
+    """Return the part of a data set's title that is its name."""
+    return title.split(" · ")[0]
