@@ -4,10 +4,8 @@ import streamlit as st
 
 from graftviz.ui.frame.header import Header
 from graftviz.ui.lessons.panels import show_glossary, show_lessons, show_overview
-from graftviz.ui.streamlit_runtime import enter_through_app
 from graftviz.ui.teaching import teaching_query
 
-enter_through_app()
 # Links from here have their own address.
 st.session_state["page"] = "lessons"
 header = Header("lessons")

@@ -7,11 +7,22 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
+
+from graftviz.ui.streamlit_runtime import leave_pages_to_app
 
 APP = str(Path(__file__).resolve().parent.parent / "app.py")
 COMPILING = 400.0  # seconds the engine may take where nothing is compiled yet
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")  # a sign that Markdown would take for its own
+
+
+class AppPages(PagesManager):
+    """Pages of the app; AppTest resets the flag of this class, and so not that of Streamlit."""
+
+
+app_test.PagesManager = AppPages  # type: ignore[attr-defined, misc]
+leave_pages_to_app()
 
 
 def run_while(app: AppTest, is_waiting: Callable[[], object]) -> AppTest:

@@ -20,6 +20,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from graftviz.ui import server, streamlit_runtime
+from graftviz.ui.guard import LEAST_FILE
 from graftviz.ui.server import announced
 from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,
@@ -27,7 +28,6 @@ from graftviz.ui.streamlit_runtime import (
     end_closed_sessions,
     end_expired_sessions,
 )
-from graftviz.ui.upload_accounting import LEAST_FILE
 
 KEPT = 0.2  # seconds
 

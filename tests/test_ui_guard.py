@@ -12,7 +12,7 @@ import pytest
 from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from graftviz.ui.guard import Guard, content_policy, headers
+from graftviz.ui.guard import Guard, headers
 from graftviz.ui.server import greeting, middleware, where
 
 PAGE = "<html><script>let a = 1</script><script src='x.js'></script></html>"
@@ -23,7 +23,7 @@ async def answers(message: dict[str, Any], _receive: Any, send: Any) -> None:
     if message["type"] == "websocket":
         await send({"type": "websocket.accept"})
     elif message["type"] == "http":
-        own = [(b"Referrer-Policy", b"same-origin")]
+        own = [(b"referrer-policy", b"same-origin")]
         await send({"type": "http.response.start", "status": 200, "headers": own})
 
 
@@ -134,10 +134,10 @@ def test_every_answer_has_the_headers_once() -> None:
 
 def test_scripts_in_the_page_are_allowed_by_what_they_are() -> None:
     digest = base64.b64encode(hashlib.sha256(b"let a = 1").digest()).decode()
-    policy = content_policy(PAGE)
+    policy = headers(PAGE)["content-security-policy"]
     assert f"script-src 'self' blob: 'sha256-{digest}';" in policy
     assert policy.count("sha256-") == 1
-    assert digest not in content_policy(PAGE.replace("1", "2"))
+    assert digest not in str(headers(PAGE.replace("1", "2")))
 
 
 @pytest.mark.parametrize(

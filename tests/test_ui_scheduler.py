@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from graftviz.ui.scheduler import FAIR_TURN, Foreground, Scheduler, usable_cores
+from graftviz.ui.scheduler import FAIR_TURN, Foreground, Scheduler
 
 
 class Counter:
@@ -382,10 +382,6 @@ def test_idle_threads_use_no_processor_time(scheduler: Scheduler) -> None:
     before = sum(map(time.clock_gettime, clocks))
     time.sleep(0.3)
     assert sum(map(time.clock_gettime, clocks)) - before < 0.1
-
-
-def test_there_is_at_least_one_core() -> None:
-    assert usable_cores() >= 1
 
 
 class Awaited(Counter):

@@ -60,7 +60,8 @@ def test_look_ups_equal_those_in_a_copy() -> None:
     state = SafeSessionState(SessionState(), lambda: None)
     for name, value in {"a": 1, "none": None, "text": "x"}.items():
         state[name] = value
-    values, whole = SessionValues(state), state._state.filtered_state
+    whole = state._state.filtered_state
+    values = SessionValues(state, lambda _: whole)
     assert dict(values) == whole
     assert len(values) == len(whole)
     assert repr(values) == repr(whole)

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz.errors import InputError
-from graftviz.ui import foreign_log
-from graftviz.ui.foreign_log import LineLimit
-from graftviz.ui.limits import Limits
-from graftviz.ui.upload_accounting import (
+from graftviz.ui import logs
+from graftviz.ui.guard import (
     FRAME,
     LEAST_FILE,
     LEAST_RATE,
@@ -23,6 +21,8 @@ from graftviz.ui.upload_accounting import (
     UploadAccounting,
     UploadAccounts,
 )
+from graftviz.ui.limits import Limits
+from graftviz.ui.logs import LineLimit
 
 PART = MB // 2
 LIMITS = Limits(upload_memory=10, session_uploads=20, server_uploads=30)
@@ -331,7 +331,7 @@ def test_other_requests_pass(scope: dict[str, Any]) -> None:
 def test_refusals_are_logged_without_ids(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign_log, "_limit", LineLimit())
+    monkeypatch.setattr(logs, "_limit", LineLimit())
     server = Server()
     with caplog.at_level(logging.WARNING):
         run(server.put("one", 180 * MB, file="secret"))

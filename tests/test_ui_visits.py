@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graftviz.ui import services
+from graftviz.ui import services, streamlit_runtime
 from graftviz.ui.background import Background
 from graftviz.ui.caches import clear_caches
 from graftviz.ui.grow.state import GrowState
@@ -20,6 +21,7 @@ from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.scheduler import Scheduler
+from graftviz.ui.streamlit_runtime import UnusedFiles, end_closed_sessions
 from graftviz.ui.visits import Visit, Visits
 
 UI = Path(services.__file__).parent
@@ -268,44 +270,30 @@ def test_works_may_begin_while_a_visit_ends(caplog: pytest.LogCaptureFixture) ->
     assert caplog.text == ""
 
 
-def test_forgetting_needs_nobody_to_ask() -> None:
-    visits = Visits(0.1)
-    work = Work()
-    kept = opened(visits, work)
-    visits.left(kept)
-    assert work.forgotten.wait(20)
-
-
-def test_each_visit_is_forgotten_in_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-
-    class Timer:
-        daemon = False
-
-        def __init__(self, seconds: float, wake: Callable[[], None]) -> None:
-            self.due, self.wake = now + seconds, wake
-            timers.append(self)
-
-        def start(self) -> None:
-            pass
-
-    timers: list[Timer] = []
-    monkeypatch.setattr(threading, "Timer", Timer)
-    visits = Visits(60.0, clock=lambda: now)
+def test_the_server_forgets_each_visit_in_its_own_time(
+    now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits = Visits(60.0, clock=lambda: now[0])
     works = [Work(), Work()]
     kept = [opened(visits, work) for work in works]
-    visits.left(kept[0])
-    now = 50.0
-    visits.left(kept[1])
+    monkeypatch.setattr(streamlit_runtime, "visits", lambda: visits)
+    monkeypatch.setattr(streamlit_runtime, "end_expired_sessions", lambda: 0)
+    monkeypatch.setattr(UnusedFiles, "release", lambda *_: 0)
     told = []
-    for due in (60.0, 110.0):
-        timer = timers[-1]
-        assert due <= timer.due < due + 2
-        now = timer.due
-        timer.wake()
-        told.append([work.forgotten.is_set() for work in works])
-    assert told == [[True, False], [True, True]]
-    assert len(timers) == 2
+
+    async def serve() -> None:
+        ending = asyncio.create_task(end_closed_sessions(lambda _: False, 0.01))
+        visits.left(kept[0])
+        now[0] += 50.0
+        visits.left(kept[1])
+        for later in (0.0, 11.0, 50.0):
+            now[0] += later
+            await asyncio.sleep(0.3)
+            told.append([work.forgotten.is_set() for work in works])
+        ending.cancel()
+
+    asyncio.run(serve())
+    assert told == [[False, False], [True, False], [True, True]]
 
 
 def test_a_session_that_has_ended_is_not_kept_alive() -> None:

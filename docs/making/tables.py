@@ -23,7 +23,7 @@ from graftviz.inference import infer
 from graftviz.learners.registry import learner_class
 from graftviz.options import OptionSpec, format_value, option_specs
 from graftviz.regions import local_marginal
-from graftviz.ui.limits import LimitSpec, limit_specs
+from graftviz.ui.limits import Limits
 
 _MARKED = re.compile(r"(<!-- options: ([^\n]+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _OBJECTS = ("model", "method", "query")  # not options
@@ -42,7 +42,7 @@ def table_of(mark: str) -> str:
         return _table(("option", "default", "values", "what it does"), map(_row, option_specs(cls)))
     if kind == "limits":
         head = ("limit", "default", "values", "unit", "what it is")
-        return _table(head, map(_limit_row, limit_specs()))
+        return _table(head, map(_limit_row, option_specs(Limits)))
     commands: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
         "infer": (infer_command, infer),
         "local": (local_command, local_marginal),
@@ -63,10 +63,10 @@ def _row(spec: OptionSpec) -> tuple[str, str, str, str]:
     return f"`{spec.name}`", default, _values(spec), _cell(f"{spec.help}.{automatic}")
 
 
-def _limit_row(spec: LimitSpec) -> tuple[str, ...]:
-    whole = "whole number " if isinstance(spec.default, int) else ""
-    values = f"{whole}{spec.least:g} … {spec.most:,.12g}"
-    return f"`{spec.name}`", f"`{spec.default:g}`", values, spec.unit, _cell(f"{spec.help}.")
+def _limit_row(spec: OptionSpec) -> tuple[str, ...]:
+    whole = "whole number " if spec.kind == "int" else ""
+    values = f"{whole}{spec.minimum:g} … {spec.maximum:,.12g}"
+    return f"`{spec.name}`", f"`{spec.default:g}`", values, spec.label, _cell(f"{spec.help}.")
 
 
 def _values(spec: OptionSpec) -> str:

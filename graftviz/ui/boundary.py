@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.errors import InputError
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.references import log_exception
+from graftviz.ui.logs import log_exception
 from graftviz.ui.scheduler import foreground
 
 P = ParamSpec("P")

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol, TypeVar
 
-from graftviz.ui.references import logged
+from graftviz.ui.logs import logged
 
 log = logging.getLogger(__name__)
 _clears: list[Callable[[], None]] = []

@@ -12,7 +12,6 @@ from graftviz.ui.inspect.jobs import rehearse_inspect_page
 from graftviz.ui.prune.recording import rehearse_prune_page
 from graftviz.ui.regions.jobs import rehearse_regions_page
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
-from graftviz.ui.streamlit_runtime import enter_through_app
 from graftviz.ui.warm_up import COMPILE_SECONDS, Job, WarmUp, first_jobs, later_jobs
 
 _PAGES = {
@@ -53,7 +52,6 @@ def enter_page(page: str) -> WarmUp:
     WarmUp
         Compilation that the page waits for.
     """
-    enter_through_app()
     engine = warm_up()
     return page_warm_up(page) if page in _PAGES else engine
 

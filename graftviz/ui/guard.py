@@ -1,4 +1,4 @@
-"""Middleware before the app: it refuses foreign hosts and origins, and adds security headers.
+"""Middleware before the app: refuses foreign hosts and origins, and uploads beyond a limit.
 
 Streamlit checks origins, too, but before it refuses a connection it requests this machine's
 address from a server on the internet, and blocks all sessions meanwhile.
@@ -8,30 +8,44 @@ This module knows the ASGI protocol and nothing of Streamlit.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
-import ipaddress
 import logging
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Protocol
 from urllib.parse import urlsplit
 
-from graftviz.ui.foreign_log import client_of, warn
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+from graftviz.errors import InputError
+from graftviz.ui.limits import Limits
+from graftviz.ui.logs import client_of, numeric_address, warn
+
 PRIVATE = "/_stcore/metrics"  # how many sessions there are is the concern of this machine
 POLICY_VIOLATION = 1008  # before a websocket has been accepted, it is answered by 403
+MB = 10**6
+FRAME = 100_000  # bytes that a request may have beyond its file: boundary, name, kind
+LEAST_FILE = 100_000  # bytes that a file counts at least, so that their number is bounded too
+PATIENCE = 30.0  # seconds an upload may rest, in total
+LEAST_RATE = 10_000.0  # bytes per second; slower uploads would hold their reservation for ever
 log = logging.getLogger(__name__)
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_UPLOADS = "/_stcore/upload_file/"
+_UPLOAD = re.compile(rf".*{_UPLOADS}([^/]{{1,100}})/[^/]{{1,100}}")
 
 
-def content_policy(page: str) -> str:
-    """Return the content security policy under which the app works, and nothing else does.
+def headers(page: str) -> dict[str, str]:
+    """Return the headers that every answer carries, by their names in lower case.
 
     Everything comes from the server itself. Views are modules at ``blob:`` addresses, made by the
     page from what the server sent; figures draw with inline styles and are saved from ``data:``.
@@ -43,27 +57,21 @@ def content_policy(page: str) -> str:
     """
     digests = [hashlib.sha256(text.encode()).digest() for text in _INLINE_SCRIPT.findall(page)]
     allowed = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'self' blob:{allowed}",
-            "style-src 'self' 'unsafe-inline'",
-            "img-src 'self' data: blob:",
-            "font-src 'self' data:",
-            "connect-src 'self'",
-            "worker-src 'self' blob:",
-            "manifest-src 'self'",
-            "base-uri 'self'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-        )
+    policy = (
+        "default-src 'none'",
+        f"script-src 'self' blob:{allowed}",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "manifest-src 'self'",
+        "base-uri 'self'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
     )
-
-
-def headers(page: str) -> dict[str, str]:
-    """Return the headers that every answer carries, by their names in lower case."""
     return {
-        "content-security-policy": content_policy(page),
+        "content-security-policy": "; ".join(policy),
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
         "referrer-policy": "no-referrer",
@@ -82,7 +90,6 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
-        What answers those who may speak to it.
     page : str
         Streamlit's HTML.
     hosts : iterable of str
@@ -90,55 +97,45 @@ class Guard:
         addresses, ``localhost`` and the machine's own name need not be listed.
     """
 
-    def __init__(self, app: Application, page: str, hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, page: str, hosts: Iterable[str] = ()) -> None:
         self._app = app
-        self._headers = [(n.encode(), value.encode()) for n, value in headers(page).items()]
+        self._headers = headers(page)
         own = socket.gethostname().lower()
         self._hosts = {"localhost", own, own.partition(".")[0] + ".local"}
         self._hosts |= {host.strip().lower().rstrip(".") for host in hosts}
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope, headers.get(b"host", ""), headers.get(b"origin"))
-        if scope["type"] == "websocket":
-            if refusal:
-                await send({"type": "websocket.close", "code": POLICY_VIOLATION})
-            else:
-                await self._app(scope, receive, send)
-            return
+        answer = self._app
+        if scope["type"] == "websocket" and self._refusal(scope):
+            answer = WebSocketClose(POLICY_VIOLATION)
+        elif scope["type"] == "http":
+            answer = self._refusal(scope) or self._app
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                there = {name.lower() for name, _ in message["headers"]}
-                extra = [pair for pair in self._headers if pair[0] not in there]
-                message = {**message, "headers": [*message["headers"], *extra]}
+                own = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    own.setdefault(name, value)
             await send(message)
 
-        if refusal:
-            status, sentence = refusal
-            plain = [(b"content-type", b"text/plain; charset=utf-8")]
-            start = {"type": "http.response.start", "status": status, "headers": plain}
-            await send_with_headers(start)
-            await send({"type": "http.response.body", "body": f"{sentence}\n".encode()})
-        else:
-            await self._app(scope, receive, send_with_headers)
+        await answer(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
-    def _refusal(self, scope: Message, host: str, origin: str | None) -> tuple[int, str] | None:
-        """Return status and sentence for a request that is refused."""
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """Return the answer to a request that is refused."""
+        given = Headers(scope=scope)
+        host, origin = given.get("host", ""), given.get("origin")
         client = client_of(scope)
         if not self._is_allowed(host):
             warn(log, client, "Refused the host '%s'; --server.allowedHosts lists names.", host)
-            return 400, "This server does not go by that name; see --server.allowedHosts."
+            sentence = "This server does not go by that name; see --server.allowedHosts."
+            return PlainTextResponse(f"{sentence}\n", 400)
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
-        if not reads and origin is not None and not _is_of(origin, host):
+        if not reads and origin is not None and origin.partition("://")[2] != host:
             warn(log, client, "Refused the origin '%s', which is not '%s'.", origin, host)
-            return 403, "Only pages of this server may do that."
-        if scope["path"].endswith(PRIVATE) and not _is_loopback(scope.get("client")):
-            return 404, "Not Found"
+            return PlainTextResponse("Only pages of this server may do that.\n", 403)
+        if scope["path"].endswith(PRIVATE) and not _is_loopback(scope):
+            return PlainTextResponse("Not Found\n", 404)
         return None
 
     def _is_allowed(self, host: str) -> bool:
@@ -146,33 +143,208 @@ class Guard:
             name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
         except ValueError:
             return False
-        if not name or _address(name):
+        if not name or numeric_address(name):
             return bool(name)
-        above = {"*." + part for part in _endings(name)}
-        return not self._hosts.isdisjoint({"*", name, *above})
+        return any(fnmatchcase(name, allowed) for allowed in self._hosts)
 
 
-def _is_of(origin: str, host: str) -> bool:
-    """Whether an origin is that of a page under `host`; one that cannot be parsed is foreign."""
-    try:
-        return urlsplit(origin).netloc == host
-    except ValueError:
-        return False
-
-
-def _endings(name: str) -> list[str]:
-    """Return what stands behind each dot of a name."""
-    parts = name.split(".")
-    return [".".join(parts[k:]) for k in range(1, len(parts))]
-
-
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(name)
-    except ValueError:
-        return None
-
-
-def _is_loopback(client: tuple[str, int] | None) -> bool:
-    address = _address(client[0]) if client else None
+def _is_loopback(scope: Scope) -> bool:
+    address = numeric_address(scope["client"][0]) if scope.get("client") else None
     return address is not None and address.is_loopback
+
+
+class FileStore(Protocol):
+    """Store of uploaded files."""
+
+    def is_connected(self, session: str) -> bool:
+        """Return whether a page is connected to the session."""
+
+    def stored_bytes(self) -> Mapping[str, int]:
+        """Return the bytes of stored files by session; a file counts at least `LEAST_FILE`."""
+
+    def show_refusal(self, session: str, sentence: str) -> None:
+        """Show on the session's page why an upload was refused."""
+
+
+class Refused(Exception):
+    """An upload that is refused; the arguments are the status and one sentence."""
+
+
+class UploadAccounts:
+    """Bytes of uploads that are stored or under way.
+
+    Stored files are counted where they are stored: however one is removed, its bytes are free. It
+    is used from the event loop only.
+
+    Parameters
+    ----------
+    store : FileStore
+    limits : callable
+        Return the limits of the server.
+    """
+
+    def __init__(self, store: FileStore, limits: Callable[[], Limits]) -> None:
+        self.store = store
+        self._limits = limits
+        self._reserved: Counter[str] = Counter()
+
+    def is_uploading(self, session: str) -> bool:
+        """Return whether an upload of the session is under way."""
+        return session in self._reserved
+
+    def reserve(self, session: str, size: int, reserved: int) -> None:
+        """Reserve `size` bytes for an upload, of which `reserved` are reserved already.
+
+        Raises
+        ------
+        Refused
+            With status 413 if the file is too large or the session has too few bytes left, 507 if
+            the server has too few, and 503 if its limits are invalid.
+        """
+        try:
+            limits = self._limits()
+        except InputError as error:
+            raise Refused(503, "The limits of this server are wrong; its pages say how.") from error
+        most = min(limits.upload_memory, limits.session_uploads)
+        if size > most * MB + FRAME:
+            raise Refused(413, f"The file is larger than {most} MB; upload a smaller one.")
+        stored = self.store.stored_bytes()
+        more = size - reserved
+        own = stored.get(session, 0) + self._reserved[session]
+        if own + more > limits.session_uploads * MB + FRAME:
+            raise Refused(
+                413,
+                f"This page holds {own / MB:.0f} MB of uploaded files, and a page may hold "
+                f"{limits.session_uploads} MB; remove a file, then upload again.",
+            )
+        total = sum(stored.values()) + self._reserved.total()
+        if total + more > limits.server_uploads * MB + FRAME:
+            raise Refused(
+                507, "The server has no room for more uploaded files; try again in a few minutes."
+            )
+        self._reserved[session] += more
+
+    def release(self, session: str, size: int) -> None:
+        """Give back reserved bytes."""
+        self._reserved -= Counter({session: size})  # sessions without a reservation are removed
+
+
+class UploadAccounting:
+    """ASGI middleware that refuses uploads beyond a limit, before and while they are read.
+
+    The page refuses files that are too large before they are sent, but any client with a session
+    may send requests to the endpoint. So each upload reserves its bytes before its body is read,
+    and gives the reservation back when the file is stored or the request has ended.
+
+    Parameters
+    ----------
+    app : ASGI application
+    accounts : UploadAccounts
+    clock : callable
+        Return the time in seconds.
+    """
+
+    def __init__(
+        self, app: ASGIApp, accounts: UploadAccounts, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app = app
+        self._accounts = accounts
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        is_put = scope["type"] == "http" and scope["method"] == "PUT"
+        if not is_put or _UPLOADS not in scope["path"]:
+            await self._app(scope, receive, send)
+            return
+        path = _UPLOAD.fullmatch(scope["path"])
+        session = path[1] if path else ""
+        upload = _Upload(self._accounts, session, receive, send, self._clock)
+        try:
+            if not self._accounts.store.is_connected(session):
+                raise Refused(
+                    404, "No open page belongs to this upload; reload the page, then upload again."
+                )
+            upload.reserve(max(_declared_length(scope), LEAST_FILE))
+            await self._app(scope, upload.receive, upload.send)
+        except Refused as refusal:
+            upload.close()
+            status, sentence = refusal.args
+            warn(log, client_of(scope), f"Refused an upload with status {status}.")
+            if not upload.is_answered:
+                await PlainTextResponse(f"{sentence}\n", status)(scope, receive, send)
+            if status != 404:
+                self._accounts.store.show_refusal(session, sentence)
+        except ClientDisconnect:
+            return
+        finally:
+            upload.close()
+
+
+class _Upload:
+    """One upload that is under way, and its reservation."""
+
+    def __init__(
+        self,
+        accounts: UploadAccounts,
+        session: str,
+        receive: Receive,
+        send: Send,
+        clock: Callable[[], float],
+    ) -> None:
+        self.is_answered = False
+        self._accounts = accounts
+        self._session = session
+        self._receive = receive
+        self._send = send
+        self._clock = clock
+        self._began = clock()
+        self._reserved = 0
+        self._received = 0
+
+    def reserve(self, size: int) -> None:
+        """Reserve this many bytes in total."""
+        self._accounts.reserve(self._session, size, self._reserved)
+        self._reserved = size
+
+    async def receive(self) -> Message:
+        """Return the next part of the body, counted.
+
+        Raises
+        ------
+        Refused
+            If a limit is exceeded, or the client sends too slowly (408).
+        ClientDisconnect
+            If there is no more to receive, and the upload is not complete.
+        """
+        allowed = PATIENCE + self._received / LEAST_RATE - (self._clock() - self._began)
+        try:
+            message = await asyncio.wait_for(self._receive(), max(allowed, 0.0))
+        except TimeoutError:
+            raise Refused(408, "The upload was too slow; try again.") from None
+        if self.is_answered:
+            return message
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        self._received += len(message.get("body", b""))
+        if self._received > self._reserved:
+            self.reserve(self._received)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a message on; when the answer begins, the file is stored or refused."""
+        if message["type"] == "http.response.start":
+            self.is_answered = True
+            self.close()
+        await self._send(message)
+
+    def close(self) -> None:
+        """Give the reservation back."""
+        self._accounts.release(self._session, self._reserved)
+        self._reserved = 0
+
+
+def _declared_length(scope: Scope) -> int:
+    """Return the declared length of a request's body; 0 if there is none that can be read."""
+    text = Headers(scope=scope).get("content-length", "")
+    return int(text) if text.isdecimal() and len(text) < 20 else 0

@@ -7,50 +7,28 @@ sentence before anything runs.
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
 import tomllib
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graftviz.errors import InputError
+from graftviz.options import check_options, option, option_specs
 
 FILE = Path(".streamlit") / "limits.toml"
 VARIABLE = "GRAFTVIZ_LIMITS"
-_DATA = "graftviz.limit"
 
 
-class LimitSpec(NamedTuple):
-    """Name, unit, default and bounds of one limit.
-
-    Attributes
-    ----------
-    name, unit, help : str
-    default : float or int
-    least, most : float
-        Inclusive bounds, in the unit.
-    """
-
-    name: str
-    default: float
-    unit: str
-    help: str
-    least: float
-    most: float
+def _limit(default: float, unit: str, help: str, minimum: float, maximum: float) -> Any:
+    """Declare a limit as an option; its label is the unit."""
+    return option(default, help, label=unit, minimum=minimum, maximum=maximum)
 
 
-def _limit(default: float, unit: str, help: str, least: float, most: float) -> Any:
-    return dataclasses.field(
-        default=default, metadata={_DATA: (unit, help, least, most)}, kw_only=True
-    )
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Limits:
-    """Budgets of time and memory. Memory is counted in units of 10⁶ bytes."""
+    """Limits of time, memory and numbers; 1 MB is 10⁶ bytes."""
 
     ask_seconds: float = _limit(
         20.0, "s", "engine time of a run beyond which a client is asked first", 0.0, 1e6
@@ -71,11 +49,7 @@ class Limits:
         12, "runs", "runs the Race page, and the Prune page, keeps for a client", 6, 100
     )
     kept_memory: float = _limit(
-        60.0,
-        "MB",
-        "records a page keeps of a client's runs; beyond it only those on show are kept",
-        0.0,
-        1e6,
+        60.0, "MB", "records a page keeps of a client's runs; beyond it, those on show", 0.0, 1e6
     )
     upload_memory: int = _limit(100, "MB", "largest file a client may upload", 1, 100)
     session_uploads: int = _limit(
@@ -85,11 +59,7 @@ class Limits:
         1000, "MB", "uploaded files of all sessions, stored and under way", 1, 1_000_000
     )
     readers: int = _limit(
-        0,
-        "processes",
-        "uploads that are read at the same time; 0: one per two cores the process may use",
-        0,
-        16,
+        0, "processes", "uploads read at the same time; 0: one per two usable cores", 0, 16
     )
     read_memory: int = _limit(
         1000, "MB", "memory for reading one upload; a file that needs more is refused", 50, 100_000
@@ -97,7 +67,7 @@ class Limits:
     read_seconds: float = _limit(
         30.0,
         "s",
-        "processor time for reading one upload; a file that needs more is refused",
+        "processor time for reading an upload; a file that needs more is refused",
         1,
         3600,
     )
@@ -110,11 +80,7 @@ class Limits:
         1e6,
     )
     clients: int = _limit(
-        100,
-        "clients",
-        "open pages at once; a further one asks the visitor to come back later",
-        1,
-        10_000,
+        100, "clients", "open pages at once; a further one is refused for the moment", 1, 10_000
     )
     total_memory: float = _limit(
         0.0,
@@ -131,22 +97,17 @@ class Limits:
         0.02, "s", "how long one client is served before it is another one's turn", 0.001, 1.0
     )
 
-
-def limit_specs() -> list[LimitSpec]:
-    """Return what there is to know about every limit, in order."""
-    return [
-        LimitSpec(field.name, field.default, *field.metadata[_DATA])  # type: ignore[arg-type]
-        for field in dataclasses.fields(Limits)
-    ]
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def read_limits(path: Path) -> Limits:
-    """Read limits from a file; what it leaves out has its default.
+    """Return the limits in a file.
 
     Raises
     ------
     InputError
-        When it cannot be read, or says something that is no limit.
+        If the file cannot be read or contains anything but limits within their bounds.
     """
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -154,36 +115,14 @@ def read_limits(path: Path) -> Limits:
         raise InputError(f"The limits in {path} cannot be read: {error}.") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"The limits in {path} are not valid TOML: {error}.") from error
-    return limits_of(entries, str(path))
-
-
-def limits_of(entries: Mapping[str, Any], where: str) -> Limits:
-    """Check limits that were given by name.
-
-    Raises
-    ------
-    InputError
-        For a name that is none, or a value out of bounds; `where` says where it stands.
-    """
-    specs = {spec.name: spec for spec in limit_specs()}
-    for name, value in entries.items():
-        if name not in specs:
-            raise InputError(f"{where}: there is no limit {name!r}; there are {', '.join(specs)}.")
-        _check(specs[name], value, where)
-    return Limits(**entries)
-
-
-def _check(spec: LimitSpec, value: object, where: str) -> None:
-    is_whole = isinstance(spec.default, int)
-    kinds: tuple[type, ...] = (int,) if is_whole else (int, float)
-    # To Python, true is a number.
-    is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not spec.least <= value <= spec.most:  # type: ignore[operator, arg-type]
-        kind = "a whole number" if is_whole else "a number"
-        raise InputError(
-            f"{where}: {spec.name} must be {kind} from {spec.least:g} to {spec.most:,.12g} "
-            f"({spec.unit}), not {value!r}."
-        )
+    names = [spec.name for spec in option_specs(Limits)]
+    for name in entries:
+        if name not in names:
+            raise InputError(f"{path}: there is no limit {name!r}; there are {', '.join(names)}.")
+    try:
+        return Limits(**entries)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 @lru_cache(maxsize=1)
@@ -193,8 +132,7 @@ def limits() -> Limits:
     Raises
     ------
     InputError
-        When the file says something that is no limit; or when the environment names a file that
-        is not there.
+        If the file contains an invalid limit, or the environment names a file that does not exist.
     """
     named = os.environ.get(VARIABLE)
     if named:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
+from joblib import cpu_count
 
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
@@ -15,7 +16,7 @@ from graftviz.sandbox.pool import BusyError, WorkerPool
 from graftviz.sandbox.readers import UploadedFile
 from graftviz.sandbox.worker import Limits
 from graftviz.ui.limits import limits
-from graftviz.ui.scheduler import foreground, usable_cores
+from graftviz.ui.scheduler import foreground
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ def worker_pool() -> WorkerPool:
     """Return the worker processes that read the uploads of this server."""
     server = limits()
     # Half of the cores stay free for the sessions that play.
-    readers = server.readers or max(1, usable_cores() // 2)
+    readers = server.readers or max(1, cpu_count() // 2)
     return WorkerPool(Limits(server.read_memory * 1_000_000, server.read_seconds), readers)
 
 

@@ -8,16 +8,18 @@ with one run. Streamlit is not imported here, and no thread runs while no task h
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from joblib import cpu_count
 
 from graftviz.ui.limits import limits
-from graftviz.ui.references import log_exception, logged
+from graftviz.ui.logs import log_exception, logged
 
 TIDY_SECONDS = 5.0
 FAIR_TURN = 4  # so many slices hold one that is given by time alone
@@ -27,54 +29,33 @@ log = logging.getLogger(__name__)
 
 
 class Foreground:
-    """Counter of the threads that draw pages; a thread that waits for the engine is not counted.
-
-    Attributes
-    ----------
-    at_work : int
-        Number of such threads now.
-    """
+    """Counter of the threads that draw pages; a thread that waits for the engine is not counted."""
 
     def __init__(self) -> None:
-        self.at_work = 0
-        self._lock = threading.Lock()
-        self._here = threading.local()
-
-    @contextmanager
-    def page(self) -> Iterator[None]:
-        """Count this thread while it draws a page, or a part of one."""
-        if self._is_drawing:
-            yield
-            return
-        self._here.is_drawing = True
-        try:
-            with self._counted(1):
-                yield
-        finally:
-            self._here.is_drawing = False
-
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Leave this thread out while it waits for something."""
-        if not self._is_drawing:
-            yield
-            return
-        with self._counted(-1):
-            yield
+        self._drawing: set[int] = set()  # ids of threads
 
     @property
-    def _is_drawing(self) -> bool:
-        return getattr(self._here, "is_drawing", False)
+    def at_work(self) -> int:
+        """Number of threads that draw now."""
+        return len(self._drawing)
+
+    def page(self) -> AbstractContextManager[None]:
+        """Count this thread while it draws a page, or a part of one."""
+        return self._marked(self._drawing.add)
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Leave this thread out while it waits for something."""
+        return self._marked(self._drawing.discard)
 
     @contextmanager
-    def _counted(self, change: int) -> Iterator[None]:
-        with self._lock:
-            self.at_work += change
+    def _marked(self, mark: Callable[[int], None]) -> Iterator[None]:
+        thread = threading.get_ident()
+        restore = self._drawing.add if thread in self._drawing else self._drawing.discard
+        mark(thread)
         try:
             yield
         finally:
-            with self._lock:
-                self.at_work -= change
+            restore(thread)
 
 
 foreground = Foreground()
@@ -119,24 +100,15 @@ class Share:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.served = 0.0
-        self.queue: deque[Task] = deque()
+        self.queue: dict[Task, None] = {}  # in the order of turns
         self.working = 0  # threads that work for it now
         self.closed = False
-        self.held: dict[Task, None] = {}  # while it is closed: what will go on, in order
         self._scheduler = scheduler
 
     @property
     def urgent(self) -> bool:
         """Whether a caller waits for the next result of any queued task."""
         return any(map(_is_urgent, self.queue))
-
-    def take(self, *, urgent: bool) -> Task:
-        """Remove and return the next task; the first urgent task if `urgent`."""
-        task = next(filter(_is_urgent, self.queue), None) if urgent else None
-        if task is None:
-            return self.queue.popleft()
-        self.queue.remove(task)
-        return task
 
     def submit(self, task: Task) -> None:
         """Queue `task`; no effect if it is queued."""
@@ -148,11 +120,11 @@ class Share:
 
     def close(self) -> None:
         """Hold all queued tasks and all tasks submitted from now on."""
-        self._scheduler.close_share(self)
+        self._scheduler.hold(self, closed=True)
 
     def open(self) -> None:
         """Resume, including held tasks; no effect if it is open."""
-        self._scheduler.open_share(self)
+        self._scheduler.hold(self, closed=False)
 
 
 class Scheduler:
@@ -186,12 +158,12 @@ class Scheduler:
         tidy: Callable[[], object] | None = None,
         pages: Foreground = foreground,
     ) -> None:
-        self._wanted = threads or limits().engine_threads or usable_cores()
+        self._wanted = threads or limits().engine_threads or cpu_count()
         self._slice_seconds = limits().slice_seconds if slice_seconds is None else slice_seconds
         self._change = threading.Condition()
-        self._waiting: set[Share] = set()  # shares with a queue
-        self._share_of: dict[Task, Share] = {}  # of tasks that wait or are worked on
-        self._running: dict[Task, bool] = {}  # task → was it submitted again meanwhile?
+        self._waiting: set[Share] = set()  # open shares with a queue
+        self._own_share: WeakKeyDictionary[Task, Share] = WeakKeyDictionary()
+        self._running: dict[Task, bool] = {}  # task → whether it was submitted again meanwhile
         self._turn = 0
         self._clock = 0.0  # what the client that was served last had had by then
         self._tidy = tidy
@@ -210,7 +182,7 @@ class Scheduler:
         Without a share, the task counts as a client of its own.
         """
         with self._change:
-            self._submit(task, Share(self) if share is None else share)
+            self._submit(task, share or self._own_share.setdefault(task, Share(self)))
 
     def withdraw(self, task: Task, share: Share | None = None) -> None:
         """Remove `task` from the queue; a running slice is not interrupted.
@@ -218,39 +190,29 @@ class Scheduler:
         `share` is the one it was submitted with, if any.
         """
         with self._change:
-            if share is not None:
-                share.held.pop(task, None)
+            share = share or self._own_share.get(task)
             if task in self._running:
                 self._running[task] = False
-            elif (found := self._share_of.pop(task, None)) is not None:
-                found.queue.remove(task)
-                if not found.queue:
-                    self._waiting.discard(found)
+            elif share is not None and task in share.queue:
+                del share.queue[task]
+                if not share.queue:
+                    self._waiting.discard(share)
 
-    def close_share(self, share: Share) -> None:
-        """Give the tasks of a client no turns; a slice that has begun ends by itself."""
+    def hold(self, share: Share, *, closed: bool) -> None:
+        """Give the tasks of a client no turns while its share is closed.
+
+        A slice that has begun ends by itself.
+        """
         with self._change:
-            share.closed = True
+            share.closed = closed
             self._waiting.discard(share)
-            while share.queue:
-                task = share.queue.popleft()
-                self._share_of.pop(task, None)
-                share.held[task] = None
-
-    def open_share(self, share: Share) -> None:
-        """Let a client's tasks go on."""
-        with self._change:
-            share.closed = False
-            held, share.held = share.held, {}
-            for task in held:
-                self._submit(task, share)
+            self._admit(share)
 
     def close(self, timeout: float = 5.0) -> None:
         """Let running slices end, drop the queue and end the threads."""
         with self._change:
             self._closed = True
             self._waiting.clear()
-            self._share_of.clear()
             self._change.notify_all()
         for thread in self._threads:
             thread.join(timeout)
@@ -259,21 +221,20 @@ class Scheduler:
         if self._closed:
             return
         self._start_threads()
-        if share.closed:
-            share.held[task] = None
-        elif task in self._running:
+        if task in self._running:
             self._running[task] = True
-        elif task not in self._share_of:
-            self._put(task, share)
+        elif task not in share.queue:
+            share.queue[task] = None
+            self._admit(share)
 
-    def _put(self, task: Task, share: Share) -> None:
-        """Queue a task; a share that had nothing to do begins where the others are."""
-        if not share.queue and not share.working:
+    def _admit(self, share: Share) -> None:
+        """Give a share with tasks its turns; one that had none begins where the others are."""
+        if share.closed or not share.queue:
+            return
+        if share not in self._waiting and not share.working:
             share.served = max(share.served, self._clock)
-        share.queue.append(task)
-        self._share_of[task] = share
         self._waiting.add(share)
-        self._change.notify()
+        self._change.notify(len(share.queue))
 
     def _start_threads(self) -> None:
         while len(self._threads) < self._wanted:
@@ -291,27 +252,36 @@ class Scheduler:
 
     def _serve_next(self) -> bool:
         """Work for a slice; False after the end. While a thread sleeps it holds no task."""
-        task = self._take()
-        if task is None:
+        taken = self._take()
+        if taken is None:
             return False
+        task, share = taken
         began = time.perf_counter()
-        more = self._run_slice(task, began + self._slice_seconds)
-        self._put_back(task, more, time.perf_counter() - began)
+        more = run_slice(task, began + self._slice_seconds)
+        seconds = time.perf_counter() - began
+        with self._change:
+            submitted_again = self._running.pop(task)
+            share.served += seconds
+            if more or submitted_again:
+                self._submit(task, share)
+            share.working -= 1
         return True
 
-    def _take(self) -> Task | None:
+    def _take(self) -> tuple[Task, Share] | None:
         with self._change:
             share = self._next_share()
             if share is None:
                 return None
-            task = share.take(urgent=self._is_by_need)
-            self._turn += 1
+            urgent = filter(_is_urgent, share.queue) if self._is_by_need else ()
+            task = next(chain(urgent, share.queue))
+            del share.queue[task]
             if not share.queue:
                 self._waiting.discard(share)
-            share.working += 1
+            self._turn += 1
             self._clock = max(self._clock, share.served)
             self._running[task] = False
-            return task
+            share.working += 1
+            return task, share
 
     def _next_share(self) -> Share | None:
         """Wait for a client with work and return its share; None after the end."""
@@ -338,26 +308,19 @@ class Scheduler:
         had = share.served + share.working * self._slice_seconds
         return self._is_by_need and not share.urgent, had
 
-    def _put_back(self, task: Task, more: bool, seconds: float) -> None:
-        with self._change:
-            submitted_again = self._running.pop(task)
-            share = self._share_of.pop(task, None)
-            if share is None:  # closed meanwhile
-                return
-            share.served += seconds
-            if more or submitted_again:
-                self._submit(task, share)
-            share.working -= 1
 
-    def _run_slice(self, task: Task, until: float) -> bool:
-        try:
-            return task.work(until)
-        except Exception:  # noqa: BLE001 (logged with a reference)
-            # A broken run ends; this thread and the runs of other sessions continue.
-            reference = log_exception(log, "A run stopped with an unexpected error")
-            with logged(log, "A failed run could not be marked as stopped"):
-                task.fail(reference)
-            return False
+def run_slice(task: Task, until: float) -> bool:
+    """Let a task work until about `until`; return whether it has more to do now.
+
+    A task that raises has failed; the thread and other tasks continue.
+    """
+    try:
+        return task.work(until)
+    except Exception:  # noqa: BLE001 (logged with a reference)
+        reference = log_exception(log, "A run stopped with an unexpected error")
+        with logged(log, "A failed run could not be marked as stopped"):
+            task.fail(reference)
+        return False
 
 
 def _is_urgent(task: Task) -> bool:
@@ -367,13 +330,6 @@ def _is_urgent(task: Task) -> bool:
     except Exception:  # noqa: BLE001 (logged with a reference)
         log_exception(log, "The urgency of a run could not be determined")
         return False
-
-
-def usable_cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return max(1, os.cpu_count() or 1)
 
 
 class OneAtATime:
@@ -387,47 +343,37 @@ class OneAtATime:
     def __init__(self, scheduler: Turns) -> None:
         self._scheduler = scheduler
         self._lock = threading.Lock()
-        self._queue: deque[Task] = deque()
-        self._working: Task | None = None
+        self._queue: dict[Task, None] = {}
 
     @property
     def urgent(self) -> bool:
         """Whether a caller waits for the next result of any queued task."""
         with self._lock:
-            return any(task.urgent for task in self._queue)
+            return any(map(_is_urgent, self._queue))
 
     def submit(self, task: Task) -> None:
         """Queue `task`; no effect if it is queued."""
         with self._lock:
-            if task not in self._queue:
-                self._queue.append(task)
+            self._queue.setdefault(task)
         self._scheduler.submit(self)
 
     def withdraw(self, task: Task) -> None:
         """Remove `task` from the queue; a running slice is not interrupted."""
         with self._lock:
-            if task in self._queue:
-                self._queue.remove(task)
+            self._queue.pop(task, None)
 
     def work(self, until: float) -> bool:
         """Let the next task work until about `until`; True while any has more to do."""
         with self._lock:
-            if not self._queue:
+            task = next(iter(self._queue), None)
+            if task is None:
                 return False
-            task = self._working = self._queue.popleft()
-        more = task.work(until)
+            del self._queue[task]
+        more = run_slice(task, until)
         with self._lock:
-            self._working = None
-            if more and task not in self._queue:
-                self._queue.append(task)
+            if more:
+                self._queue.setdefault(task)
             return bool(self._queue)
 
     def fail(self, reference: str) -> None:
-        """Pass an unexpected error on to the task it happened in; the others go on."""
-        with self._lock:
-            task, self._working = self._working, None
-            goes_on = bool(self._queue)
-        if task is not None:
-            task.fail(reference)
-        if goes_on:
-            self._scheduler.submit(self)
+        """Have no effect: an error ends the task in which it occurs."""

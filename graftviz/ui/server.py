@@ -19,17 +19,17 @@ from streamlit.file_util import get_static_dir
 from graftviz.errors import InputError
 from graftviz.memory import configure_allocator
 from graftviz.ui.engine import warm_up
-from graftviz.ui.foreign_log import filter_foreign_text
-from graftviz.ui.guard import Guard
+from graftviz.ui.guard import Guard, UploadAccounting, UploadAccounts
 from graftviz.ui.limits import limits
+from graftviz.ui.logs import filter_foreign_text
 from graftviz.ui.reading import worker_pool
 from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,
     end_closed_sessions,
+    leave_pages_to_app,
     look_up_single_keys,
     share_uploaded_bytes,
 )
-from graftviz.ui.upload_accounting import UploadAccounting, UploadAccounts
 
 _HOSTS = "server.allowedHosts"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
@@ -69,6 +69,7 @@ async def announced(_app: Any) -> AsyncIterator[None]:
     sys.stdout.write(greeting(address, url))
     sys.stdout.flush()
     look_up_single_keys()
+    leave_pages_to_app()
     share_uploaded_bytes()
     configure_allocator()  # before threads are there that take memory from places of their own
     with suppress(InputError):  # limits that cannot be used are reported on every page

@@ -14,7 +14,7 @@ from graftviz.errors import InputError
 from graftviz.runs import Result
 from graftviz.selection import EdgeStability
 from graftviz.ui.background import EVERYTHING, Background, Job
-from graftviz.ui.references import log_exception
+from graftviz.ui.logs import log_exception
 from graftviz.ui.scheduler import Turns
 
 _AT_ONCE = 0.5  # seconds that new runs may take to arrive in one piece

@@ -7,11 +7,12 @@ Everything here is for the thread of the event loop, where sessions come and go.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -20,17 +21,15 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from graftviz.errors import InputError
-from graftviz.memory import release_freed_memory
-from graftviz.ui.foreign_log import report_left_out
 from graftviz.ui.frame.texts import plain
-from graftviz.ui.limits import Limits, limits
-from graftviz.ui.references import logged
-from graftviz.ui.upload_accounting import LEAST_FILE
+from graftviz.ui.guard import LEAST_FILE
+from graftviz.ui.limits import limits
+from graftviz.ui.logs import logged, report_left_out
+from graftviz.ui.visits import free_memory, visits
 
 LOOK_SECONDS = 2.0
 log = logging.getLogger(__name__)
@@ -40,7 +39,7 @@ _refusals: dict[str, str] = {}
 
 
 class StreamlitFiles:
-    """Uploaded files, as :class:`~graftviz.ui.upload_accounting.UploadAccounts` sees them."""
+    """Uploaded files, as :class:`~graftviz.ui.guard.UploadAccounts` sees them."""
 
     def __init__(self) -> None:
         self._shown: dict[str, float] = {}
@@ -104,17 +103,13 @@ def end_expired_sessions() -> int:
     Streamlit itself looks for them only when another page is closed, and then drops them without
     ending them.
     """
-    expired = get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
+    expired = _sessions()._session_storage._cache.expire()
     for _, info in expired:
         info.session.shutdown()
-        _clear(info.session)
+        # Replaced, as clearing them would keep the callbacks of widgets.
+        for name in ("_session_state", "_fragment_storage"):
+            setattr(info.session, name, type(getattr(info.session, name))())
     return len(expired)
-
-
-def _clear(session: AppSession) -> None:
-    """Replace the state of an ended session: clearing it would keep the callbacks of widgets."""
-    for name in ("_session_state", "_fragment_storage"):
-        setattr(session, name, type(getattr(session, name))())
 
 
 class UnusedFiles:
@@ -146,7 +141,7 @@ class UnusedFiles:
         unused by an earlier call: a page refers to a file only after it was stored.
         """
         files = _files()
-        sessions = {info.session.id: info.session for info in _session_infos()}
+        sessions = {info.session.id: info.session for info in _sessions().list_sessions()}
         now = self._clock()
         since: dict[tuple[str, str], float] = {}
         removed = 0
@@ -154,39 +149,30 @@ class UnusedFiles:
             if session not in sessions:
                 files.remove_session_files(session)
                 removed += len(stored)
-                continue
-            if not stored or self._is_uploading(session):
-                continue
-            used = _used_files(sessions[session])
-            if used is None:
-                continue
-            for file in [file for file in stored if file not in used]:
-                first = self._since.get((session, file))
-                if first is not None and now - first >= seconds:
-                    files.remove_file(session, file)
-                    removed += 1
-                else:
-                    since[session, file] = now if first is None else first
+            elif not self._is_uploading(session):
+                unused = [(session, file) for file in _unused_files(sessions[session], stored)]
+                since |= {file: self._since.get(file, now) for file in unused}
+        due = [file for file in self._since.keys() & since if now - since[file] >= seconds]
+        for session, file in due:
+            files.remove_file(session, file)
+            del since[session, file]
         self._since = since
-        return removed
+        return removed + len(due)
 
 
-def _used_files(session: AppSession) -> set[str] | None:
-    """Return the ids of files that widgets refer to; None while a script changes the widgets."""
+def _unused_files(session: AppSession, files: Collection[str]) -> set[str]:
+    """Return the files to which no widget refers; none while a script changes the widgets."""
     try:
         states = session.session_state.get_widget_states()
     except RuntimeError:
-        return None
-    return {
-        info.file_id
-        for state in states
-        for info in state.file_uploader_state_value.uploaded_file_info
-    }
+        return set()
+    infos = (state.file_uploader_state_value.uploaded_file_info for state in states)
+    return set(files) - {info.file_id for uploaded in infos for info in uploaded}
 
 
-def _session_infos() -> Iterable[SessionInfo]:
-    """Return what Streamlit keeps of connected sessions, and of those that may come back."""
-    return get_instance()._session_mgr.list_sessions()
+def _sessions() -> Any:
+    """Return Streamlit's manager of connected sessions, and of those that may come back."""
+    return get_instance()._session_mgr
 
 
 def _files() -> MemoryUploadedFileManager:
@@ -204,31 +190,27 @@ class SessionValues(Mapping[str, Any]):
     Parameters
     ----------
     state : SafeSessionState
+    copied : callable
+        Return a copy of the state, which takes longer than to look up a key.
     """
 
-    def __init__(self, state: SafeSessionState) -> None:
+    def __init__(
+        self, state: SafeSessionState, copied: Callable[[SafeSessionState], Mapping[str, Any]]
+    ) -> None:
         self._state = state
+        self._copied = copied
 
     def __getitem__(self, key: str) -> Any:
-        with self._state._lock:
-            return self._state._state[key]
-
-    def __contains__(self, key: object) -> bool:
-        with self._state._lock:
-            return key in self._state._state
+        return self._state[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._copied(self._state))
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._copied(self._state))
 
     def __repr__(self) -> str:
-        return repr(self._all())
-
-    def _all(self) -> dict[str, Any]:
-        with self._state._lock:
-            return self._state._state.filtered_state
+        return repr(self._copied(self._state))
 
 
 def look_up_single_keys() -> None:
@@ -236,21 +218,24 @@ def look_up_single_keys() -> None:
 
     Streamlit has no public way to do this.
     """
-    if isinstance(getattr(SafeSessionState, "filtered_state", None), property):
-        SafeSessionState.filtered_state = property(SessionValues)  # type: ignore[assignment, method-assign]
+    known = getattr(SafeSessionState, "filtered_state", None)
+    if isinstance(known, property) and known.fget is not None:
+        view = partial(SessionValues, copied=known.fget)
+        SafeSessionState.filtered_state = property(view)  # type: ignore[assignment, method-assign]
 
 
-def enter_through_app() -> None:
-    """Start the script again with app.py, if Streamlit has passed it by."""
-    if getattr(PagesManager, "uses_pages_directory", False):
-        PagesManager.uses_pages_directory = False
-        st.rerun()
+def leave_pages_to_app() -> None:
+    """Let app.py alone decide which pages there are, also when a page is the first to be opened.
+
+    Without this, Streamlit takes the files in the folder `pages` for the pages of the app.
+    """
+    PagesManager.uses_pages_directory = False
 
 
 async def end_closed_sessions(
     is_uploading: Callable[[str], bool], every: float = LOOK_SECONDS
 ) -> None:
-    """End expired sessions and remove unused uploads, every so many seconds.
+    """End expired sessions, and remove unused uploads and runs, every so many seconds.
 
     To be run on the event loop.
 
@@ -265,18 +250,8 @@ async def end_closed_sessions(
     while True:
         await asyncio.sleep(every)
         report_left_out()
-        with logged(log, "Closed sessions could not be ended"):
-            if end_expired_sessions() + unused.release(_unused_seconds()):
-                await asyncio.to_thread(_collect)
-
-
-def _unused_seconds() -> float:
-    try:
-        return limits().gone_seconds
-    except InputError:  # every page says what is wrong
-        return Limits().gone_seconds
-
-
-def _collect() -> None:
-    gc.collect()
-    release_freed_memory()
+        # If the limits are invalid, every page says why, and there are neither runs nor uploads.
+        with logged(log, "Closed sessions could not be ended"), suppress(InputError):
+            if end_expired_sessions() + unused.release(limits().gone_seconds):
+                await asyncio.to_thread(free_memory)
+            await asyncio.to_thread(visits().forget)

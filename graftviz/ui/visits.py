@@ -13,29 +13,22 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from graftviz.memory import release_freed_memory
 from graftviz.ui.caches import clear_caches
 from graftviz.ui.limits import limits
-from graftviz.ui.references import logged
+from graftviz.ui.logs import logged
 from graftviz.ui.scheduler import Share
 
 log = logging.getLogger(__name__)
 
 
 class Work(Protocol):
-    """Interface of the computations of a page in one session."""
+    """Computations of a page in one session; a method `forget`, if any, releases their results."""
 
     def revoke(self) -> None:
         """Stop computing; what was computed stays."""
-
-
-class Forgetful(Work, Protocol):
-    """Work that can be released, and is computed again when it is needed."""
-
-    def forget(self) -> None:
-        """Release what was computed."""
 
 
 class Visit:
@@ -63,12 +56,11 @@ class Visit:
                 work.revoke()
 
     def forget(self) -> None:
-        """Let go of whatever can be computed again."""
+        """Release all results that can be computed again."""
         for work in self._all_works():
-            forget = getattr(work, "forget", None)
-            if forget is not None:
+            if hasattr(work, "forget"):
                 with logged(log, "Work could not be put away"):
-                    forget()
+                    work.forget()
 
     def _all_works(self) -> list[Work]:
         with self._lock:
@@ -83,33 +75,32 @@ class Visits:
     kept_seconds : float
         How long the runs of a visit are kept after it has ended.
     clock : callable
-        Returns the time in seconds.
-    on_empty : callable, optional
-        Called when the last of them has been put away.
+        Return the time in seconds.
+    on_empty : callable
+        Called when no visit is left.
     """
 
     def __init__(
         self,
         kept_seconds: float,
         clock: Callable[[], float] = time.monotonic,
-        on_empty: Callable[[], object] | None = None,
+        on_empty: Callable[[], object] = lambda: None,
     ) -> None:
         self._kept_seconds = kept_seconds
         self._clock = clock
         self._on_empty = on_empty
         self._lock = threading.Lock()
         self._here: WeakSet[Visit] = WeakSet()
-        self._gone: WeakKeyDictionary[Visit, float] = WeakKeyDictionary()
-        self._timer: threading.Timer | None = None
+        self._gone: dict[Visit, float] = {}  # when they ended
 
     @property
     def here(self) -> int:
-        """How many pages are open."""
+        """Number of open pages."""
         with self._lock:
             return len(self._here)
 
     def register(self, visit: Visit) -> None:
-        """Take note that a page was opened, or that its connection is back."""
+        """Count a page that was opened, or whose connection is back."""
         with self._lock:
             self._gone.pop(visit, None)
             self._here.add(visit)
@@ -120,14 +111,16 @@ class Visits:
         with self._lock:
             self._here.discard(visit)
             self._gone[visit] = self._clock()
-            self._wake_later()
             visit.share.close()  # its script may go on for a while, and begin something
         visit.revoke()
 
     def forget(self, *, all_of_them: bool = False) -> int:
-        """Put away the runs of visits that ended long enough ago, or of all that ended.
+        """Release the runs of visits that ended long enough ago, or of all that ended.
 
-        Returns how many visits that were.
+        Returns
+        -------
+        int
+            Number of these visits.
         """
         with self._lock:
             due = self._clock() - self._kept_seconds
@@ -140,29 +133,19 @@ class Visits:
                 del self._gone[visit]
             visit.forget()
             forgotten += 1
-        with self._lock:
-            is_empty = not self._here and not self._gone
-        if is_empty and self._on_empty is not None:
-            self._on_empty()
-        if forgotten or is_empty:
-            gc.collect()
-            release_freed_memory()
+        if forgotten:
+            with self._lock:
+                is_empty = not self._here and not self._gone
+            if is_empty:
+                self._on_empty()
+            free_memory()
         return forgotten
 
-    def _wake_later(self) -> None:
-        if self._timer is None and self._gone:
-            due = min(self._gone.values()) + self._kept_seconds - self._clock()
-            # A little later than needed, so that several who leave together are one piece of work.
-            self._timer = threading.Timer(max(0.0, due) + 1.0, self._wake)
-            self._timer.daemon = True
-            self._timer.start()
 
-    def _wake(self) -> None:
-        with logged(log, "Those who have gone could not be put away"):
-            self.forget()
-        with self._lock:
-            self._timer = None
-            self._wake_later()
+def free_memory() -> None:
+    """Collect unreachable objects, and return freed memory to the system."""
+    gc.collect()
+    release_freed_memory()
 
 
 @lru_cache(maxsize=1)

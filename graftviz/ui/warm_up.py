@@ -28,9 +28,9 @@ from graftviz.regions import CUTS
 from graftviz.runs import Run, learn
 from graftviz.table import DiscreteTable
 from graftviz.ui.automatic import automatic_values
+from graftviz.ui.logs import log_exception
 from graftviz.ui.material import PAGE_PRESET, prepare
 from graftviz.ui.recording import Plan, compiled, new_recorder
-from graftviz.ui.references import log_exception
 
 COMPILE_SECONDS = 110  # until the page opens, measured on two busy cores
 log = logging.getLogger(__name__)

@@ -1,8 +1,8 @@
-"""Logging of text that clients send: escaped, cut, and limited in lines per minute.
+"""Logging: references of unexpected errors, and text from clients.
 
 Names of hosts, addresses and files come from clients, which may send any characters, any length
-and any number of requests. :func:`warn` logs such text for this package, and :class:`ForeignText`
-is a filter for the loggers of the packages below it.
+and any number of requests. :func:`warn` logs such text for this package, escaped, cut, and limited
+in lines per minute; :class:`ForeignText` is a filter for the loggers of the packages below it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
+import secrets
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from graftviz.wording import escaped
 
@@ -22,7 +25,7 @@ MOST_IN_A_LINE = 1000  # characters of a line of another package
 MOST_TRACEBACK_LINES = 200
 LINES = 10  # per minute, client and cause
 SECONDS = 60.0
-MOST_WINDOWS = 1000
+MOST_COUNTED = 1000  # pairs of client and cause
 OTHER_CLIENTS = "other clients"
 UNKNOWN = "an unknown client"
 _SESSION = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -36,75 +39,67 @@ _LATER = ("uvicorn.error", "uvicorn.access", "websockets.server")
 _own_log = logging.getLogger(__name__)
 
 
-class LeftOut(NamedTuple):
-    """Number of lines that were left out for one client and cause."""
+def log_exception(log: logging.Logger, what: str) -> str:
+    """Log the exception that is being handled, with its traceback.
 
-    client: str
-    cause: str
-    lines: int
+    Returns
+    -------
+    str
+        Short reference, to be shown on the page and searched for in the log.
+    """
+    reference = secrets.token_hex(3)
+    log.exception("%s (reference %s).", what, reference)
+    return reference
+
+
+@contextmanager
+def logged(log: logging.Logger, what: str) -> Iterator[None]:
+    """Log unexpected errors of the enclosed block and suppress them."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 (logged with a reference)
+        log_exception(log, what)
 
 
 class LineLimit:
-    """Limit on log lines per client and cause, counted in windows of fixed length.
+    """Limit on log lines per minute, client and cause.
 
-    The number of windows is bounded: clients beyond it share one window per cause.
+    The number of pairs counted is bounded: clients beyond it are counted together, by cause.
 
     Parameters
     ----------
-    lines : int
-        Lines in one window.
-    seconds : float
-        Length of a window.
     most : int
-        Number of windows that are open at once, apart from the shared ones.
+        Number of pairs.
     clock : callable
         Return the time in seconds.
     """
 
     def __init__(
-        self,
-        lines: int = LINES,
-        seconds: float = SECONDS,
-        most: int = MOST_WINDOWS,
-        clock: Callable[[], float] = time.monotonic,
+        self, most: int = MOST_COUNTED, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._lines = lines
-        self._seconds = seconds
         self._most = most
         self._clock = clock
         self._lock = threading.Lock()
-        # (client, cause) → begin of the window and number of lines, in the order of their begin.
-        self._windows: dict[tuple[str, str], tuple[float, int]] = {}
-        self._left_out: list[LeftOut] = []
+        self._began = clock()
+        self._lines: Counter[tuple[str, str]] = Counter()
 
     def admit(self, client: str, cause: str) -> bool:
         """Count a line; return whether it may be logged."""
         with self._lock:
-            self._close_windows()
             key = (client, cause)
-            if key not in self._windows and len(self._windows) >= self._most:
+            if key not in self._lines and len(self._lines) >= self._most:
                 key = (OTHER_CLIENTS, cause)
-            begin, count = self._windows.get(key, (self._clock(), 0))
-            self._windows[key] = (begin, count + 1)
-            return count < self._lines
+            self._lines[key] += 1
+            return self._lines[key] <= LINES
 
-    def take_left_out(self) -> list[LeftOut]:
-        """Return the lines left out in windows that have ended, each once."""
+    def take_left_out(self) -> list[tuple[str, str, int]]:
+        """Begin the next minute if this one is over; return client, cause and lines left out."""
         with self._lock:
-            self._close_windows()
-            left_out, self._left_out = self._left_out, []
-            return left_out
-
-    def _close_windows(self) -> None:
-        now = self._clock()
-        while self._windows:
-            key = next(iter(self._windows))
-            begin, count = self._windows[key]
-            if now - begin < self._seconds:
-                return
-            del self._windows[key]
-            if count > self._lines and len(self._left_out) < self._most:
-                self._left_out.append(LeftOut(*key, count - self._lines))
+            now = self._clock()
+            if now - self._began < SECONDS:
+                return []
+            lines, self._lines, self._began = self._lines, Counter(), now
+        return [(*key, count - LINES) for key, count in lines.items() if count > LINES]
 
 
 _limit = LineLimit()
@@ -125,22 +120,25 @@ def printable(text: object, most: int = MOST_CHARACTERS) -> str:
     return shown[: most - 1] + "…" if is_cut else shown
 
 
-def client_of(scope: Any) -> str:
+def numeric_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return a numeric address; None for any other text."""
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def client_of(scope: Mapping[str, Any]) -> str:
     """Return the address of the client of an ASGI scope; IPv6 addresses by their network.
 
     Behind a proxy the address comes from a header, so anything but an address is discarded.
     """
-    client = scope.get("client")
-    try:
-        address = ipaddress.ip_address(client[0]) if client else None
-    except ValueError:
-        address = None
+    address = numeric_address(scope["client"][0]) if scope.get("client") else None
     if address is None:
         return UNKNOWN
-    if isinstance(address, ipaddress.IPv6Address):
-        # One client may choose among the 2⁶⁴ addresses of its network.
-        return str(ipaddress.ip_network((int(address), 64), strict=False))
-    return str(address)
+    # One client may choose among the 2⁶⁴ addresses of its network.
+    is_long = address.version == 6
+    return str(ipaddress.ip_network((int(address), 64), strict=False) if is_long else address)
 
 
 def warn(log: logging.Logger, client: str, message: str, *texts: object) -> None:
@@ -156,17 +154,21 @@ def warn(log: logging.Logger, client: str, message: str, *texts: object) -> None
     texts : object
         Foreign text.
     """
-    report_left_out()
-    if _limit.admit(client, message):
+    if _is_admitted(client, message):
         log.warning(f"{message} (%s)", *map(printable, texts), client)
 
 
 def report_left_out() -> None:
-    """Log how many lines were left out in windows that have ended."""
+    """Log how many lines were left out in the minute that has ended."""
     for client, cause, lines in _limit.take_left_out():
         _own_log.warning(
             "Left out %d lines within %.0f s like: %s (%s)", lines, SECONDS, cause, client
         )
+
+
+def _is_admitted(client: str, cause: str) -> bool:
+    report_left_out()
+    return _limit.admit(client, cause)
 
 
 class ForeignText(logging.Filter):
@@ -179,10 +181,9 @@ class ForeignText(logging.Filter):
         """Change the record in place; return whether it may be logged."""
         if getattr(record, "is_printable", False):
             return True
-        if not record.name.startswith("graftviz.ui"):
-            report_left_out()
-            if not _limit.admit("any client", f"{record.name}, line {record.lineno}"):
-                return False
+        is_limited = not record.name.startswith("graftviz.ui")
+        if is_limited and not _is_admitted("any client", f"{record.name}, line {record.lineno}"):
+            return False
         record.msg, record.args = printable(_message(record), MOST_IN_A_LINE), None
         if record.exc_info:
             record.exc_text = _traceback(logging.Formatter().formatException(record.exc_info))
@@ -192,26 +193,24 @@ class ForeignText(logging.Filter):
 
 def _message(record: logging.LogRecord) -> str:
     """Return the message of a record with its texts escaped and cut."""
-    args = record.args
-    if isinstance(args, tuple):
-        record.args = tuple(_argument(one) for one in args)
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            printable(value) if isinstance(value, str | BaseException) else value
+            for value in record.args
+        )
     try:
         return record.getMessage()
     except (TypeError, ValueError):  # arguments that do not fit the message
         return str(record.msg)
 
 
-def _argument(value: object) -> object:
-    return printable(value) if isinstance(value, str | BaseException) else value
-
-
 def _traceback(text: str) -> str:
     """Return a traceback with its lines marked, so that none looks like a line of the log."""
     lines = text.split("\n")
-    if len(lines) > MOST_TRACEBACK_LINES:
-        first, last = MOST_TRACEBACK_LINES // 4, MOST_TRACEBACK_LINES * 3 // 4
-        left_out = f"({len(lines) - first - last} lines left out)"
-        lines = [*lines[:first], left_out, *lines[-last:]]
+    if (left_out := len(lines) - MOST_TRACEBACK_LINES) > 0:
+        lines[MOST_TRACEBACK_LINES // 4 : -MOST_TRACEBACK_LINES * 3 // 4] = [
+            f"({left_out} lines left out)"
+        ]
     return "\n".join("| " + printable(line) for line in lines)
 
 
@@ -224,8 +223,7 @@ def filter_foreign_text() -> None:
     A filter of a logger does not see records of the loggers below it, so each has its own. The
     handler of last resort has one for loggers that are made later.
     """
-    names = [*_PACKAGES, *_LATER, *logging.root.manager.loggerDict]
-    for name in names:
+    for name in [*_PACKAGES, *_LATER, *logging.root.manager.loggerDict]:
         if name.startswith(_PACKAGES):
             logging.getLogger(name).addFilter(_filter)
     if logging.lastResort is not None:

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from graftviz.sandbox import pool
-from graftviz.ui import foreign_log, guard
-from graftviz.ui.foreign_log import (
+from graftviz.ui import guard, logs
+from graftviz.ui.logs import (
     LINES,
     MOST_CHARACTERS,
     MOST_IN_A_LINE,
@@ -44,7 +44,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(foreign_log, "_limit", LineLimit(clock=clock))
+    monkeypatch.setattr(logs, "_limit", LineLimit(clock=clock))
     return clock
 
 
@@ -53,7 +53,7 @@ def written() -> Iterator[io.StringIO]:
     """What loggers of these tests, and of the module, write."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    loggers = [logging.getLogger(n) for n in ("foreign.test", "uvicorn.test", foreign_log.__name__)]
+    loggers = [logging.getLogger(n) for n in ("foreign.test", "uvicorn.test", logs.__name__)]
     before = [(log.propagate, log.level) for log in loggers]
     for log in loggers:
         log.addHandler(handler)
@@ -105,13 +105,14 @@ def test_a_client_is_an_address_or_unknown(client: tuple[str, int] | None, shown
 
 def test_lines_are_limited_per_minute_client_and_cause(clock: Clock) -> None:
     limit = LineLimit(clock=clock)
+    assert limit.take_left_out() == []
     for client in ("one", "other"):
         for cause in ("host", "origin"):
             admitted = [limit.admit(client, cause) for _ in range(1000)]
             assert admitted == [True] * LINES + [False] * (1000 - LINES)
     assert limit.take_left_out() == []
     clock.now = SECONDS
-    assert {tuple(entry) for entry in limit.take_left_out()} == {
+    assert set(limit.take_left_out()) == {
         (client, cause, 1000 - LINES) for client in ("one", "other") for cause in ("host", "origin")
     }
     assert limit.take_left_out() == []
@@ -122,10 +123,10 @@ def test_any_number_of_clients_takes_bounded_memory_and_lines(clock: Clock) -> N
     limit = LineLimit(most=50, clock=clock)
     admitted = sum(limit.admit(f"client {k}", "host") for k in range(10_000))
     assert admitted == 50 + LINES
-    assert len(limit._windows) == 51
+    assert len(limit._lines) == 51
     clock.now = SECONDS
     assert limit.take_left_out() == [(OTHER_CLIENTS, "host", 10_000 - 50 - LINES)]
-    assert not limit._windows
+    assert not limit._lines
 
 
 def test_a_flood_is_ten_short_lines_and_a_count(clock: Clock, written: io.StringIO) -> None:
@@ -137,7 +138,7 @@ def test_a_flood_is_ten_short_lines_and_a_count(clock: Clock, written: io.String
     assert all(len(line) < MOST_CHARACTERS + 60 for line in lines)
     assert "(192.0.2.7)" in lines[0]
     clock.now = SECONDS
-    foreign_log.report_left_out()
+    logs.report_left_out()
     last = written.getvalue().splitlines()[LINES:]
     assert len(last) == 1
     assert f"Left out {4598 - LINES} lines" in last[0]
