@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import dataclasses
+import importlib
 import re
 import shutil
 import subprocess
@@ -61,6 +62,14 @@ def test_the_lock_is_what_is_installed_and_audited() -> None:
     assert set(made[1].split()[1:]) <= set(PAGE.split())
     assert f"pip-audit --strict --require-hashes --disable-pip -r {lock}" in PAGE
     assert f"--require-hashes -r {lock}" in PAGE
+
+
+def test_what_the_steps_of_the_container_import_exists() -> None:
+    steps = " ".join(read_recipe().all_of("RUN"))
+    found = re.findall(r"from (graftviz[\w.]*) import (\w+)", steps)
+    assert found
+    for module, name in found:
+        assert hasattr(importlib.import_module(module), name)
 
 
 def test_the_readme_and_the_page_say_the_same_commands() -> None:

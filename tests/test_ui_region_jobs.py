@@ -26,7 +26,7 @@ from graftviz.ui.regions.jobs import (
     rehearse_regions_page,
 )
 from graftviz.ui.regions.models import grid_model
-from graftviz.ui.warm_up import engine_kernels
+from tests.compiled import signatures
 
 
 def grown(model: object, question: Question) -> Grown:
@@ -114,13 +114,6 @@ def test_the_glow_is_the_querys_row_of_the_inverse() -> None:
 @pytest.mark.slow
 def test_after_the_rehearsal_nothing_is_left_to_compile() -> None:
     rehearse_regions_page()
-
-    def signatures() -> dict[str, int]:
-        return {
-            f"{kernel.py_func.__module__}.{kernel.py_func.__name__}": len(kernel.signatures)
-            for kernel in engine_kernels()
-        }
-
     before = signatures()
     model = random_model(grid_graph(5, 5).edges, [2, 4, 3, 2, 5] * 5, edge_sigma=0.4, seed=1)
     for expansion in ("greedy", "random", "norm"):

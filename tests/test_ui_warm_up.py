@@ -26,8 +26,9 @@ from graftviz.ui.material import PAGE_PRESET, Material, prepare
 from graftviz.ui.recording import Plan, new_recorder
 from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.reservoir.jobs import rehearse_reservoir_page
-from graftviz.ui.warm_up import WarmUp, engine_kernels, first_jobs, later_jobs
+from graftviz.ui.warm_up import WarmUp, first_jobs, later_jobs
 from tests.app_pages import page_at
+from tests.compiled import signatures
 
 
 def other_data(*, known: bool) -> DataSet:
@@ -43,15 +44,6 @@ def other_data(*, known: bool) -> DataSet:
         positions=None,
         description="",
     )
-
-
-def signatures() -> dict[str, set[str]]:
-    return {
-        f"{kernel.py_func.__module__}.{kernel.py_func.__name__}": {
-            str(signature) for signature in kernel.signatures
-        }
-        for kernel in engine_kernels()
-    }
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,28 +30,75 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NOTICES = "boundary.notices"
-_SHOWN = "boundary.shown"
-_LOGGED = "boundary.logged"
 _MAX_LOGGED = 50
 _READING = 10.0  # seconds a fragment says something for, however often it is drawn meanwhile
 _drawn_part: ContextVar[str] = ContextVar("drawn_part", default="")  # empty: the page itself
 
 
+class _Notices:
+    """Notices of one session.
+
+    Attributes
+    ----------
+    pending : list of str
+        Not shown yet; threads without a session add to it, too.
+    shown : dict
+        Part of the page → notice → end of its display (``time.monotonic``).
+    logged : dict
+        Type and place of an error → its sentence.
+    """
+
+    def __init__(self) -> None:
+        self.pending: list[str] = []
+        self.shown: dict[str, dict[str, float]] = {}
+        self.logged: dict[tuple[object, ...], str] = {}
+
+    def take_pending(self) -> list[str]:
+        """Return the pending notices and remove them."""
+        return [self.pending.pop(0) for _ in range(len(self.pending))]
+
+    def shown_in(self, part: str) -> list[str]:
+        """Return the notices that a part of the page still shows."""
+        now = monotonic()
+        return [text for text, until in self.shown.get(part, {}).items() if until > now]
+
+    def sentence(self, error: Exception, what: str, advice: str) -> str:
+        """Return the sentence about an error; repetitions at the same place are logged once."""
+        if isinstance(error, InputError):
+            return str(error)
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        place = (type(error), frame.f_code.co_filename, line)
+        if place not in self.logged:
+            if len(self.logged) >= _MAX_LOGGED:
+                self.logged.clear()
+            reference = log_exception(log, f"{what} stopped with an unexpected error")
+            self.logged[place] = (
+                f"{what} stopped with an unexpected error; the server's log has the details under "
+                f"reference {reference}. {advice}"
+            )
+        return self.logged[place]
+
+
+def _notices() -> _Notices:
+    """Return the notices of this session."""
+    notices: _Notices = st.session_state.setdefault(_NOTICES, _Notices())
+    return notices
+
+
 @contextmanager
 def page_boundary() -> Iterator[None]:
     """Run a page; if it raises, its elements remain and the error is shown below them."""
-    parts = _shown()
-    just_shown = [sentence for part in parts for sentence in _still_shown(part)]
-    parts.clear()
-    for sentence in dict.fromkeys(just_shown + _taken_notices()):
+    notices = _notices()
+    current = [text for part in notices.shown for text in notices.shown_in(part)]
+    notices.shown.clear()
+    for sentence in dict.fromkeys(current + notices.take_pending()):
         st.error(plain(sentence))
     try:
         with foreground.page():
             yield
     except Exception as error:  # noqa: BLE001 (where they end)
-        st.error(
-            plain(_logged_once(error, "The rest of this page", "Reload it to go on where it was."))
-        )
+        advice = "Reload it to go on where it was."
+        st.error(plain(notices.sentence(error, "The rest of this page", advice)))
 
 
 def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
@@ -63,20 +111,20 @@ def bounded(draw: Callable[P, T]) -> Callable[P, T | None]:
 
     @functools.wraps(draw)
     def run(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        notices = _notices()
         around = _drawn_part.set(part)
         try:
             with foreground.page():
                 drawn = draw(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
             drawn = None
-            st.error(
-                plain(_logged_once(error, "This part of the page", "Reload the page to try again."))
-            )
+            advice = "Reload the page to try again."
+            st.error(plain(notices.sentence(error, "This part of the page", advice)))
         finally:
             _drawn_part.reset(around)
-        until = monotonic() + _READING
-        _shown().setdefault(part, {}).update(dict.fromkeys(_taken_notices(), until))
-        for sentence in _still_shown(part):
+        until = dict.fromkeys(notices.take_pending(), monotonic() + _READING)
+        notices.shown.setdefault(part, {}).update(until)
+        for sentence in notices.shown_in(part):
             st.error(plain(sentence))
         return drawn
 
@@ -95,14 +143,15 @@ def guarded(callback: Callable[..., object]) -> Callable[..., None]:
 
     @functools.wraps(callback)
     def call(*args: Any, **kwargs: Any) -> None:
-        if is_of_page and _runs_in_part():
+        context = get_script_run_ctx()
+        if is_of_page and context is not None and context.fragment_ids_this_run:
             return
         try:
             callback(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (where they end)
-            _notices().append(
-                _logged_once(error, "What was just asked for", "The page is as before.")
-            )
+            notices = _notices()
+            advice = "The page is as before."
+            notices.pending.append(notices.sentence(error, "What was just asked for", advice))
 
     return call
 
@@ -119,69 +168,8 @@ def file_builder(build: Callable[[], T]) -> Callable[[], T]:
         try:
             return build()
         except Exception as error:
-            notices.append(_sentence(error, "A file that was asked for", "Nothing else changed."))
+            sentence = notices.sentence(error, "A file that was asked for", "Nothing else changed.")
+            notices.pending.append(sentence)
             raise
 
     return call
-
-
-def _runs_in_part() -> bool:
-    """Return whether only fragments of the page run."""
-    context = get_script_run_ctx()
-    return context is not None and bool(context.fragment_ids_this_run)
-
-
-def _notices() -> list[str]:
-    """Return the pending notices of this session's page."""
-    notices: list[str] = st.session_state.setdefault(_NOTICES, [])
-    return notices
-
-
-def _taken_notices() -> list[str]:
-    """Return the pending notices and remove them."""
-    notices = _notices()
-    return [notices.pop(0) for _ in range(len(notices))]
-
-
-def _shown() -> dict[str, dict[str, float]]:
-    """Return part → notice → end of its display (``time.monotonic``)."""
-    shown: dict[str, dict[str, float]] = st.session_state.setdefault(_SHOWN, {})
-    return shown
-
-
-def _still_shown(part: str) -> list[str]:
-    """Return the notices that a part of the page still shows."""
-    now = monotonic()
-    current = {text: until for text, until in _shown().get(part, {}).items() if until > now}
-    _shown()[part] = current
-    return list(current)
-
-
-def _logged_once(error: Exception, what: str, advice: str) -> str:
-    """Return the sentence about an error; repetitions at the same place are logged once."""
-    if isinstance(error, InputError):
-        return str(error)
-    sentences: dict[tuple[object, ...], str] = st.session_state.setdefault(_LOGGED, {})
-    place = (type(error), *_innermost(error))
-    if place not in sentences:
-        if len(sentences) >= _MAX_LOGGED:
-            sentences.clear()
-        sentences[place] = _sentence(error, what, advice)
-    return sentences[place]
-
-
-def _sentence(error: Exception, what: str, advice: str) -> str:
-    if isinstance(error, InputError):
-        return str(error)
-    reference = log_exception(log, f"{what} stopped with an unexpected error")
-    return (
-        f"{what} stopped with an unexpected error; the server's log has the details under "
-        f"reference {reference}. {advice}"
-    )
-
-
-def _innermost(error: Exception) -> tuple[str, int]:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return ("", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from graftviz.figures import figure_csv, figure_html
-from graftviz.ui.frame.header import file_button
+from graftviz.ui.frame.header import PageFile, file_button
+
+_FILES = (
+    ("html", "Page (HTML, opens offline)", "text/html", figure_html),
+    ("csv", "Data (CSV)", "text/csv", figure_csv),
+)
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
@@ -43,19 +49,12 @@ def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
         **options,
     )
     with st.popover("Save figure", key=f"{key}.save", type="tertiary", width="content"):
-        _button("Page (HTML, opens offline)", f"{name}.html", "text/html", key, figure_html, figure)
-        _button("Data (CSV)", f"{name}.csv", "text/csv", key, figure_csv, figure)
+        for suffix, label, mime, write in _FILES:
+            build = partial(_encoded, write, figure)
+            file_button(PageFile(f"{name}.{suffix}", label, mime, build), f"{key}.{mime}")
         st.caption("The camera in the figure's toolbar saves it as SVG.")
     return event
 
 
-def _button(
-    label: str, name: str, mime: str, key: str, write: Callable[[go.Figure], str], figure: go.Figure
-) -> None:
-    file_button(
-        label,
-        name,
-        mime,
-        lambda: write(figure).encode("utf-8", "replace"),
-        f"{key}.{mime}",
-    )
+def _encoded(write: Callable[[go.Figure], str], figure: go.Figure) -> bytes:
+    return write(figure).encode("utf-8", "replace")

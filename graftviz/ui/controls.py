@@ -23,6 +23,7 @@ _SLIDER_MARKS = 20  # a linear slider has about this many positions, at round nu
 _WIDEST_INT_SLIDER = 100
 _NUMBERS = "controls.numbers"
 _CENTRE = 1e-2  # of a logarithmic slider when nothing else is known
+_WORDS = {AUTO: "automatic", True: "yes", False: "no"}
 
 SEED = OptionSpec(
     name="seed",
@@ -50,9 +51,7 @@ def widget_for(spec: OptionSpec) -> Widget:
         return "choice" if spec.optional else "toggle"
     if spec.kind == "float" and spec.scale == "log":
         return "steps"
-    if spec.optional:
-        return "number"
-    if spec.minimum is None or spec.maximum is None:
+    if spec.optional or spec.minimum is None or spec.maximum is None:
         return "number"
     is_wide = spec.kind == "int" and spec.maximum - spec.minimum > _WIDEST_INT_SLIDER
     return "number" if is_wide else "slider"
@@ -67,14 +66,11 @@ def round_steps(
     (or what "automatic" comes to) are offered.
     """
     centre = float(spec.default or automatic or _CENTRE)
-    low = spec.minimum if spec.minimum is not None else spec.above
-    bottom = low if low else centre * 1e-3
+    bottom = spec.minimum or spec.above or centre * 1e-3
     top = spec.maximum if spec.maximum is not None else centre * 1e3
     decades = range(math.floor(math.log10(bottom)) - 1, math.ceil(math.log10(top)) + 1)
     marks = {float(f"{digit}e{power}") for power in decades for digit in (1, 2, 5)}
-    inner = {mark for mark in marks if bottom <= mark <= top}
-    if spec.above is not None:
-        inner.discard(spec.above)
+    inner = {mark for mark in marks if bottom <= mark <= top and mark != spec.above}
     if spec.minimum == 0:
         inner.add(0.0)
     return sorted(inner if value is None else inner | {float(value)})
@@ -136,8 +132,7 @@ def show_options(
 
     ordered = list(specs)
     _show_in_rows([spec for spec in ordered if not spec.advanced], show)
-    advanced = [spec for spec in ordered if spec.advanced]
-    if advanced:
+    if advanced := [spec for spec in ordered if spec.advanced]:
         # Built when it is open only: a page with many visitors spends much of its time on controls.
         folded = st.expander(more, key=f"{prefix}.{more}", on_change="rerun")
         if folded.open:
@@ -146,7 +141,8 @@ def show_options(
 
 
 def _show_in_rows(specs: list[OptionSpec], show: Callable[[OptionSpec], None]) -> None:
-    small = [spec for spec in specs if _is_small(spec)]
+    """Show sliders, other controls, and number fields, two in a row unless they may be empty."""
+    small = [spec for spec in specs if widget_for(spec) == "number" and not spec.optional]
     rest = [spec for spec in specs if spec not in small]
     for spec in sorted(rest, key=lambda spec: widget_for(spec) not in ("slider", "steps")):
         show(spec)
@@ -157,11 +153,6 @@ def _show_in_rows(specs: list[OptionSpec], show: Callable[[OptionSpec], None]) -
                 show(spec)
 
 
-def _is_small(spec: OptionSpec) -> bool:
-    """Whether half a row is enough; an empty field must show the automatic value."""
-    return widget_for(spec) == "number" and not spec.optional
-
-
 def show_option(
     spec: OptionSpec,
     value: Any,
@@ -170,11 +161,29 @@ def show_option(
     prefix: str,
     automatic: Any = None,
     disabled: bool = False,
+    title: Callable[[Any], str] | None = None,
+    as_buttons: bool = False,
 ) -> None:
-    """Show the control of one option."""
+    """Show the control of one option.
+
+    Parameters
+    ----------
+    spec : OptionSpec
+    value : object
+    on_change : callable
+    prefix : str
+    automatic : object
+    disabled : bool
+        As those of :func:`show_options`.
+    title : callable, optional
+        Return the text of a choice. Default: that of the option.
+    as_buttons : bool
+        Whether choices are a row of buttons instead of a list.
+    """
     key = f"{prefix}.{spec.name}"
+    kind = widget_for(spec)
     shown = float(value) if spec.kind == "float" and value is not None else value
-    if shown is None and widget_for(spec) != "number":  # to these None would be nothing chosen
+    if shown is None and kind != "number":  # to these None would be nothing chosen
         shown = AUTO
     follow_value(key, shown)
     common: dict[str, Any] = {
@@ -184,19 +193,56 @@ def show_option(
         "disabled": disabled,
         "on_change": guarded(lambda: on_change(spec.name, _chosen(st.session_state[key]))),
     }
-    match widget_for(spec):
+    title = title or spec.title_of
+    if kind in ("choice", "radio"):
+        common["options"] = [*([AUTO] if spec.optional else []), *(spec.choices or (True, False))]
+        common["format_func"] = lambda choice: _WORDS.get(choice) or title(choice)
+    match kind:
         case "toggle":
             st.toggle(**common)
         case "choice":
-            _show_choice(spec, common, automatic)
+            show = partial(st.segmented_control, required=True) if as_buttons else st.selectbox
+            show(**common)
+            if line := WHEN_TO_USE.get(spec.name, {}).get(st.session_state[key]):
+                st.caption(line)
+            if st.session_state[key] == AUTO and automatic is not None:
+                st.caption(_automatic_text(spec, automatic))
         case "radio":
-            _show_radio(spec, common, automatic)
+            # The browser identifies a choice by its text, so the automatic value is in the caption.
+            name = "" if automatic is None else f": {spec.title_of(automatic)}"
+            lines = (WHEN_TO_USE[spec.name].get(choice, "") for choice in spec.choices)
+            st.radio(captions=[f"Set by the preset{name}.", *lines], **common)
         case "steps":
-            _show_steps(spec, common, shown, automatic)
+            auto = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
+            marks = round_steps(spec, None if shown == AUTO else shown, automatic)
+            st.select_slider(
+                options=[*([AUTO] if spec.optional else []), *marks],
+                format_func=lambda mark: auto if mark == AUTO else format_value(mark),
+                **common,
+            )
         case "slider":
-            _show_slider(spec, common)
+            is_whole = spec.kind == "int"
+            step = 1.0 if is_whole else slider_step(spec.minimum or 0.0, spec.maximum or 0.0)
+            decimals = max(0, -math.floor(math.log10(step)))
+            st.slider(**_range(spec, step, f"%.{decimals}f"), **common)
         case "number":
-            _show_number(spec, common, automatic)
+            rule = spec.none_means if automatic is None else _automatic_text(spec, automatic)
+            st.number_input(
+                # None lets the field be empty; the value itself comes from the session state.
+                value=None if spec.optional else "min",
+                placeholder=rule or None,
+                **_range(spec, slider_step(0.0, 2.0 * abs(float(spec.default or 1.0))), "%.6g"),
+                **common,
+            )
+
+
+def _range(spec: OptionSpec, step: float, form: str) -> dict[str, Any]:
+    """Return bounds, step and format of a control for numbers."""
+    number = int if spec.kind == "int" else float
+    low = spec.minimum if spec.minimum is not None else spec.above
+    low, high = (None if bound is None else number(bound) for bound in (low, spec.maximum))
+    steps = {"step": 1} if spec.kind == "int" else {"step": step, "format": form}
+    return {"min_value": low, "max_value": high, **steps}
 
 
 def follow_value(key: str, value: Any) -> str:
@@ -246,28 +292,6 @@ def show_list(
     show(label, choices, key=key, format_func=title, on_change=guarded(change), **more)
 
 
-def show_titled(
-    spec: OptionSpec,
-    value: Any,
-    on_change: OnChange,
-    *,
-    prefix: str,
-    title: Callable[[str], str] | None = None,
-    as_buttons: bool = False,
-) -> None:
-    """Show the control of an option whose choices have titles, by default those of the option."""
-    show_list(
-        spec.label,
-        f"{prefix}.{spec.name}",
-        spec.choices,
-        value,
-        lambda chosen: on_change(spec.name, chosen),
-        title=title or spec.title_of,
-        as_buttons=as_buttons,
-        help=help_text(spec),
-    )
-
-
 def _chosen(state: Any) -> Any:
     return None if state == AUTO else state
 
@@ -288,92 +312,6 @@ def _automatic_text(spec: OptionSpec, automatic: Any) -> str:
     """Return the value of an automatic option as text."""
     value = {True: "yes", False: "no"}.get(automatic) if spec.kind == "bool" else automatic
     return f"automatic: {spec.title_of(value) if isinstance(value, str) else format_value(value)}"
-
-
-def _show_steps(
-    spec: OptionSpec, common: dict[str, Any], value: float | str, automatic: Any
-) -> None:
-    label = AUTO if automatic is None else f"{AUTO} {automatic:.3g}"
-    first = [AUTO] if spec.optional else []
-    marks = round_steps(spec, None if value == AUTO else float(value), automatic)
-    st.select_slider(
-        options=[*first, *marks],
-        format_func=lambda mark: label if mark == AUTO else format_value(mark),
-        **common,
-    )
-
-
-def _show_choice(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
-    choices: list[Any] = [True, False] if spec.kind == "bool" else list(spec.choices)
-    if spec.optional:
-        choices = [AUTO, *choices]
-    words = {AUTO: "automatic", True: "yes", False: "no"}
-    st.selectbox(
-        options=choices,
-        format_func=lambda value: words.get(value) or spec.title_of(value),
-        **common,
-    )
-    chosen = st.session_state[common["key"]]
-    if line := WHEN_TO_USE.get(spec.name, {}).get(chosen):
-        st.caption(line)
-    if chosen == AUTO and automatic is not None:
-        st.caption(_automatic_text(spec, automatic))
-
-
-def _show_radio(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
-    lines = WHEN_TO_USE[spec.name]
-    # The browser identifies a choice by its text, so the automatic value is in the caption.
-    name = spec.title_of(automatic)
-    here = "Set by the preset." if automatic is None else f"Set by the preset: {name}."
-    st.radio(
-        options=[AUTO, *spec.choices],
-        format_func=lambda choice: "automatic" if choice == AUTO else spec.title_of(choice),
-        captions=[here, *(lines.get(choice, "") for choice in spec.choices)],
-        **common,
-    )
-
-
-def _show_slider(spec: OptionSpec, common: dict[str, Any]) -> None:
-    assert spec.minimum is not None
-    assert spec.maximum is not None
-    if spec.kind == "int":
-        st.slider(min_value=int(spec.minimum), max_value=int(spec.maximum), step=1, **common)
-        return
-    step = slider_step(spec.minimum, spec.maximum)
-    decimals = max(0, -math.floor(math.log10(step)))
-    st.slider(
-        min_value=float(spec.minimum),
-        max_value=float(spec.maximum),
-        step=step,
-        format=f"%.{decimals}f",
-        **common,
-    )
-
-
-def _show_number(spec: OptionSpec, common: dict[str, Any], automatic: Any) -> None:
-    low = spec.minimum if spec.minimum is not None else spec.above
-    # None lets the field be empty; the value itself comes from the session state.
-    value: Any = None if spec.optional else "min"
-    placeholder = _automatic_text(spec, automatic) if automatic is not None else spec.none_means
-    if spec.kind == "int":
-        st.number_input(
-            value=value,
-            min_value=None if low is None else int(low),
-            max_value=None if spec.maximum is None else int(spec.maximum),
-            step=1,
-            placeholder=placeholder or None,
-            **common,
-        )
-        return
-    st.number_input(
-        value=value,
-        min_value=None if low is None else float(low),
-        max_value=None if spec.maximum is None else float(spec.maximum),
-        step=slider_step(0.0, 2.0 * abs(float(spec.default or 1.0))),
-        format="%.6g",
-        placeholder=placeholder or None,
-        **common,
-    )
 
 
 def key_that_shows(name: str, value: Any) -> str:

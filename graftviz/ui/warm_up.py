@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +13,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from graftviz.datasets import DataSet, load_dataset
 from graftviz.errors import InputError
@@ -28,7 +26,7 @@ from graftviz.regions import CUTS
 from graftviz.runs import Run, learn
 from graftviz.table import DiscreteTable
 from graftviz.ui.automatic import automatic_values
-from graftviz.ui.logs import log_exception
+from graftviz.ui.logs import log_exception, logged
 from graftviz.ui.material import PAGE_PRESET, prepare
 from graftviz.ui.recording import Plan, compiled, new_recorder
 
@@ -74,14 +72,23 @@ class WarmUp:
     def _do_all(self) -> None:
         for jobs, done in ((self._first, self.ready), (self._later, self.finished)):
             for job in jobs:
-                if (reference := _attempt(job)) and not self.failure:
-                    self.failure = (
-                        "A part of the engine could not be compiled ahead. What needs it will be "
-                        "compiled when it is used, or say why not; the server's log has the "
-                        f"details under reference {reference}."
-                    )
+                self._do(job)
             _freeze()
             done.set()
+
+    def _do(self, job: Job) -> None:
+        try:
+            job()
+        except InputError:
+            pass  # options that do not go together: nothing to compile
+        except Exception:  # noqa: BLE001 (logged with a reference)
+            # The first run that needs the kernel meets the error as well and says so.
+            reference = log_exception(log, "Compiling ahead failed")
+            self.failure = self.failure or (
+                "A part of the engine could not be compiled ahead. What needs it will be compiled "
+                "when it is used, or say why not; the server's log has the details under "
+                f"reference {reference}."
+            )
 
 
 @lru_cache(maxsize=1)
@@ -95,23 +102,12 @@ def _freeze() -> None:
     gc.freeze()
 
 
-def _attempt(job: Job) -> str:
-    """Do a job; return the reference to its error in the log, or nothing if it had none."""
-    try:
-        job()
-    except InputError:
-        pass  # options that do not go together: nothing to compile
-    except Exception:  # noqa: BLE001 (logged with a reference)
-        # Compiling ahead is a courtesy; if it fails, the first run meets the error and says so.
-        return log_exception(log, "Compiling ahead failed")
-    return ""
-
-
 @lru_cache(maxsize=64)
 def rehearse_learner(learner: Learner) -> None:
     """Let `learner` learn from a few rows, so that nothing has to be compiled when it is timed."""
     table = prepare(_small_data(knows_truth=False), seed=0).train
-    _attempt(lambda: learn(table, learner.for_rehearsal()))
+    with logged(log, "Compiling ahead failed"), suppress(InputError):
+        learn(table, learner.for_rehearsal())
 
 
 def first_jobs() -> list[Job]:
@@ -141,34 +137,22 @@ def later_jobs() -> list[Job]:
 
 def _others() -> Iterator[Learner]:
     """Yield every learner, by each preset, and with each of its switches and choices otherwise."""
-    for name in learner_names():
-        cls = learner_class(name)
-        specs = option_specs(cls)
-        presets = next((spec.choices for spec in specs if spec.name == "preset"), ())
+    for cls in map(learner_class, learner_names()):
+        choices = {
+            spec.name: spec.choices or (True, False)
+            for spec in option_specs(cls)
+            if spec.kind in ("choice", "bool")
+        }
+        presets = choices.pop("preset", ())
         for start in [{"preset": preset} for preset in presets] or [{}]:
             plain = cls(**start)
             yield plain
-            for spec in specs:
-                others = spec.choices if spec.kind == "choice" else (True, False)
-                if spec.kind in ("choice", "bool") and spec.name != "preset":
-                    default = getattr(plain, spec.name)
-                    for value in others:
-                        # Options that do not go together leave nothing to compile.
-                        with suppress(InputError):
-                            if value != default:
-                                yield cls(**start, **{spec.name: value})
-
-
-def engine_kernels() -> list[Dispatcher]:
-    """Return the kernels of all loaded modules."""
-    found = {
-        id(value): value
-        for name, module in sorted(sys.modules.items())
-        if name.startswith("graftviz.")
-        for value in list(vars(module).values())
-        if isinstance(value, Dispatcher)
-    }
-    return list(found.values())
+            for name, values in choices.items():
+                for value in values:
+                    # Options that do not go together leave nothing to compile.
+                    with suppress(InputError):
+                        if value != getattr(plain, name):
+                            yield cls(**start, **{name: value})
 
 
 def _rehearse(learner: Learner, *, knows_truth: bool = False) -> None:

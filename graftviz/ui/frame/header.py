@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
@@ -76,18 +76,9 @@ class Header:
                 self.tools = st.container(horizontal=True, width="content", gap="small")
                 self._files = self._menu("Download")
                 self._link = self._menu("Link")
-                st.button(
-                    "Help", key=f"{page}.help", type="tertiary", on_click=guarded(self._open_help)
-                )
-        if st.session_state.pop(self._help_key, False):
+                opens_help = st.button("Help", key=f"{page}.help", type="tertiary")
+        if opens_help:
             _show_help(text.explanation)
-
-    @property
-    def _help_key(self) -> str:
-        return f"{self._page}.opens_help"
-
-    def _open_help(self) -> None:
-        st.session_state[self._help_key] = True
 
     def _menu(self, label: str) -> Any:
         """Return a menu: a container with the attribute `open`, whose type is private."""
@@ -126,22 +117,14 @@ class Header:
         """
         if not self._files.open:
             return
-        listed = files()
         with self._files:
+            listed = files()
             if sentence := note if listed else "There is no file to download yet.":
                 st.caption(sentence)
             # Close together, so that all are visible in the window of a small laptop.
             with st.container(gap=None):
                 for file in listed:
-                    file_button(
-                        file.label,
-                        file.name,
-                        file.mime,
-                        file.build,
-                        f"{self._page}.download.{file.name}",
-                        look="primary" if file.is_main else "tertiary",
-                        disabled=file.disabled,
-                    )
+                    file_button(file, f"{self._page}.download.{file.name}", is_quiet=True)
 
     def show_link(self, query: Callable[[], Mapping[str, str]], note: str) -> None:
         """Fill the menu Link.
@@ -173,38 +156,24 @@ def _show_help(text: str) -> None:
     st.markdown(text)
 
 
-def file_button(
-    label: str,
-    name: str,
-    mime: str,
-    build: Callable[[], str | bytes],
-    key: str,
-    *,
-    look: Literal["primary", "secondary", "tertiary"] = "secondary",
-    disabled: bool = False,
-) -> None:
+def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
     """Show a button as wide as its place; pressing it runs nothing else of the page.
 
     Parameters
     ----------
-    label : str
-    name : str
-        Of the file.
-    mime : str
-    build : callable
-        Returns what is in it.
+    file : PageFile
     key : str
-    look : {"primary", "secondary", "tertiary"}
-    disabled : bool
+    is_quiet : bool
+        Whether the button has no border, unless it is that of the main file.
     """
     st.download_button(
-        label,
-        file_builder(build),
-        name,
-        mime,
+        file.label,
+        file_builder(file.build),
+        file.name,
+        file.mime,
         key=key,
-        type=look,
+        type="primary" if file.is_main else "tertiary" if is_quiet else "secondary",
         width="stretch",
         on_click="ignore",
-        disabled=disabled,
+        disabled=file.disabled,
     )

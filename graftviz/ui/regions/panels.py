@@ -12,7 +12,7 @@ from graftviz.errors import InputError
 from graftviz.formats.region_csv import region_csv
 from graftviz.options import option_specs
 from graftviz.ui.boundary import guarded
-from graftviz.ui.controls import follow_value, help_text, show_option, show_titled
+from graftviz.ui.controls import follow_value, help_text, show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
@@ -48,7 +48,7 @@ def region_state() -> RegionState:
 def show_model_choice(state: RegionState) -> None:
     """Show the choice of the model and the options of the grid."""
     options = state.options
-    show_titled(
+    show_option(
         _SPECS["data"],
         options.data,
         lambda _, key: _choose_data(state, key),
@@ -80,7 +80,7 @@ def show_growth_choices(state: RegionState) -> None:
     show_option(_SPECS["tolerance"], options.tolerance, state.choose, prefix=_PREFIX)
     show_option(_SPECS["size"], options.size, state.choose, prefix=_PREFIX)
     for name, texts in (("expansion", _EXPANSIONS), ("cut", _CUTS)):
-        show_titled(
+        show_option(
             _SPECS[name],
             getattr(options, name),
             state.choose,
