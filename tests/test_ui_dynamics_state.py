@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from graftviz import dynamics
-from graftviz.ui.caches import clear_caches
 from graftviz.ui.dynamics.options import DynamicsOptions, seeds_of
 from graftviz.ui.dynamics.records import survey
 from graftviz.ui.dynamics.source import (
@@ -20,6 +19,7 @@ from graftviz.ui.dynamics.source import (
 )
 from graftviz.ui.dynamics.state import RACE, TOO_LONG, DynamicsState
 from graftviz.ui.limits import Limits
+from graftviz.ui.visits import clear_caches
 
 
 class Idle:

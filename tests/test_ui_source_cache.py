@@ -17,7 +17,6 @@ from graftviz.learners.registry import learner_class, learner_names
 from graftviz.runs import learn
 from graftviz.sampling.ising import ising_grid
 from graftviz.ui import upload
-from graftviz.ui.caches import SourceCache
 from graftviz.ui.dynamics import records as dynamics_records
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.panels import read_series_files
@@ -31,6 +30,7 @@ from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, up
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
+from graftviz.ui.visits import SourceCache
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 

@@ -15,14 +15,13 @@ import pytest
 
 from graftviz.ui import services, streamlit_runtime
 from graftviz.ui.background import Background
-from graftviz.ui.caches import clear_caches
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
 from graftviz.ui.reservoir import jobs as reservoir_jobs
 from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.streamlit_runtime import UnusedFiles, end_closed_sessions
-from graftviz.ui.visits import Visit, Visits
+from graftviz.ui.visits import Visit, Visits, clear_caches
 
 UI = Path(services.__file__).parent
 

@@ -22,11 +22,11 @@ from graftviz.formats.models import read_model
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.phrases import plural
 from graftviz.ui.background import EVERYTHING
-from graftviz.ui.caches import SourceCache
 from graftviz.ui.grow.state import GrowState
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD, Settings
+from graftviz.ui.visits import SourceCache
 
 LEARNED, TRUE, FILE = "learned", "true", "file"
 FINGERPRINT_DIGITS = 16

@@ -205,8 +205,10 @@ class Scheduler:
         """
         with self._change:
             share.closed = closed
-            self._waiting.discard(share)
-            self._admit(share)
+            if closed:
+                self._waiting.discard(share)
+            else:
+                self._admit(share)
 
     def close(self, timeout: float = 5.0) -> None:
         """Let running slices end, drop the queue and end the threads."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import sys
 import threading
 import webbrowser
@@ -21,7 +20,7 @@ from graftviz.memory import configure_allocator
 from graftviz.ui.engine import warm_up
 from graftviz.ui.guard import Guard, UploadAccounting, UploadAccounts
 from graftviz.ui.limits import limits
-from graftviz.ui.logs import filter_foreign_text
+from graftviz.ui.logs import filter_foreign_text, numeric_address
 from graftviz.ui.reading import worker_pool
 from graftviz.ui.streamlit_runtime import (
     StreamlitFiles,
@@ -105,13 +104,7 @@ def greeting(address: str | None, url: str) -> str:
     lines = ["", f"  graftviz is at {url}"]
     if address is None or address in _EVERYWHERE:
         lines.append("  and at every other address of this machine.")
-    if not _is_loopback(address):
+    own = numeric_address(address or "::")
+    if not (address == "localhost" or (own is not None and own.is_loopback)):
         lines.append("  Anyone who can reach it can use it: it has no password (docs/serving.md).")
     return "\n".join([*lines, "", ""])
-
-
-def _is_loopback(address: str | None) -> bool:
-    try:
-        return ipaddress.ip_address(address or "::").is_loopback
-    except ValueError:
-        return address == "localhost"

@@ -12,12 +12,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from graftviz.datasets import dataset_keys, load_dataset
 from graftviz.learners.registry import learner_class, learner_names
 from graftviz.memory import release_freed_memory
-from graftviz.ui.caches import clearable_cache
 from graftviz.ui.limits import limits
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.scheduler import Scheduler, Share
 from graftviz.ui.url_state import Vocabulary
-from graftviz.ui.visits import Visit, Work, visits
+from graftviz.ui.visits import Visit, Work, clearable_cache, visits
 
 DEFAULT_DATA = "scale-free-60"
 DEFAULT_LEARNER = "best-choice"
@@ -46,32 +45,18 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
-def _ended(visit: Visit) -> None:
-    visits().left(visit)
-
-
-@st.cache_resource(show_spinner=False, scope="session", on_release=_ended)
+@st.cache_resource(
+    show_spinner=False, scope="session", on_release=lambda visit: visits().left(visit)
+)
 def _connection() -> Visit:
     """Return the visit of this session; called anew when its connection broke and is back."""
-    if _VISIT_KEY not in st.session_state:
-        st.session_state[_VISIT_KEY] = Visit(scheduler().share())
-    visit: Visit = st.session_state[_VISIT_KEY]
+    visit: Visit = st.session_state.setdefault(_VISIT_KEY, Visit(scheduler().share()))
     visits().register(visit)
     return visit
 
 
-def register_visit() -> None:
-    """Count this session among the visits; when there are too many, say so and show no page."""
-    _visit()
-
-
-def share() -> Share:
-    """Return what this session has of the engine."""
-    return _visit().share
-
-
-def _visit() -> Visit:
-    """Return the visit of this session; when there are too many, say so instead."""
+def register_visit() -> Visit:
+    """Return the visit of this session; when there are too many, say so and show no page."""
     most = limits().clients
     if _VISIT_KEY not in st.session_state and visits().here >= most:
         pages = "1 page is" if most == 1 else f"{most:,} pages are"
@@ -80,19 +65,15 @@ def _visit() -> Visit:
             "minute, or run graftviz on a machine of your own: it is the same program."
         )
         st.stop()
-    if _page_is_closed():
-        st.stop()
+    context = get_script_run_ctx()
+    if context and exists() and not get_instance().is_active_session(context.session_id):
+        st.stop()  # the page was closed, and its script goes on
     return _connection()
 
 
-def _page_is_closed() -> bool:
-    """Return whether the session of this script is disconnected."""
-    context = get_script_run_ctx()
-    return (
-        context is not None
-        and exists()
-        and not get_instance().is_active_session(context.session_id)
-    )
+def share() -> Share:
+    """Return what this session has of the engine."""
+    return register_visit().share
 
 
 def page_state(key: str, make: Callable[[], S]) -> S:
@@ -103,7 +84,7 @@ def page_state(key: str, make: Callable[[], S]) -> S:
     if key not in st.session_state:
         st.session_state[key] = make()
     state: S = st.session_state[key]
-    _visit().add(state)
+    register_visit().add(state)
     return state
 
 

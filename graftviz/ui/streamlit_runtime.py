@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any
 
 import streamlit as st
@@ -35,14 +36,11 @@ LOOK_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 REPEAT_SECONDS = 1.0  # at least, between two runs of a page that show why uploads were refused
-_refusals: dict[str, str] = {}
+_refusals: dict[str, tuple[float, str]] = {}  # session → time and sentence, "" when it was shown
 
 
 class StreamlitFiles:
     """Uploaded files, as :class:`~graftviz.ui.guard.UploadAccounts` sees them."""
-
-    def __init__(self) -> None:
-        self._shown: dict[str, float] = {}
 
     def is_connected(self, session: str) -> bool:
         """Return whether a page is connected to the session."""
@@ -59,16 +57,13 @@ class StreamlitFiles:
         The page's uploader shows the status only. A client that repeats refused uploads causes at
         most one run in `REPEAT_SECONDS`.
         """
-        found = get_instance().get_app_session(session)
-        now = time.monotonic()
-        self._shown = {one: at for one, at in self._shown.items() if now - at < REPEAT_SECONDS}
-        if found is None or session in self._shown:
-            return
-        self._shown[session] = now
-        _refusals[session] = sentence
         for closed in [one for one in _refusals if not self.is_connected(one)]:
             del _refusals[closed]
-        found.request_rerun(found._client_state)
+        found = get_instance().get_app_session(session)
+        now = time.monotonic()
+        if found is not None and now - _refusals.get(session, (-inf, ""))[0] >= REPEAT_SECONDS:
+            _refusals[session] = now, sentence
+            found.request_rerun(found._client_state)
 
 
 def show_upload_refusal() -> None:
@@ -79,9 +74,11 @@ def show_upload_refusal() -> None:
     """
     place = st.empty()
     context = get_script_run_ctx()
-    sentence = _refusals.pop(context.session_id, "") if context else ""
-    if sentence:
-        place.error(plain(sentence))
+    if context and context.session_id in _refusals:
+        at, sentence = _refusals[context.session_id]
+        if sentence:
+            _refusals[context.session_id] = at, ""
+            place.error(plain(sentence))
 
 
 def share_uploaded_bytes() -> None:

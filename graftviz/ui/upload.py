@@ -13,13 +13,13 @@ from graftviz.errors import InputError
 from graftviz.options import option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
-from graftviz.ui.caches import SourceCache
 from graftviz.ui.controls import show_options
 from graftviz.ui.limits import limits
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.messages import show_refused_file
 from graftviz.ui.reading import read_files, read_once
 from graftviz.ui.url_state import UPLOAD, UploadOptions
+from graftviz.ui.visits import SourceCache
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50

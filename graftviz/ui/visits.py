@@ -1,27 +1,31 @@
-"""Registry of open pages, each with a share of the engine and runs to release at its end.
+"""Registry of open pages, and caches that are cleared when a session, or all of them, have ended.
 
 A connection that breaks looks like a tab that was closed. So computing stops at once, what was
-computed is kept for a while, and then forgotten: the same settings give the same run again.
+computed is kept for a while, and then forgotten: the same settings give the same run again. Values
+made from an upload live as long as their source. Values of all sessions are cached by
+``st.cache_resource`` under :func:`clearable_cache`, and cleared while no session is open.
 """
 
 from __future__ import annotations
 
 import gc
+import inspect
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from graftviz.memory import release_freed_memory
-from graftviz.ui.caches import clear_caches
 from graftviz.ui.limits import limits
 from graftviz.ui.logs import logged
 from graftviz.ui.scheduler import Share
 
 log = logging.getLogger(__name__)
+_clears: list[Callable[[], None]] = []
+T = TypeVar("T")
 
 
 class Work(Protocol):
@@ -152,3 +156,72 @@ def free_memory() -> None:
 def visits() -> Visits:
     """Return the visits of this process."""
     return Visits(limits().gone_seconds, on_empty=clear_caches)
+
+
+class SourceCache:
+    """Least-recently-used cache of values that are computed on first access.
+
+    It belongs to the source of the values. A cache of the process would hold both after the
+    session of an upload has ended, and could show them to other sessions.
+
+    Parameters
+    ----------
+    most : int
+        Number of entries.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.RLock()  # to make one may take another
+        self._values: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of `key`, computed by `make` if needed; errors of `make` propagate."""
+        with self._lock:
+            value: T = self._values.pop(key) if key in self._values else make()
+            self._values[key] = value
+            for old in list(self._values)[: -self._most]:
+                del self._values[old]
+            return value
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        with self._lock:
+            self._values.clear()
+
+
+def cached_for(shared: Callable[..., T], about: Any, *asked: object) -> T:
+    """Return a value from the cache of the process or, for an upload, of its session.
+
+    Parameters
+    ----------
+    shared : callable
+        Decorated by ``st.cache_resource``; ``shared(about, *asked)`` is returned, or what the
+        function under the decorator returns.
+    about : object
+        Source, such as a data set or a model; its attribute `own` is its :class:`SourceCache` if it
+        was made from an upload, otherwise None.
+    *asked
+        Arguments; equal ``repr`` means equal value.
+    """
+    if about.own is None:
+        return shared(about, *asked)
+    make = inspect.unwrap(shared)
+    value: T = about.own.get((make, repr(asked)), lambda: make(about, *asked))
+    return value
+
+
+def clearable_cache(cached: T) -> T:
+    """Mark a function under ``st.cache_resource`` as clearable while no session is open.
+
+    Its values are computed again on the next access.
+    """
+    _clears.append(cached.clear)  # type: ignore[attr-defined]
+    return cached
+
+
+def clear_caches() -> None:
+    """Clear all clearable caches."""
+    for clear in _clears:
+        with logged(log, "A cache could not be cleared"):
+            clear()

@@ -15,7 +15,7 @@ from graftviz.ui.budget.options import SPECS, slider_of
 from graftviz.ui.budget.records import RunProgress
 from graftviz.ui.budget.state import BudgetState
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import show_option, show_titled
+from graftviz.ui.controls import show_option
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
@@ -42,7 +42,7 @@ def show_choices(state: BudgetState) -> None:
     """Show the choice of data, measure and bound."""
     options = state.options
     for name in ("data", "complexity"):
-        show_titled(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
+        show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
     slider = slider_of(options.complexity)
     value = int(options.tau) if slider.kind == "int" else options.tau
     # One slider per measure, because their ranges differ.
@@ -57,7 +57,7 @@ def show_charts(state: BudgetState) -> None:
     for place, name in zip(st.columns(2), ("quality", "cost"), strict=True):
         with place:
             value = state.values[name]
-            show_titled(SPECS[name], value, state.choose, prefix=_PREFIX, as_buttons=True)
+            show_option(SPECS[name], value, state.choose, prefix=_PREFIX, as_buttons=True)
     show_until(lambda: state.compared().is_complete, lambda: _show_points(state))
 
 

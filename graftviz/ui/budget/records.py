@@ -27,10 +27,10 @@ from graftviz.sampling.potentials import random_model
 from graftviz.table import DiscreteTable
 from graftviz.tradeoff import TradeOff, measuring
 from graftviz.ui.budget.options import BOUNDS, DENSE, DENSE_TITLE
-from graftviz.ui.caches import clearable_cache
 from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.material import Material, prepare
 from graftviz.ui.services import material
+from graftviz.ui.visits import clearable_cache
 
 VARIABLES = 16
 ROWS = 1_000

@@ -18,7 +18,7 @@ from graftviz.formats.dynamics_files import dynamics_json, matrix_csv
 from graftviz.narrative.dynamics import race_words, wiring_source
 from graftviz.sandbox.readers import SeriesUpload
 from graftviz.ui.chart import show_figure
-from graftviz.ui.controls import show_option, show_options, show_titled
+from graftviz.ui.controls import show_option, show_options
 from graftviz.ui.dynamics.options import (
     MOST_PARENTS,
     OF_LEARNING,
@@ -74,7 +74,7 @@ def show_choices(state: DynamicsState) -> None:
     """Show the choice of data, method, parents and seeds."""
     options = state.options
     titles = {RANDOM: "Random system", UPLOAD: "Upload series…"}
-    show_titled(
+    show_option(
         SPECS["data"],
         options.data,
         state.choose,
@@ -85,14 +85,14 @@ def show_choices(state: DynamicsState) -> None:
         with st.expander("Random system"):
             for name in OF_SYSTEM:
                 show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
-    show_titled(SPECS["learner"], options.learner, state.choose, prefix=_PREFIX)
+    show_option(SPECS["learner"], options.learner, state.choose, prefix=_PREFIX)
     n = state.shown.source.n if state.shown is not None else options.size
     if options.learner in ("scalable", "inducing") or options.wiring in ("scalable", "inducing"):
         _show_count(state, "parents", parent_count(options, n), min(n, MOST_PARENTS))
     if options.learner == "scalable":
         _show_count(state, "seeds", seeds_of(options, n), n)
     if options.learner == "enforcing":
-        show_titled(SPECS["wiring"], options.wiring, state.choose, prefix=_PREFIX)
+        show_option(SPECS["wiring"], options.wiring, state.choose, prefix=_PREFIX)
     for name in ("horizon", "seed"):
         show_option(SPECS[name], state.values[name], state.choose, prefix=_PREFIX)
     show_options(

@@ -15,10 +15,10 @@ from graftviz.dynamics import LinearSystem, TimeSeries, random_system, simulate
 from graftviz.dynamics.samples import load_sample
 from graftviz.errors import InputError
 from graftviz.layout import static_layout
-from graftviz.ui.caches import SourceCache, clearable_cache
 from graftviz.ui.dynamics.options import OF_SYSTEM, RANDOM, DynamicsOptions
 from graftviz.ui.material import FINGERPRINT_DIGITS
 from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.visits import SourceCache, clearable_cache
 
 MOST_SERIES = 1_000  # beyond, neither picture nor matrix has a pixel for every series
 _MATERIALS, _WORKS = 4, 60  # kept of files, and of each material they made

@@ -7,9 +7,9 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
-from graftviz.ui.caches import SourceCache, clearable_cache
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import scheduler
+from graftviz.ui.visits import SourceCache, clearable_cache
 
 BUSY = "The server is too busy to finish this now; try again later."
 LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled

@@ -29,7 +29,6 @@ from graftviz.narrative.inspection import contradiction_words
 from graftviz.narrative.phrases import short
 from graftviz.regions import LocalMarginal
 from graftviz.ui.background import Background, Watching
-from graftviz.ui.caches import SourceCache
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.inspect.jobs import Answer, answer_steps, region_steps
@@ -44,6 +43,7 @@ from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource, S
 from graftviz.ui.scheduler import Turns
 from graftviz.ui.services import material, page_state, share, vocabulary
 from graftviz.ui.url_state import Settings, Vocabulary
+from graftviz.ui.visits import SourceCache
 
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 _MOST_JOBS = 12

@@ -36,7 +36,6 @@ from graftviz.regions import (
 )
 from graftviz.sampling.potentials import random_model
 from graftviz.ui.background import EVERYTHING, Background
-from graftviz.ui.caches import cached_for, clearable_cache
 from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import prepare
 from graftviz.ui.recording import RunRecorder
@@ -47,6 +46,7 @@ from graftviz.ui.scheduler import OneAtATime
 from graftviz.ui.services import material, scheduler, vocabulary
 from graftviz.ui.session_run import SessionRun
 from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.visits import cached_for, clearable_cache
 
 _LEVELS = 255
 _FAINTEST = 1e-4  # smallest influence that is drawn

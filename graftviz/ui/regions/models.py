@@ -17,8 +17,8 @@ from graftviz.regions import grow_region
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
-from graftviz.ui.caches import SourceCache
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material
+from graftviz.ui.visits import SourceCache
 
 MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
 _TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each

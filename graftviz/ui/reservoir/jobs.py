@@ -12,8 +12,8 @@ from graftviz.datasets import load_dataset
 from graftviz.errors import InputError
 from graftviz.ranks import RankedStep, RankSimulation, ranked_steps, simulated_ranks
 from graftviz.ui.background import Background
-from graftviz.ui.caches import clearable_cache
 from graftviz.ui.services import scheduler
+from graftviz.ui.visits import clearable_cache
 from graftviz.ui.warm_up import SAMPLED_DATA
 
 RUN_ALPHA = 0.75  # of the run itself; the chart applies other α to its reservoirs
