@@ -5,15 +5,15 @@ import streamlit as st
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address, write_address
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import REGION
-from graftviz.ui.regions.live import live_region
 from graftviz.ui.regions.panels import (
+    live_region,
     region_files,
     region_state,
     show_growth_choices,
-    show_messages,
     show_model_choice,
-    show_model_upload,
+    show_upload,
 )
 
 engine = enter_page("regions")
@@ -26,13 +26,13 @@ header = Header("regions")
 # Containers come first: a notice above the view must not move it, or the browser reloads it.
 above = st.container()
 with above:
-    show_model_upload(state)
+    show_upload(state)
 if engine_is_ready(engine):
     state.refresh()
     with st.sidebar:
         show_growth_choices(state)
     with above:
-        show_messages(state)
+        show_notices(state, REGION, "model")
     state.page_runs += 1
     live_region(state)
     REGION.load()

@@ -19,11 +19,11 @@ from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
 from graftviz.ui.background import Background
 from graftviz.ui.frame.view import Mailbox
-from graftviz.ui.regions import live
-from graftviz.ui.regions.jobs import Grown, Question, growing
-from graftviz.ui.regions.live import region_message
+from graftviz.ui.regions import state as region_state
 from graftviz.ui.regions.models import ShownModel
 from graftviz.ui.regions.options import LEARNED
+from graftviz.ui.regions.records import Grown, Question, growing
+from graftviz.ui.regions.state import region_message
 from graftviz.ui.scheduler import Scheduler
 
 AT_ONCE = 0.05  # seconds, in place of the page's
@@ -98,7 +98,7 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
 
     def slow(shown: ShownModel, question: Question) -> Background[Grown]:
         def values() -> Iterator[Grown]:
-            for grown in growing(shown.model, question):
+            for grown in growing(shown, question):
                 time.sleep(3 * AT_ONCE)
                 yield grown
                 gate.wait(5)
@@ -107,8 +107,8 @@ def test_a_region_that_takes_long_is_shown_from_its_first_step_on(
         work.grant()
         return work
 
-    monkeypatch.setattr(live, "AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(live.jobs, "region", slow)
+    monkeypatch.setattr(region_state, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(region_state.records, "region", slow)
     picture = json.loads(region_message(state, state.shown, Mailbox()))
     assert len(picture["region"]["steps"]) == 1
     assert not picture["region"]["done"]

@@ -6,12 +6,15 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
 from graftviz.errors import InputError
 from graftviz.ui.background import Background
+from graftviz.ui.frame.jobs import shared_job
 from graftviz.ui.scheduler import Scheduler, Task
+from graftviz.ui.visits import SourceCache, clear_caches
 
 
 @pytest.fixture
@@ -179,3 +182,24 @@ def test_started_again_it_has_its_turn_though_the_first_was_lost() -> None:
     desk.queue.clear()
     work.grant()
     assert desk.queue == [work]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Data of a job, shared unless they have a cache of their own."""
+
+    identity: str
+    own: SourceCache | None = None
+
+
+def test_equal_settings_share_a_job_and_uploads_share_none() -> None:
+    counted = shared_job(lambda source, n: iter(range(n)), 4)
+    job = counted(Source("a"), 3)
+    assert counted(Source("a"), 3) is job
+    assert counted(Source("a"), 4) is not job
+    assert counted(Source("b"), 3) is not job
+    mine, other = Source("a", SourceCache(4)), Source("a", SourceCache(4))
+    assert counted(mine, 3) is counted(mine, 3)
+    assert counted(mine, 3) is not counted(other, 3)
+    clear_caches()
+    assert counted(Source("a"), 3) is not job

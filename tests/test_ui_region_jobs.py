@@ -7,12 +7,15 @@ from collections import deque
 import numpy as np
 import pytest
 
+from graftviz.formats.model_records import ModelFile
 from graftviz.inference import infer
+from graftviz.model import PairwiseMRF
 from graftviz.regions import dobrushin_coefficient, influence_matrix, local_marginal
 from graftviz.sampling import random_model
 from graftviz.sampling.graphs import grid_graph
-from graftviz.ui.regions import jobs as region_jobs
-from graftviz.ui.regions.jobs import (
+from graftviz.ui.regions import records as region_records
+from graftviz.ui.regions.models import ShownModel, grid_model, uploaded_model
+from graftviz.ui.regions.records import (
     COUPLINGS,
     FIELDS,
     Grown,
@@ -22,19 +25,21 @@ from graftviz.ui.regions.jobs import (
     growing,
     influencing,
     mapping,
-    reach,
     rehearse_regions_page,
 )
-from graftviz.ui.regions.models import grid_model
 from tests.compiled import signatures
 
 
-def grown(model: object, question: Question) -> Grown:
-    return deque(growing(model, question), maxlen=1)[0]  # type: ignore[arg-type]
+def shown(model: PairwiseMRF) -> ShownModel:
+    return uploaded_model("", ModelFile(model))
 
 
-def asked(model: object) -> Whole:
-    return deque(answering(model), maxlen=1)[0]  # type: ignore[arg-type]
+def grown(model: PairwiseMRF, question: Question) -> Grown:
+    return deque(growing(shown(model), question), maxlen=1)[0]
+
+
+def asked(model: PairwiseMRF) -> Whole:
+    return deque(answering(shown(model)), maxlen=1)[0]
 
 
 @pytest.mark.parametrize("cut", ["drop", "mean-field"])
@@ -59,7 +64,7 @@ def test_a_region_on_the_page_is_the_one_of_the_engine(expansion: str, cut: str)
 def test_a_region_too_wide_for_exact_inference_is_not_certified(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(region_jobs, "MOST_REGION_BYTES", 1)
+    monkeypatch.setattr(region_records, "MOST_REGION_BYTES", 1)
     model = grid_model(4, 0.5, 0.3, 0).model
     found = grown(model, Question(5, "greedy", "drop", 1e-4, 4, 0))
     assert not found.steps[-1].is_exact
@@ -76,7 +81,7 @@ def test_the_whole_graph_answers_exactly_where_that_is_affordable(
     for mine, theirs in zip(found.exact, infer(model, "exact").node, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
     assert found.why == ""
-    monkeypatch.setattr(region_jobs, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(region_records, "MOST_ENTRIES", 10)
     refused = asked(model)
     assert refused.exact is None
     assert "limit 10" in refused.why
@@ -90,7 +95,7 @@ def test_a_large_grid_is_refused_with_its_width_before_any_table_is_made() -> No
 
 
 def test_the_map_holds_c_of_the_grids_it_is_about() -> None:
-    rows = deque(mapping(3, 5), maxlen=1)[0]
+    rows = deque(mapping(grid_model(3, 1.0, 1.0, 5)), maxlen=1)[0]
     assert np.shape(rows) == (len(COUPLINGS), len(FIELDS))
     for row, column in [(0, 0), (7, 3), (20, 24)]:
         model = grid_model(3, float(FIELDS[column]), float(COUPLINGS[row]), 5).model
@@ -100,15 +105,16 @@ def test_the_map_holds_c_of_the_grids_it_is_about() -> None:
 
 
 def test_the_glow_is_the_querys_row_of_the_inverse() -> None:
-    model = grid_model(4, 0.6, 0.2, 1).model
-    found = next(influencing(model))
+    shown = grid_model(4, 0.6, 0.2, 1)
+    model = shown.model
+    found = next(influencing(shown))
     assert found.coefficient == pytest.approx(dobrushin_coefficient(model))
     matrix = influence_matrix(model).toarray()
     wanted = np.linalg.inv(np.eye(16) - matrix)[5]
-    np.testing.assert_allclose(reach(found, 5), wanted, atol=2e-3)
-    strong = next(influencing(grid_model(4, 0.0, 0.8, 1).model))
+    np.testing.assert_allclose(found.reach(5), wanted, atol=2e-3)
+    strong = next(influencing(grid_model(4, 0.0, 0.8, 1)))
     assert strong.coefficient > 1.0
-    assert reach(strong, 5) is None
+    assert strong.reach(5) is None
 
 
 @pytest.mark.slow
@@ -120,5 +126,5 @@ def test_after_the_rehearsal_nothing_is_left_to_compile() -> None:
         for cut in ("drop", "mean-field"):
             grown(model, Question(3, expansion, cut, 0.0, 6, 0))
     asked(model)
-    next(mapping(4, 1))
+    next(mapping(grid_model(4, 1.0, 1.0, 1)))
     assert signatures() == before

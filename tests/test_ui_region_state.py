@@ -22,21 +22,12 @@ from graftviz.ui.scheduler import Scheduler
 from graftviz.ui.url_state import UPLOAD
 
 
-def load(state: RegionState) -> ShownModel | None:
-    options = state.options
-    if options.data == GRID:
-        return grid_model(options.side, options.t1, options.t2, options.seed)
-    if options.data == UPLOAD:
-        return state.uploaded
-    raise InputError(f"{options.data} cannot be had")
-
-
 def uploaded(files: dict[str, bytes]) -> ShownModel:
     return uploaded_model(next(iter(files)), read_uploaded_model(files))
 
 
 def opened(**query: str) -> RegionState:
-    state = RegionState(load)
+    state = RegionState()
     state.follow(query)
     state.refresh()
     return state
@@ -57,10 +48,10 @@ class Work(Background[int]):
 def test_the_whole_graph_is_computed_for_who_waits_for_it_and_nobody_else() -> None:
     state, first, second = opened(), Work(), Work()
     state.revoke()
-    state.begin_whole(first)
-    state.begin_whole(first)
+    state.jobs.turn_to(first)
+    state.jobs.turn_to(first)
     assert first.told == ["grant", "grant"], "another visitor may have stopped it"
-    state.begin_whole(second)
+    state.jobs.turn_to(second)
     assert first.told[2:] == ["revoke"]
     state.revoke()
     assert second.told == ["grant", "revoke"]
@@ -68,9 +59,9 @@ def test_the_whole_graph_is_computed_for_who_waits_for_it_and_nobody_else() -> N
 
 def test_the_whole_graph_goes_on_for_who_still_waits_for_it() -> None:
     state, other, first, second = opened(), opened(), Work(), Work()
-    state.begin_whole(first)
-    other.begin_whole(first)
-    state.begin_whole(second)
+    state.jobs.turn_to(first)
+    other.jobs.turn_to(first)
+    state.jobs.turn_to(second)
     assert "revoke" not in first.told
     other.revoke()
     assert first.told[-1] == "revoke"
@@ -130,7 +121,7 @@ def test_a_link_is_a_visit_and_an_address_of_ours_is_none() -> None:
     ],
 )
 def test_what_cannot_be_used_costs_one_sentence(query: dict[str, str]) -> None:
-    state = RegionState(load)
+    state = RegionState()
     state.follow(query)
     assert len(state.complaints) == 1
     state.choose("size", 8)
@@ -175,9 +166,10 @@ def test_another_query_grows_from_its_start() -> None:
 def test_a_model_that_cannot_be_had_leaves_the_last_one_on_show() -> None:
     state = opened(side="4")
     shown = state.shown
-    state.choose("data", "karate")
-    assert state.refresh() is shown
-    assert "karate" in state.problem
+    state.choose("data", RUN)
+    state.refresh()
+    assert state.shown is shown
+    assert "no run yet" in state.problem
     state.choose("data", GRID)
     state.refresh()
     assert state.problem == ""
@@ -188,7 +180,8 @@ def test_an_uploaded_model_stands_in_the_link_by_its_fingerprint() -> None:
     assert state.shown is None
     text = b"MARKOV\n3\n2 3 2\n2\n2 0 1\n2 1 2\n6\n1 2 3 4 5 6\n6\n1 2 3 4 5 6\n"
     state.accept(uploaded({"small.uai": text}))
-    shown = state.refresh()
+    state.refresh()
+    shown = state.shown
     assert shown is not None
     assert shown.model.n_variables == 3
     assert state.link() == {"data": UPLOAD, "fingerprint": state.fingerprint}

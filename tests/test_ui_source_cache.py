@@ -24,9 +24,9 @@ from graftviz.ui.dynamics.source import UploadedSeries, source
 from graftviz.ui.material import Material, default_options
 from graftviz.ui.prune.state import PruneState
 from graftviz.ui.race.state import RaceState
-from graftviz.ui.regions import jobs as region_jobs
-from graftviz.ui.regions.jobs import Question
+from graftviz.ui.regions import records as region_records
 from graftviz.ui.regions.models import ShownModel, grid_model, learned_model, uploaded_model
+from graftviz.ui.regions.records import Question
 from graftviz.ui.regions.state import RegionState
 from graftviz.ui.scheduler import Task
 from graftviz.ui.url_state import UPLOAD, UploadOptions, Vocabulary
@@ -142,9 +142,9 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     def work_on(shown: ShownModel) -> list[object]:
         question = Question(0, "greedy", "drop", 0.0, 3, 0)
         return [
-            region_jobs.region(shown, question),
-            region_jobs.influence(shown),
-            region_jobs.whole(shown),
+            region_records.region(shown, question),
+            region_records.influence(shown),
+            region_records.whole(shown),
         ]
 
     mine, theirs = uploaded_model("m", found), uploaded_model("m", found)
@@ -152,7 +152,8 @@ def test_what_is_computed_of_an_own_model_stays_with_it() -> None:
     first = work_on(mine)
     assert all(one is again for one, again in zip(first, work_on(mine), strict=True))
     assert not any(one is other for one, other in zip(first, work_on(theirs), strict=True))
-    state = RegionState(lambda _: mine)
+    state = RegionState()
+    state.choose("data", UPLOAD)
     state.accept(mine)
     state.refresh()
     state.forget()

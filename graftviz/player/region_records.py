@@ -66,7 +66,7 @@ def graph_record(
         "names": list(model.names),
         "positions": np.rint(positions).astype(int).tolist(),
         "edges": model.edges.tolist(),
-        "norms": _numbers(np.where(np.isfinite(norms := model.edge_norms()), norms, 0.0), 3),
+        "norms": numbers(np.where(np.isfinite(norms := model.edge_norms()), norms, 0.0), 3),
         "given": has_natural_positions,
     }
 
@@ -110,7 +110,7 @@ def step_records(
                 "boundary": step.boundary.tolist(),
                 "candidates": step.candidates.tolist(),
                 "bounds": [_number(b) for b in bounds_of(step.candidate_bounds)],
-                "marginal": _numbers(answered.marginal, 10),
+                "marginal": numbers(answered.marginal, 10),
                 "best": best,
                 "head": headline(used.bound, size, n, is_exact=is_exact, is_useless=is_useless),
                 "sub": sub,
@@ -166,5 +166,6 @@ def _number(value: float | None, digits: int = DIGITS) -> float | None:
     return None if value is None else float(f"{value:.{digits}g}")
 
 
-def _numbers(values: np.ndarray, digits: int) -> list[float]:
+def numbers(values: np.ndarray, digits: int) -> list[float]:
+    """Return numbers rounded to some significant digits."""
     return [float(f"{value:.{digits}g}") for value in values.tolist()]

@@ -192,7 +192,7 @@ def states() -> list[Any]:
     makers: tuple[Callable[[], Any], ...] = (
         BudgetState,
         DynamicsState,
-        lambda: RegionState(_unused),
+        RegionState,
         lambda: PruneState(data, _unused, Scheduler()),
         lambda: OptionsPage(ReservoirOptions),
     )

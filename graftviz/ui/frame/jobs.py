@@ -36,8 +36,10 @@ def shared_job(
     values: Callable[Concatenate[S, P], Iterator[T]],
     most: int,
     turns: Callable[[], Turns] | None = None,
+    *,
+    begins: bool = False,
 ) -> Callable[Concatenate[S, P], Background[T]]:
-    """Return a function of source and settings that returns the job of these, not yet started.
+    """Return a function of source and settings that returns the job of these.
 
     Equal arguments give the same job. Jobs of an uploaded source belong to its session and live as
     long as the source; all others are shared between sessions.
@@ -51,6 +53,8 @@ def shared_job(
         Number of shared jobs that are kept.
     turns : callable, optional
         Returns what the jobs are submitted to; by default the engine threads.
+    begins : bool
+        Whether a job is started at once, and goes on until its end.
     """
     shared = clearable_cache(SourceCache(most))
 
@@ -61,7 +65,10 @@ def shared_job(
             return Background(values(source, *settings, **named), (turns or scheduler)(), token)
 
         cache = shared if source.own is None else source.own
-        return cache.get((values, token), make)
+        found = cache.get((values, token), make)
+        if begins:
+            found.grant()
+        return found
 
     return job
 

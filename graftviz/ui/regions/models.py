@@ -1,4 +1,4 @@
-"""Models of the Regions page: a grid, a learned model, or one from a file."""
+"""Models of the Regions page: a grid, a learned model, that of a run, or one from a file."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 
 from graftviz.errors import InputError
 from graftviz.formats.model_records import ModelFile
 from graftviz.layout import static_layout
-from graftviz.learners.base import Learner
+from graftviz.learners.best_choice import BestChoice
 from graftviz.model import PairwiseMRF
 from graftviz.regions import grow_region
 from graftviz.runs import Run
 from graftviz.sampling.graphs import grid_graph
 from graftviz.sampling.ising import ising_grid
+from graftviz.ui.background import EVERYTHING
+from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
+from graftviz.ui.grow.state import GrowState, opened_grow_state
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material
-from graftviz.ui.visits import SourceCache
+from graftviz.ui.recording import RunRecorder
+from graftviz.ui.services import material, scheduler, vocabulary
+from graftviz.ui.url_state import UPLOAD
+from graftviz.ui.visits import SourceCache, clearable_cache
 
 MOST_VARIABLES = 3_000  # beyond, the region is too small to be seen
 _TRIED, _SEEN = 12, 8  # variables tried for a first query, nodes in the region of each
 _WORKS = 60  # kept of a model that is not shared
+_USUAL_RUN = "default"  # the link of a run whose address is empty
 _STRONGEST = 1e6  # stands for the norm of edges with zero potentials
 
 
@@ -59,6 +67,11 @@ class ShownModel:
     note: str = ""
     own: SourceCache | None = None
 
+    @property
+    def fingerprint(self) -> str:
+        """Hash of an uploaded model, as in links."""
+        return self.identity.partition(":")[2]
+
 
 def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
     """Return an Ising grid; its picture does not depend on the strengths."""
@@ -75,9 +88,17 @@ def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownMode
     )
 
 
-def learning(material: Material, learner: Learner) -> Iterator[ShownModel | None]:
-    """Learn step by step; the last value is what was learned."""
-    run = Run(material.train, learner, seed=0)
+@clearable_cache
+@st.cache_resource(show_spinner="Learning the model…", max_entries=24)
+def learned(data: str) -> ShownModel:
+    """Return what best-choice edge grafting learns from a data set."""
+    found = last_value(_learning(material(data, 0)))
+    assert found is not None  # the run has ended
+    return found
+
+
+def _learning(material: Material) -> Iterator[ShownModel | None]:
+    run = Run(material.train, BestChoice(preset="best"), seed=0)
     while run.advance():
         yield None
     yield learned_model(run.result().model, material, f"learned:{material.identity}")
@@ -116,10 +137,10 @@ def uploaded_model(title: str, found: ModelFile) -> ShownModel:
         When it is too large to be drawn.
     """
     check_size(found.model)
-    fingerprint = fingerprint_of(found.model)
+    identity = f"upload:{fingerprint_of(found.model)}"
     return ShownModel(
-        identity=f"upload:{fingerprint}",
-        picture=f"upload:{fingerprint}",
+        identity=identity,
+        picture=identity,
         model=found.model,
         positions=static_layout(found.model.n_variables, found.model.edges),
         given=False,
@@ -128,6 +149,67 @@ def uploaded_model(title: str, found: ModelFile) -> ShownModel:
         note=" ".join(found.notes),
         own=SourceCache(_WORKS),
     )
+
+
+def link_of_grow_page() -> str:
+    """Return the address of the run on this session's Grow page; empty if there is none."""
+    state = opened_grow_state()
+    return "" if state is None or state.run is None else _query_text(state)
+
+
+def _query_text(state: GrowState) -> str:
+    # One value of our address; what is in it has no semicolons, and needs no escapes of its own.
+    return ";".join(f"{name}={text}" for name, text in state.link().items()) or _USUAL_RUN
+
+
+def model_of_run(link: str) -> ShownModel:
+    """Return the model of a run, which is repeated unless it is the one on the Grow page.
+
+    Raises
+    ------
+    InputError
+        When there is no run, or it cannot be repeated.
+    """
+    if not link:
+        raise InputError("The Grow page has no run yet. Learn a model there, then choose it here.")
+    here = opened_grow_state()
+    is_here = here is not None and here.run is not None and _query_text(here) == link
+    return _model_of(here, link) if here and is_here else _run_again(link)
+
+
+@clearable_cache
+@st.cache_resource(show_spinner="Repeating the run of the link…", max_entries=24)
+def _run_again(link: str) -> ShownModel:
+    pairs = [] if link == _USUAL_RUN else [part.partition("=") for part in link.split(";")]
+    if not all(name and text for name, _, text in pairs):
+        raise InputError("The run in the link is truncated or damaged.")
+    state = GrowState(vocabulary(), material, scheduler())
+    state.follow({name: text for name, _, text in pairs})
+    state.refresh()
+    if state.settings.data == UPLOAD:
+        raise InputError(
+            "This link refers to a model learned from an uploaded table. Upload the same table on "
+            "the Grow page, learn from it, and choose its run here."
+        )
+    trouble = " ".join(filter(None, [*state.complaints, state.problem, state.question]))
+    if state.run is None or trouble:
+        raise InputError(trouble or "No run available.")
+    return _model_of(state, link)
+
+
+def _model_of(state: GrowState, link: str) -> ShownModel:
+    """Return the model of the step on show, or of the end where that is the start."""
+    run, at = state.run, state.settings.step
+    assert run is not None
+    assert state.material is not None
+    run.grant(EVERYTHING)
+    if not run.wait_for_end(LONGEST_WAIT):
+        raise InputError(BUSY)
+    identity = f"run:{link}:{run.computed}"
+    if not (isinstance(run.recorder, RunRecorder) and 0 < at < run.computed):
+        return learned_model(run.result().model, state.material, identity)
+    model = run.recorder.run.steps[at - 1].model()
+    return learned_model(model, state.material, identity, f"Model of step {at} of the run.")
 
 
 def promising_query(model: PairwiseMRF) -> int:

@@ -5,33 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from graftviz.datasets import dataset_title
 from graftviz.options import check_options, option
 from graftviz.ui.url_state import MAX_SEED, UPLOAD
-
-_NAMES = {
-    ("greedy", "drop"): "greedy",
-    ("greedy", "mean-field"): "greedy, mean field",
-    ("random", "drop"): "random",
-    ("random", "mean-field"): "random, mean field",
-    ("norm", "drop"): "strongest edge",
-    ("norm", "mean-field"): "strongest edge, mean field",
-}
 
 GRID = "ising-grid"
 RUN = "run"  # the model of a run on the Grow page
 # Small enough to learn while the page waits.
 LEARNED = ("grid-8x8", "scale-free-60", "karate", "les-miserables", "survey", "digits-2")
-DATA = (GRID, *LEARNED, RUN, UPLOAD)
+_DATA = {
+    GRID: "Ising grid",
+    **{key: f"Learned: {dataset_title(key)}" for key in LEARNED},
+    RUN: "Run of the Grow page",
+    UPLOAD: "Upload a model…",
+}
 LARGEST_FIELD, LARGEST_COUPLING = 3.0, 1.0
-# The browser writes these into the address itself.
-PLACES = ("step", "state")
+PLACES = ("step", "state")  # written into the address by the browser
+_ANOTHER_REGION = ("data", "side", "query")
+RESETS = {"step": _ANOTHER_REGION, "state": _ANOTHER_REGION, "query": ("data",)}
+_RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}
 
 
 @dataclass(frozen=True)
 class RegionOptions:
     """Settings of the page; all of them are part of its URL."""
 
-    data: str = option(GRID, "the model that is queried", label="Model", choices=DATA)
+    data: str = option(
+        GRID,
+        "the model that is queried",
+        label="Model",
+        choices=tuple(_DATA),
+        titles=tuple(_DATA.values()),
+    )
     side: int = option(
         20,
         "numbers of rows and columns of the grid",
@@ -82,7 +87,8 @@ class RegionOptions:
         "the neighbour that is added next: the one that gives the smallest bound, a random one, or "
         "the one with the strongest edge into the region",
         label="Expansion rule",
-        choices=("greedy", "random", "norm"),
+        choices=tuple(_RULES),
+        titles=("greedy: smallest bound", "random", "strongest edge"),
     )
     cut: str = option(
         "drop",
@@ -90,6 +96,7 @@ class RegionOptions:
         "outside",
         label="Treatment of cut edges",
         choices=("drop", "mean-field"),
+        titles=("dropped", "mean field"),
     )
     seed: int = option(
         0,
@@ -126,6 +133,10 @@ def rule_choices(options: RegionOptions) -> tuple[tuple[str, str], ...]:
 def named_rules(options: RegionOptions) -> dict[tuple[str, str], dict[str, Any]]:
     """Return key, name and number of the same rules, by expansion and cut."""
     return {
-        choice: {"key": ":".join(choice), "name": _NAMES[choice], "index": index}
-        for index, choice in enumerate(rule_choices(options))
+        (expansion, cut): {
+            "key": f"{expansion}:{cut}",
+            "name": _RULES[expansion] + (", mean field" if cut == "mean-field" else ""),
+            "index": index,
+        }
+        for index, (expansion, cut) in enumerate(rule_choices(options))
     }

@@ -1,148 +1,122 @@
-"""Session state of the Regions page: options, the current model, complaints.
-
-Independent of Streamlit.
-"""
+"""Session state of the Regions page: options, the current model, and messages of the view."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from graftviz.errors import InputError
 from graftviz.narrative.phrases import plural, short
+from graftviz.narrative.regions import coefficient_words, stop_words
+from graftviz.player.region_records import curve_record, graph_record, numbers, step_records
+from graftviz.regions import minimal_radius
 from graftviz.ui.background import Background
-from graftviz.ui.frame.state import OptionsPage
-from graftviz.ui.regions.models import ShownModel
-from graftviz.ui.regions.options import PLACES, RUN, RegionOptions
+from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT
+from graftviz.ui.frame.state import FINGERPRINT, ViewPage
+from graftviz.ui.frame.view import Mailbox
+from graftviz.ui.regions import records
+from graftviz.ui.regions.models import (
+    ShownModel,
+    grid_model,
+    learned,
+    link_of_grow_page,
+    model_of_run,
+)
+from graftviz.ui.regions.options import (
+    GRID,
+    LARGEST_COUPLING,
+    LARGEST_FIELD,
+    PLACES,
+    RESETS,
+    RUN,
+    RegionOptions,
+    named_rules,
+    rule_choices,
+)
+from graftviz.ui.regions.records import COUPLINGS, FIELDS, Grown, Question, Whole, question_of
+from graftviz.ui.session_run import to_json, whole_number
 from graftviz.ui.url_state import UPLOAD
 
+AT_ONCE = 1.0  # seconds a region may take to arrive in one piece
+MORE = 0.15  # seconds to wait for parts that were requested and are not there yet
 _LONGEST_RUN = 600  # characters of an address on the Grow page
-_PRINT = "fingerprint"
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
-_GROWS_ANEW = ("data", "side", "query")  # changes of these make the old step meaningless
-Load = Callable[["RegionState"], ShownModel | None]
 
 
-class RegionState(OptionsPage[RegionOptions]):
+class RegionState(ViewPage[RegionOptions, ShownModel]):
     """Choices of one session, and the model on show.
-
-    Parameters
-    ----------
-    load : callable
-        Returns the model that the choices of a state lead to; None while a file is awaited.
 
     Attributes
     ----------
-    uploaded : ShownModel or None
-    shown : ShownModel or None
-        The last model that could be shown.
     page_runs : int
-        Grows when the whole page is drawn: then its controls show what was chosen.
+        Number of runs of the whole page: then its controls show what was chosen.
     """
 
-    def __init__(self, load: Load) -> None:
-        super().__init__(RegionOptions, PLACES, (RUN, _PRINT))
-        self.uploaded: ShownModel | None = None
-        self.shown: ShownModel | None = None
+    def __init__(self) -> None:
+        super().__init__(RegionOptions, PLACES, (RUN, FINGERPRINT), RESETS)
         self.page_runs = 0
-        self._load = load
-
-    # ------------------------------------------------------------------------------ the address
-
-    def _check_link(self) -> None:
-        data, others = self.values["data"], self.others
-        is_run = data == RUN and len(others.get(RUN, "")) <= _LONGEST_RUN
-        is_print = data == UPLOAD and _FINGERPRINT.fullmatch(others.get(_PRINT, ""))
-        for name, is_good in ((RUN, is_run), (_PRINT, is_print)):
-            if name in others and not is_good:
-                self.ignore(name, f"Invalid {name} in the link; ignored.")
+        self._of_run: tuple[str, ShownModel] | None = None
 
     @property
     def run(self) -> str:
         """The address of a run on the Grow page, if its model is on show."""
         return self.others.get(RUN, "")
 
-    @property
-    def fingerprint(self) -> str:
-        """Of the uploaded model a link was made with, or the one on show."""
-        return self.others.get(_PRINT, "")
-
-    # ------------------------------------------------------------------------------ the choices
+    def _check_link(self) -> None:
+        super()._check_link()
+        is_good = self.values["data"] == RUN and len(self.run) <= _LONGEST_RUN
+        if RUN in self.others and not is_good:
+            self.ignore(RUN, f"Invalid {RUN} in the link; ignored.")
 
     def choose(self, name: str, value: Any) -> None:
-        """Set one option; another model or query begins with a region that grows from its start."""
+        """Set one option; the model of a run is that of the current run on the Grow page."""
         super().choose(name, value)
-        if name == "data":
-            self.values["query"] = None
-            self.others = {}
-            if value == UPLOAD and self.uploaded is not None:
-                self.others = {_PRINT: self.uploaded.identity.partition(":")[2]}
-        if name in _GROWS_ANEW:
-            self.values["step"] = self.values["state"] = None
-
-    def take_run(self, link: str) -> None:
-        """Show the model of a run on the Grow page; `link` is empty if there is none."""
-        self.choose("data", RUN)
-        self.others = {RUN: link} if link else {}
-
-    @property
-    def awaits_file(self) -> bool:
-        """Whether uploaded data are chosen, but no file has been uploaded."""
-        return self.options.data == UPLOAD and self.uploaded is None
-
-    def accept(self, uploaded: ShownModel) -> None:
-        """Use an uploaded file as the model of the page."""
-        if self.uploaded is not None and uploaded.identity == self.uploaded.identity:
-            return
-        is_first, self.uploaded = self.uploaded is None, uploaded
-        if not is_first:
-            self.choose("data", UPLOAD)  # what was asked of the model before does not apply
-        self.others = {_PRINT: uploaded.identity.partition(":")[2]}
+        if name == "data" and value == RUN and (link := link_of_grow_page()):
+            self.others = {RUN: link}
 
     def forget(self) -> None:
-        """Let go of what was computed of an own model; it is there again when it is asked for."""
-        for model in (self.uploaded, self.shown):
-            if model is not None and model.own is not None:
-                model.own.clear()
+        """Release what was computed for a model of this session."""
+        if self.shown is not None and self.shown.own is not None:
+            self.shown.own.clear()
+        super().forget()
 
     # -------------------------------------------------------------------------------- the model
 
-    def refresh(self) -> ShownModel | None:
-        """Make the model follow the choices; what cannot be used leaves the last one on show."""
-        self.problem = ""
-        try:
-            model = self._load(self)
-        except InputError as error:
-            self.problem = str(error)
-            return self.shown
-        if model is not None:
-            self.shown = model
-            self._check_places(model)
-        return self.shown
+    def _load(self) -> ShownModel | None:
+        options = self.options
+        if options.data == GRID:
+            return grid_model(options.side, options.t1, options.t2, options.seed)
+        if options.data == UPLOAD:
+            model: ShownModel | None = self.uploaded
+            return model
+        if options.data != RUN:
+            return learned(options.data)
+        if self._of_run is None or self._of_run[0] != self.run:
+            self._of_run = self.run, model_of_run(self.run)
+        return self._of_run[1]
 
-    def begin_whole(self, work: Background[Any]) -> None:
-        """Let work on the whole graph go on; that on another model is no longer waited for."""
-        self.jobs.turn_to(work)
-
-    def _check_places(self, model: ShownModel) -> None:
-        """Ignore a query, state or step that does not exist, with a sentence."""
-        options, values = self.options, self.values
-        n = model.model.n_variables
+    def _show(self, found: ShownModel) -> None:
+        """Show a model; ignore a query, state or step that does not exist, with a sentence."""
+        super()._show(found)
+        options, model = self.options, found.model
+        n = model.n_variables
         if options.query is not None and options.query >= n:
             self.ignore(
                 "query",
                 f"No variable {options.query}: this model has the variables 0 … {n - 1}. Using the "
                 "default query.",
             )
-        states = int(model.model.cardinalities[self.query])
+        states = int(model.cardinalities[self.query])
         if options.state is not None and options.state >= states:
-            values["state"] = None
+            self.values["state"] = None
             # The browser may report a state of the variable before.
             if self.is_from_link:
                 self.ignore(
                     "state",
-                    f"No state {options.state}: {short(model.model.names[self.query])} has the "
+                    f"No state {options.state}: {short(model.names[self.query])} has the "
                     f"states 0 … {states - 1}; ignored.",
                 )
         if options.step is not None and options.step >= options.size and self.is_from_link:
@@ -152,9 +126,11 @@ class RegionState(OptionsPage[RegionOptions]):
                 f"at step {options.size - 1}; ignored.",
             )
 
+    # -------------------------------------------------------------------------------- the query
+
     @property
     def query(self) -> int:
-        """The variable that is asked about, in the model on show."""
+        """The query in the model on show."""
         chosen = self.values["query"]
         assert self.shown is not None
         n = self.shown.model.n_variables
@@ -164,12 +140,183 @@ class RegionState(OptionsPage[RegionOptions]):
         """Set the query from a number or a name; report an unknown one."""
         if self.shown is None:
             return
-        plain = text.strip()
-        names = set(self.shown.model.names)
+        model, plain = self.shown.model, text.strip()
+        is_number = plain.isdecimal() and plain not in model.names
         try:
-            is_number = plain.isdecimal() and plain not in names
-            query = self.shown.model.index_of(int(plain[:9]) if is_number else plain)
+            query = model.index_of(int(plain[:9]) if is_number else plain)
         except InputError as error:
             self.complaints = (str(error),)
-            return
-        self.choose("query", query)
+        else:
+            self.choose("query", query)
+
+    # ----------------------------------------------- choices in the view; they return whether the
+    # ----------------------------------------------- controls of the page must follow
+
+    def ask(self, request: Mapping[str, Any]) -> bool:
+        """Choose the node that was clicked as the query."""
+        query = whole_number(request.get("query"), -1)
+        is_node = self.shown is not None and 0 <= query < self.shown.model.n_variables
+        if is_node:
+            self.choose("query", query)
+        return is_node
+
+    def choose_rule(self, rule: Mapping[str, Any]) -> bool:
+        """Choose the rule of a curve."""
+        expansion, _, cut = str(rule.get("key")).partition(":")
+        is_rule = (expansion, cut) in rule_choices(self.options)
+        if is_rule:
+            self.choose("expansion", expansion)
+            self.choose("cut", cut)
+        return is_rule
+
+    def drag(self, point: Mapping[str, Any]) -> bool:
+        """Choose the strengths of a point of the map."""
+        for name, largest in (("t1", LARGEST_FIELD), ("t2", LARGEST_COUPLING)):
+            value = point.get(name)
+            if isinstance(value, int | float) and math.isfinite(value):
+                self.choose(name, round(min(max(float(value), 0.0), largest), 3))
+        return bool(point.get("done"))
+
+
+# ------------------------------------------------------------------------- the message to the view
+
+
+def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
+    """Return, as JSON, what the browser should know now; see the Regions page in docs/player.md.
+
+    ``graph`` is only sent when it is another one than last time or asked for, ``map`` likewise;
+    ``pending`` names the parts that are still computed and have to be requested again.
+    """
+    need, question = mail.need, question_of(state.options, state.query)
+    until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
+    growth = records.region(shown, question)
+    _wait(growth, until)
+    growth.wait(1, LONGEST_WAIT)  # without its first step there is nothing to show
+    if growth.latest is None:
+        raise InputError(growth.failure or BUSY)
+    pending = [] if growth.ended else ["region"]
+    message: dict[str, Any] = {
+        "token": f"{shown.identity}:{question}",
+        "visit": state.visit,
+        "page": state.page_runs,
+        "graphId": shown.picture,
+        "region": _region_part(state, shown, growth, growth.latest),
+        "pending": pending,
+        **_map_part(state.options, shown, mail, pending),
+    }
+    if mail.picture != shown.picture or need.get("graph"):
+        message["graph"] = graph_record(
+            shown.model, shown.positions, shown.picture, has_natural_positions=shown.given
+        )
+        mail.picture = shown.picture
+    if not need.get("parts"):
+        # While a hand drags the strengths, only the region itself follows it.
+        pending += ["whole", "rules"]
+        return to_json(message)
+    whole = records.whole(shown)
+    state.jobs.turn_to(whole)
+    _wait(whole, until)
+    truth = None
+    if whole.latest is not None:
+        message["whole"] = _whole_part(whole, whole.latest, state.query)
+        truth = None if whole.latest.exact is None else whole.latest.exact[state.query]
+    if not whole.ended:
+        pending.append("whole")
+    message["rules"] = _curves(state.options, shown, question, truth, until)
+    if message["rules"] is None:
+        pending.append("rules")
+    return to_json(message)
+
+
+def _wait(job: Background[Any], until: float) -> bool:
+    """Return whether a job ends until a time of the monotonic clock."""
+    return job.wait_for_end(max(0.0, until - time.monotonic()))
+
+
+def _region_part(
+    state: RegionState, shown: ShownModel, job: Background[Grown], grown: Grown
+) -> dict[str, Any]:
+    options, query, model = state.options, state.query, shown.model
+    usual = int(model.cardinalities[query]) - 1
+    influence = records.influence(shown).latest
+    return {
+        "query": query,
+        "labels": list(model.labels[query]),
+        "state": usual if options.state is None else options.state,
+        "chosen": options.state,
+        "usual": usual,
+        "tolerance": options.tolerance,
+        "size": options.size,
+        "rule": named_rules(options)[options.expansion, options.cut],
+        "steps": step_records(model, grown.steps, expansion=options.expansion),
+        "done": job.ended,
+        "stop": job.failure or stop_words(grown.stop_reason, [step.bound for step in grown.steps]),
+        "seconds": round(grown.seconds, 6),
+        "asksAll": options.expansion == "greedy",  # whether every neighbour's bound is known
+        "note": shown.note,
+        "at": options.step,
+        "influence": None if influence is None else influence.halo(query),
+    }
+
+
+def _whole_part(job: Background[Whole], found: Whole, query: int) -> dict[str, Any]:
+    return {
+        "exact": None if found.exact is None else numbers(found.exact[query], 10),
+        "exactSeconds": round(found.exact_seconds, 6),
+        "exactNote": job.failure or found.why,
+        "bp": numbers(found.bp[query], 10),
+        "bpSeconds": round(found.bp_seconds, 6),
+        "bpNote": found.bp_note,
+        "done": job.ended,
+    }
+
+
+def _curves(
+    options: RegionOptions,
+    shown: ShownModel,
+    question: Question,
+    truth: np.ndarray | None,
+    until: float,
+) -> list[dict[str, Any]] | None:
+    """Return the curves of all rules; None until they are known."""
+    jobs = {
+        (expansion, cut): records.region(
+            shown, question._replace(expansion=expansion, cut=cut, tolerance=0.0)
+        )
+        for expansion, cut in rule_choices(options)
+    }
+    curves = []
+    for choice, rule in named_rules(options).items():
+        job = jobs[choice]
+        if not _wait(job, until) or job.latest is None:
+            return None
+        chosen = choice == (options.expansion, options.cut)
+        curves.append(curve_record(**rule, steps=job.latest.steps, truth=truth, chosen=chosen))
+    return curves
+
+
+def _map_part(
+    options: RegionOptions, shown: ShownModel, mail: Mailbox, pending: list[str]
+) -> dict[str, Any]:
+    """Return the point on show, c there, and the map around it if the browser lacks it."""
+    influence = records.influence(shown)
+    influence.wait_for_end(AT_ONCE)
+    coefficient: dict[str, Any] = {"c": None, "words": ""}
+    if influence.latest is not None:
+        c, tolerance = influence.latest.coefficient, options.tolerance
+        words = coefficient_words(c, minimal_radius(c, tolerance).tail, tolerance)
+        coefficient = {"c": round(c, 4), "words": words}
+    part: dict[str, Any] = {"mapId": None, "point": None, "coefficient": coefficient}
+    if options.data != GRID or not shown.identity.startswith("grid:"):
+        return part
+    part["mapId"] = f"{options.side}:{options.seed}"
+    most = [LARGEST_FIELD, LARGEST_COUPLING]
+    part["point"] = {"t1": options.t1, "t2": options.t2, "most": most}
+    drawing = records.heat_map(grid_model(options.side, 1.0, 1.0, options.seed))
+    if mail.map != part["mapId"] or mail.need.get("graph"):
+        if drawing.finished:
+            part["map"] = {"t1": FIELDS.tolist(), "t2": COUPLINGS.tolist(), "c": drawing.latest}
+            mail.map = part["mapId"]
+        else:
+            pending.append("map")
+    return part
