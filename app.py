@@ -8,7 +8,6 @@ from graftviz.ui.boundary import page_boundary
 from graftviz.ui.limits import limits
 from graftviz.ui.server import announced, middleware
 from graftviz.ui.services import register_visit
-from graftviz.ui.streamlit_runtime import show_upload_refusal
 from graftviz.ui.teaching import follow_teaching, show_presenter
 
 ASSETS = Path(__file__).parent / "graftviz" / "ui" / "assets"
@@ -43,5 +42,4 @@ elif __name__ == "__main__":
         follow_teaching()
         show_presenter()
         register_visit()
-        show_upload_refusal()
         page.run()

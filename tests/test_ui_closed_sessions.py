@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from unittest.mock import Mock
 from weakref import ReferenceType, ref
 
@@ -19,7 +18,7 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from graftviz.ui import server, streamlit_runtime
+from graftviz.ui import boundary, server
 from graftviz.ui.guard import LEAST_FILE
 from graftviz.ui.server import announced
 from graftviz.ui.streamlit_runtime import (
@@ -226,31 +225,28 @@ def test_stored_bytes_contain_names(runtime: Runtime, uploads: MemoryUploadedFil
     assert 3e6 < StreamlitFiles().stored_bytes()["one"] < 3.01e6
 
 
-def test_a_refusal_lets_the_page_run_once_and_is_shown_once(
+def test_a_refusal_lets_the_page_run_once_and_is_its_notice(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs: list[object] = []
-    shown: list[str] = []
     monkeypatch.setattr(AppSession, "request_rerun", lambda _, state: runs.append(state))
-    place = SimpleNamespace(error=shown.append)
-    monkeypatch.setattr(streamlit_runtime.st, "empty", lambda: place)
+    taken: list[str] = []
 
     def test() -> None:
         files = StreamlitFiles()
         files.show_refusal("gone", "Too late.")
         session = runtime.connect_session(Mock(), {})
-        context = SimpleNamespace(session_id=session)
-        monkeypatch.setattr(streamlit_runtime, "get_script_run_ctx", lambda: context)
+        inside = runtime.get_app_session(session)
+        assert inside is not None
+        notices = inside.session_state[boundary._NOTICES] = boundary._Notices()
         for _ in range(5):
             files.show_refusal(session, "Too *large*.")
-        streamlit_runtime.show_upload_refusal()
-        streamlit_runtime.show_upload_refusal()
+        taken.extend(notices.take_pending())
 
     with_runtime(runtime, test)
     assert len(runs) == 1
     assert isinstance(runs[0], ClientState), "the page keeps its address"
-    assert len(shown) == 1
-    assert "Too" in shown[0]
+    assert taken == ["Too *large*."]
 
 
 def test_the_server_looks_for_them_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:

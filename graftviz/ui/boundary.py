@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state import SessionState
 
 from graftviz.errors import InputError
 from graftviz.ui.frame.texts import plain
@@ -85,14 +86,25 @@ def _notices() -> _Notices:
     return notices
 
 
+def add_notice(state: SessionState, sentence: str) -> None:
+    """Show a sentence with the next run of the page of the session with this state."""
+    if _NOTICES in state:
+        state[_NOTICES].pending.append(sentence)
+
+
 @contextmanager
 def page_boundary() -> Iterator[None]:
-    """Run a page; if it raises, its elements remain and the error is shown below them."""
+    """Run a page; if it raises, its elements remain and the error is shown below them.
+
+    The place for notices is there in every run: otherwise uploaders below would move, and their
+    uploads under way be lost.
+    """
+    place = st.container()
     notices = _notices()
     current = [text for part in notices.shown for text in notices.shown_in(part)]
     notices.shown.clear()
     for sentence in dict.fromkeys(current + notices.take_pending()):
-        st.error(plain(sentence))
+        place.error(plain(sentence))
     try:
         with foreground.page():
             yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -186,12 +187,17 @@ def show_option(
     if shown is None and kind != "number":  # to these None would be nothing chosen
         shown = AUTO
     follow_value(key, shown)
+
+    def change() -> None:
+        chosen = st.session_state[key]
+        on_change(spec.name, None if chosen == AUTO else chosen)
+
     common: dict[str, Any] = {
         "label": spec.label,
         "key": key,
         "help": help_text(spec, automatic),
         "disabled": disabled,
-        "on_change": guarded(lambda: on_change(spec.name, _chosen(st.session_state[key]))),
+        "on_change": guarded(change),
     }
     title = title or spec.title_of
     if kind in ("choice", "radio"):
@@ -292,10 +298,6 @@ def show_list(
     show(label, choices, key=key, format_func=title, on_change=guarded(change), **more)
 
 
-def _chosen(state: Any) -> Any:
-    return None if state == AUTO else state
-
-
 def help_text(spec: OptionSpec, automatic: Any = None) -> str:
     """Return an option's help as sentences, the meaning of "automatic" last."""
     text = spec.help.rstrip(".")
@@ -321,19 +323,17 @@ def key_that_shows(name: str, value: Any) -> str:
     sets and sends its previous one with the next message, as if it had been chosen again. So such a
     control is replaced by a new one under another key.
     """
-    numbers: dict[str, int] = st.session_state.setdefault(_NUMBERS, {})
-    key = _key(name, numbers.get(name, 0))
-    if key in st.session_state and st.session_state[key] != value:
-        numbers[name] = numbers.get(name, 0) + 1
-        key = _key(name, numbers[name])
-    return key
+    numbers: Counter[str] = st.session_state.setdefault(_NUMBERS, Counter())
+    if st.session_state.get(_current_key(name), value) != value:
+        numbers[name] += 1
+    return _current_key(name)
 
 
 def is_current(name: str, key: str) -> bool:
     """Return whether a key still belongs to the control that is shown."""
-    numbers: dict[str, int] = st.session_state.get(_NUMBERS, {})
-    return key == _key(name, numbers.get(name, 0))
+    return key == _current_key(name)
 
 
-def _key(name: str, number: int) -> str:
+def _current_key(name: str) -> str:
+    number = st.session_state.get(_NUMBERS, {}).get(name, 0)
     return f"{name}.r{number}" if number else name

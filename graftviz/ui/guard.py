@@ -17,6 +17,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -229,6 +230,7 @@ class UploadAccounts:
         self._reserved -= Counter({session: size})  # sessions without a reservation are removed
 
 
+@dataclass(eq=False)
 class UploadAccounting:
     """ASGI middleware that refuses uploads beyond a limit, before and while they are read.
 
@@ -244,29 +246,26 @@ class UploadAccounting:
         Return the time in seconds.
     """
 
-    def __init__(
-        self, app: ASGIApp, accounts: UploadAccounts, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._app = app
-        self._accounts = accounts
-        self._clock = clock
+    app: ASGIApp
+    accounts: UploadAccounts
+    clock: Callable[[], float] = time.monotonic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         is_put = scope["type"] == "http" and scope["method"] == "PUT"
         if not is_put or _UPLOADS not in scope["path"]:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         path = _UPLOAD.fullmatch(scope["path"])
         session = path[1] if path else ""
-        upload = _Upload(self._accounts, session, receive, send, self._clock)
+        upload = _Upload(self.accounts, session, receive, send, self.clock, self.clock())
         try:
-            if not self._accounts.store.is_connected(session):
+            if not self.accounts.store.is_connected(session):
                 raise Refused(
                     404, "No open page belongs to this upload; reload the page, then upload again."
                 )
             upload.reserve(max(_declared_length(scope), LEAST_FILE))
-            await self._app(scope, upload.receive, upload.send)
+            await self.app(scope, upload.receive, upload.send)
         except Refused as refusal:
             upload.close()
             status, sentence = refusal.args
@@ -274,38 +273,31 @@ class UploadAccounting:
             if not upload.is_answered:
                 await PlainTextResponse(f"{sentence}\n", status)(scope, receive, send)
             if status != 404:
-                self._accounts.store.show_refusal(session, sentence)
+                self.accounts.store.show_refusal(session, sentence)
         except ClientDisconnect:
             return
         finally:
             upload.close()
 
 
+@dataclass(eq=False)
 class _Upload:
     """One upload that is under way, and its reservation."""
 
-    def __init__(
-        self,
-        accounts: UploadAccounts,
-        session: str,
-        receive: Receive,
-        send: Send,
-        clock: Callable[[], float],
-    ) -> None:
-        self.is_answered = False
-        self._accounts = accounts
-        self._session = session
-        self._receive = receive
-        self._send = send
-        self._clock = clock
-        self._began = clock()
-        self._reserved = 0
-        self._received = 0
+    accounts: UploadAccounts
+    session: str
+    source: Receive
+    answer: Send
+    clock: Callable[[], float]
+    began: float
+    is_answered: bool = False
+    reserved: int = 0
+    received: int = 0
 
     def reserve(self, size: int) -> None:
         """Reserve this many bytes in total."""
-        self._accounts.reserve(self._session, size, self._reserved)
-        self._reserved = size
+        self.accounts.reserve(self.session, size, self.reserved)
+        self.reserved = size
 
     async def receive(self) -> Message:
         """Return the next part of the body, counted.
@@ -317,18 +309,18 @@ class _Upload:
         ClientDisconnect
             If there is no more to receive, and the upload is not complete.
         """
-        allowed = PATIENCE + self._received / LEAST_RATE - (self._clock() - self._began)
+        allowed = PATIENCE + self.received / LEAST_RATE - (self.clock() - self.began)
         try:
-            message = await asyncio.wait_for(self._receive(), max(allowed, 0.0))
+            message = await asyncio.wait_for(self.source(), max(allowed, 0.0))
         except TimeoutError:
             raise Refused(408, "The upload was too slow; try again.") from None
         if self.is_answered:
             return message
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        self._received += len(message.get("body", b""))
-        if self._received > self._reserved:
-            self.reserve(self._received)
+        self.received += len(message.get("body", b""))
+        if self.received > self.reserved:
+            self.reserve(self.received)
         return message
 
     async def send(self, message: Message) -> None:
@@ -336,12 +328,12 @@ class _Upload:
         if message["type"] == "http.response.start":
             self.is_answered = True
             self.close()
-        await self._send(message)
+        await self.answer(message)
 
     def close(self) -> None:
         """Give the reservation back."""
-        self._accounts.release(self._session, self._reserved)
-        self._reserved = 0
+        self.accounts.release(self.session, self.reserved)
+        self.reserved = 0
 
 
 def _declared_length(scope: Scope) -> int:

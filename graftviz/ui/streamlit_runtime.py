@@ -12,21 +12,19 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 from typing import Any
 
-import streamlit as st
 from streamlit.runtime import get_instance
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from graftviz.errors import InputError
-from graftviz.ui.frame.texts import plain
+from graftviz.ui.boundary import add_notice
 from graftviz.ui.guard import LEAST_FILE
 from graftviz.ui.limits import limits
 from graftviz.ui.logs import logged, report_left_out
@@ -36,11 +34,13 @@ LOOK_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 REPEAT_SECONDS = 1.0  # at least, between two runs of a page that show why uploads were refused
-_refusals: dict[str, tuple[float, str]] = {}  # session → time and sentence, "" when it was shown
 
 
 class StreamlitFiles:
     """Uploaded files, as :class:`~graftviz.ui.guard.UploadAccounts` sees them."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, float] = {}
 
     def is_connected(self, session: str) -> bool:
         """Return whether a page is connected to the session."""
@@ -52,33 +52,17 @@ class StreamlitFiles:
         return {session: sum(map(_size, list(files.values()))) for session, files in stored}
 
     def show_refusal(self, session: str, sentence: str) -> None:
-        """Let the session's page run, which calls :func:`show_upload_refusal`.
+        """Show a notice with a run of the session's page, whose uploader shows the status only.
 
-        The page's uploader shows the status only. A client that repeats refused uploads causes at
-        most one run in `REPEAT_SECONDS`.
+        A client that repeats refused uploads causes at most one run in `REPEAT_SECONDS`.
         """
-        for closed in [one for one in _refusals if not self.is_connected(one)]:
-            del _refusals[closed]
-        found = get_instance().get_app_session(session)
         now = time.monotonic()
-        if found is not None and now - _refusals.get(session, (-inf, ""))[0] >= REPEAT_SECONDS:
-            _refusals[session] = now, sentence
+        self._shown = {one: at for one, at in self._shown.items() if now - at < REPEAT_SECONDS}
+        found = get_instance().get_app_session(session)
+        if found is not None and session not in self._shown:
+            self._shown[session] = now
+            add_notice(found.session_state, sentence)
             found.request_rerun(found._client_state)
-
-
-def show_upload_refusal() -> None:
-    """Show why the last upload of this session was refused, once.
-
-    The place for it is there in every run: otherwise uploaders below would move, and their uploads
-    under way be lost.
-    """
-    place = st.empty()
-    context = get_script_run_ctx()
-    if context and context.session_id in _refusals:
-        at, sentence = _refusals[context.session_id]
-        if sentence:
-            _refusals[context.session_id] = at, ""
-            place.error(plain(sentence))
 
 
 def share_uploaded_bytes() -> None:
@@ -109,6 +93,7 @@ def end_expired_sessions() -> int:
     return len(expired)
 
 
+@dataclass
 class UnusedFiles:
     """Uploaded files that no widget of their session refers to, and since when.
 
@@ -124,12 +109,9 @@ class UnusedFiles:
         Return the time in seconds.
     """
 
-    def __init__(
-        self, is_uploading: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._is_uploading = is_uploading
-        self._clock = clock
-        self._since: dict[tuple[str, str], float] = {}
+    is_uploading: Callable[[str], bool]
+    clock: Callable[[], float] = time.monotonic
+    since: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def release(self, seconds: float) -> int:
         """Remove files that have been unused for so long; return how many those were.
@@ -139,21 +121,21 @@ class UnusedFiles:
         """
         files = _files()
         sessions = {info.session.id: info.session for info in _sessions().list_sessions()}
-        now = self._clock()
+        now = self.clock()
         since: dict[tuple[str, str], float] = {}
         removed = 0
         for session, stored in list(files.file_storage.items()):
             if session not in sessions:
                 files.remove_session_files(session)
                 removed += len(stored)
-            elif not self._is_uploading(session):
+            elif not self.is_uploading(session):
                 unused = [(session, file) for file in _unused_files(sessions[session], stored)]
-                since |= {file: self._since.get(file, now) for file in unused}
-        due = [file for file in self._since.keys() & since if now - since[file] >= seconds]
+                since |= {file: self.since.get(file, now) for file in unused}
+        due = [file for file in self.since.keys() & since if now - since[file] >= seconds]
         for session, file in due:
             files.remove_file(session, file)
             del since[session, file]
-        self._since = since
+        self.since = since
         return removed + len(due)
 
 

@@ -301,11 +301,10 @@ def _show_heading(state: InspectState, text: str) -> None:
 def _show_node_buttons(
     state: InspectState, model: PairwiseMRF, nodes: Sequence[int], key: str
 ) -> None:
-    select = guarded(state.select)
     with st.container(horizontal=True, gap="small"):
         for i in nodes:
             name = plain(short(model.names[i]))
-            st.button(name, key=f"{key}.{i}", on_click=select, args=(i,))
+            st.button(name, key=f"{key}.{i}", on_click=guarded(state.select), args=(i,))
 
 
 def state_names(labels: Sequence[str]) -> list[str]:
