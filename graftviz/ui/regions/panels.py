@@ -75,8 +75,12 @@ def show_model_choice(state: RegionState) -> None:
     options = state.options
     show_option(_SPECS["data"], options.data, state.choose, prefix=_PREFIX)
     if options.data == RUN and link_of_grow_page() not in ("", state.run):
-        update = guarded(partial(state.choose, "data", RUN))
-        st.button("Use the current run", on_click=update, key="newest")
+        st.button(
+            "Use the current run",
+            on_click=guarded(state.choose),
+            args=("data", RUN),
+            key="newest",
+        )
     if options.data == GRID:
         for name in ("t2", "t1"):
             spec = _SPECS[name]
