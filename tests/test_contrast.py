@@ -29,7 +29,6 @@ STYLES = "".join(
     (ASSETS / name).read_text(encoding="utf-8") for name in ("player/player.css", "race/race.css")
 )
 REPLAY = (ASSETS / "player/replay.css").read_text(encoding="utf-8")
-INSPECT = (ASSETS / "inspect/graph.js").read_text(encoding="utf-8")
 CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))["theme"]
 THEMES = ("light", "dark")
 TEXT, MARK = 4.5, 3.0
@@ -185,15 +184,11 @@ def test_marks_and_the_ring_of_the_focus_stand_out(tokens: object, theme: str) -
 @pytest.mark.parametrize("theme", THEMES)
 def test_edges_stand_out_as_they_are_drawn(theme: str) -> None:
     paper, text = app_theme(theme)["background"], app_theme(theme)["text"]
-    found = re.search(r"const alpha = \(key & 1 \? ([\d.]+) :", EDGES)
-    missing = re.search(r"css\(palette\.muted, \(haze \? [\d.]+ : ([\d.]+)\)", EDGES)
-    gone = re.search(r"const GONE = ([\d.]+);", EDGES)
-    assert found
-    assert missing
-    assert gone
+    shares = dict(re.findall(r"const (ACTIVE|MISSING|GONE) = ([\d.]+);", EDGES))
     for kind in ("right", "wrong", "plain"):
-        assert contrast(over(paper, marks(theme)[kind], float(found[1])), paper) >= MARK, kind
-    for share in (missing[1], gone[1]):
+        drawn = over(paper, marks(theme)[kind], float(shares["ACTIVE"]))
+        assert contrast(drawn, paper) >= MARK, kind
+    for share in (shares["MISSING"], shares["GONE"]):
         assert contrast(over(paper, over(paper, text, MUTED), float(share)), paper) >= MARK
 
 
@@ -203,16 +198,12 @@ def test_shares_are_those_of_the_script() -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_figures_and_the_graph_of_inspect_stand_out(theme: str) -> None:
+def test_figures_stand_out(theme: str) -> None:
     paper = app_theme(theme)["background"]
     for name in ("ORANGE", "GREEN", "BLUE", "VERMILION", "PURPLE", "GREY"):
         assert contrast(rgb(getattr(figure_style, name)), paper) >= MARK, name
     for colour in CONFIG["chartCategoricalColors"]:
         assert contrast(rgb(colour), paper) >= MARK, colour
-    key = "darkColor" if theme == "dark" else "color"
-    for style in re.findall(r"{ (color: .*?) }", INSPECT):
-        colours = dict(re.findall(r'(\w+): "(#\w{6})"', style))
-        assert contrast(rgb(colours.get(key, colours["color"])), paper) >= MARK
 
 
 @pytest.mark.parametrize("vision", VISION)
@@ -262,6 +253,6 @@ def test_what_may_share_a_colour_differs_in_form() -> None:
     for forms in (json.loads(dashes[1]), re.findall(r'"(.*?)"', shapes[1])):
         assert len(forms) == len(racers("light")) == len(racers("dark"))
         assert all(one != other for one, other in combinations(forms, 2))
-    assert "context.setLineDash(dotted ?? (kind === 1 ? [dash, gap] : []))" in EDGES
+    assert "dash: dotted ?? (kind === 1 ? [dash, gap] : [])" in EDGES
     assert re.search(r"edges: leaving, .*dash: \[7, 5\]", PRUNE)
     assert "crosses: leaving" in PRUNE

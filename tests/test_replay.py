@@ -25,9 +25,9 @@ Told = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
 SCRIPT = re.compile(r'<script(?: type="([^"]*)" id="run")?>(.*?)</script>', re.DOTALL)
 ASSETS = Path(assets.__file__).parent / "assets"
 SCRIPTS = sorted(ASSETS.rglob("*.js"))
-VIEWS = ("player", "race", "region", "prune", "budget", "dynamics")
+VIEWS = ("player", "race", "region", "prune", "budget", "dynamics", "inspect")
 ENTRIES = [f"{view}/{script}.js" for view in VIEWS for script in (view, "mount")]
-ENTRIES += ["player/replay.js", "inspect/graph.js"]
+ENTRIES += ["player/replay.js"]
 
 
 @pytest.fixture(scope="module")
@@ -183,8 +183,7 @@ def test_no_string_spans_lines_or_looks_like_a_comment() -> None:
 def test_every_module_and_style_sheet_is_used() -> None:
     used = {path for entry in ENTRIES for path in assets.modules(entry)}
     assert used == set(SCRIPTS)
-    styles = "".join([*map(assets.view_style, VIEWS), assets.style_sheet("inspect/graph.css")])
-    styles += assets.replay_parts()[2]
+    styles = "".join([*map(assets.view_style, VIEWS), assets.replay_parts()[2]])
     for path in ASSETS.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         longest = max((part.strip() for part in re.split(r"[{};,\n]", text)), key=len)

@@ -37,7 +37,9 @@ SCENES: dict[str, Scene] = {
     "prune.png": Scene("prune?step=3", ".gv-prune-body"),
     "budget.png": Scene("budget?step=20", ".gv-budget-body"),
     "dynamics.png": Scene("dynamics?data=city&node=9", ".gv-dynamics-body", height=1165),
-    "inspect.png": Scene("inspect?data=survey&evidence=0:1,5:0&node=3", ".gi canvas", height=880),
+    "inspect.png": Scene(
+        "inspect?data=survey&evidence=0:1,5:0&node=3", ".gv-inspect canvas", height=880
+    ),
     "lessons.png": Scene("lessons", ".st-key-lesson_alpha", height=760),
     "tour.png": Scene("?step=41&tour=1", ".card", height=760, click=".card .next"),
 }

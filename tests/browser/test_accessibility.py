@@ -33,10 +33,10 @@ UNNAMED = """() => {
   const inside = (root) => [...root.querySelectorAll("*")].flatMap(
     (node) => [node, ...(node.shadowRoot ? inside(node.shadowRoot) : [])]);
   return inside(document).filter((node) => node.matches("canvas") && node.checkVisibility()
-    && node.closest(".gv-player, .gi")
+    && node.closest(".gv-player")
     && !(node.getAttribute("role") && node.getAttribute("aria-label")
       && (node.getAttribute("role") !== "application" || node.tabIndex === 0)))
-    .map((node) => node.closest("section, .gi").getAttribute("aria-label"));
+    .map((node) => node.closest("section").getAttribute("aria-label"));
 }"""
 
 

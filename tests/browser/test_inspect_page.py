@@ -23,15 +23,18 @@ def open_inspect(page: Any, address: str, query: str) -> Any:
     page.get_by_role("button", name="Analyse").click(timeout=COMPILING)
     page.get_by_role("menuitem", name="Inspect this model").click()
     page.get_by_text(re.compile("^Marginals: ")).wait_for(timeout=COMPILING)
-    graph = page.locator(".gi canvas")
+    graph = page.locator(".gv-inspect canvas")
     graph.wait_for()
     return graph
 
 
-def click(page: Any, graph: Any, place: str) -> None:
-    """Click what `place` says: a call of the graph's `node` or `edge`."""
+def click(page: Any, graph: Any, i: int, j: int | None = None) -> None:
+    """Click a node, or the middle of an edge."""
     graph.scroll_into_view_if_needed()
-    x, y = graph.evaluate(f"(canvas) => canvas.graftviz.{place}")
+    x, y = graph.evaluate(
+        "({ graph }, ends) => graph.middle(ends.map((i) => graph.number.get(i)))",
+        [i, i if j is None else j],
+    )
     box = graph.bounding_box()
     page.mouse.click(box["x"] + x, box["y"] + y)
 
@@ -63,7 +66,7 @@ def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
     graph = open_inspect(page, address, CHOW_LIU)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     plain = picture(graph)
-    click(page, graph, "node(0)")
+    click(page, graph, 0)
     heading(page, "member 1").wait_for(timeout=SOON)
     until(page, "location.search.includes('node=0')")
     before = posterior(page)
@@ -79,7 +82,7 @@ def test_a_node_is_clicked_and_evidence_changes_all_posteriors(
     page.get_by_text("changed most").wait_for(timeout=SOON)
     eventually(page, lambda: picture(graph) != plain)
     # Another node shows its marginal without and with what is known.
-    click(page, graph, "node(33)")
+    click(page, graph, 33)
     heading(page, "member 34").wait_for(timeout=SOON)
     eventually(page, lambda: "given the evidence" in posterior(page))
     page.get_by_role("button", name="member 1 = 2").click()
@@ -93,8 +96,8 @@ def test_an_edge_is_clicked_and_its_ends_can_be_gone_to(
 ) -> None:
     page = browser_page
     graph = open_inspect(page, address, CHOW_LIU)
-    i, j = graph.evaluate("(canvas) => canvas.graftviz.edges()")[0]
-    click(page, graph, f"edge({i}, {j})")
+    i, j = graph.evaluate("({ graph }) => graph.data.edges")[0][:2]
+    click(page, graph, i, j)
     until(page, f"location.search.includes('edge={i}-{j}')")
     page.locator(".st-key-inspect_edge .js-plotly-plot").wait_for(timeout=SOON)
     page.get_by_text("mutual information").wait_for(timeout=SOON)
@@ -114,7 +117,7 @@ def test_the_picture_and_the_model_are_saved(browser_page: Any, address: str) ->
     page = browser_page
     open_inspect(page, address, CHOW_LIU)
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the graph as PNG").click()
+        page.get_by_role("button", name="Save this picture (PNG)").click()
     with open(saved.value.path(), "rb") as file:
         assert file.read(8) == b"\x89PNG\r\n\x1a\n"
     page.get_by_role("button", name="Download", exact=True).click()

@@ -13,7 +13,7 @@ PICTURE = {
     "": ".gv-stage",
     "regions": ".gv-stage",
     "prune?data=survey": ".gv-stage",
-    "inspect?data=survey": ".gi-stage",
+    "inspect?data=survey": ".gv-stage",
     "budget": ".gv-main",
     "dynamics": ".gv-main",
 }

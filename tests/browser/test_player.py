@@ -119,7 +119,7 @@ def test_steps_are_the_same_forwards_and_backwards(finished: Any, until: Any) ->
     def picture() -> Any:
         until(finished, "player.raf === 0")
         return finished.evaluate(
-            "[...player.graph.screen, ...player.graph.radius].map(x => Math.round(x * 100))"
+            "[...player.graph.at.flat(), ...player.graph.radius].map(x => Math.round(x * 100))"
         )
 
     finished.evaluate("player.seek(17)")

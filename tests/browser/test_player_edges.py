@@ -83,7 +83,7 @@ def test_an_edge_taken_out_is_marked_and_told(
     # Its place is drawn otherwise than a moment later, when the mark has gone.
     page.evaluate("player.select(null)")
     box = (
-        "(() => { const g = player.graph; const s = g.screen, r = devicePixelRatio;"
+        "(() => { const g = player.graph; const s = g.at.flat(), r = devicePixelRatio;"
         f" const x = (s[{2 * i}] + s[{2 * j}]) / 2, y = (s[{2 * i + 1}] + s[{2 * j + 1}]) / 2;"
         " const c = g.canvas.getContext('2d');"
         " return [...c.getImageData((x - 5) * r, (y - 5) * r, 10 * r, 10 * r).data]"

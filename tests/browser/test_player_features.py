@@ -80,7 +80,7 @@ def test_a_partial_edge_is_drawn_with_gaps(page: Any, until: Any, run: Run) -> N
     page.evaluate("player.log.cache.clear()")
     i, j = run.steps[0].activated[0][:2]
     broken = (
-        "(() => { player.graph.draw(); const g = player.graph, s = g.screen;"
+        "(() => { player.graph.draw(); const g = player.graph, s = g.at.flat();"
         " const r = devicePixelRatio, c = g.canvas.getContext('2d'); let gaps = 0;"
         f" for (let k = 300; k <= 700; k++) {{ const f = k / 1000;"
         f" const x = s[{2 * i}] + f * (s[{2 * j}] - s[{2 * i}]);"

@@ -30,9 +30,7 @@ def chosen(finished: Any, until: Any) -> Any:
     finished.evaluate(REPLY)
     jump_to(finished, 15)
     until(finished, AT_REST)
-    x, y = finished.evaluate(
-        f"[player.graph.screen[{2 * NODE}], player.graph.screen[{2 * NODE + 1}]]"
-    )
+    x, y = finished.evaluate(f"player.graph.at[{NODE}]")
     finished.locator(".gv-stage canvas").click(position={"x": x, "y": y})
     until(finished, "document.querySelector('.gv-region').innerText.includes('at step 15')")
     until(finished, AT_REST)

@@ -201,7 +201,7 @@ def test_clicking_a_node_asks_at_the_shown_step(finished: Any, until: Any) -> No
     finished.evaluate(f"() => {{ {REPLY} }}")
     finished.evaluate("player.seek(15)")
     until(finished, AT_REST)
-    x, y = finished.evaluate("[player.graph.screen[6], player.graph.screen[7]]")
+    x, y = finished.evaluate("player.graph.at[3]")
     finished.locator(".gv-stage canvas").click(position={"x": x, "y": y})
     until(finished, "server.asked.length > 0")
     asked = finished.evaluate("server.asked[0]")
@@ -238,9 +238,7 @@ def test_an_edge_shows_its_weights_and_a_pair_its_reason(finished: Any, until: A
 
 def test_shift_click_on_a_second_node_asks_about_the_pair(finished: Any, until: Any) -> None:
     until(finished, AT_REST)
-    places = finished.evaluate(
-        "[0, 5].map(i => [player.graph.screen[2*i], player.graph.screen[2*i+1]])"
-    )
+    places = finished.evaluate("[0, 5].map(i => player.graph.at[i])")
     canvas = finished.locator(".gv-stage canvas")
     canvas.click(position={"x": places[0][0], "y": places[0][1]})
     canvas.click(position={"x": places[1][0], "y": places[1][1]}, modifiers=["Shift"])

@@ -131,6 +131,7 @@ PRUNE = MountedView("prune")
 BUDGET = MountedView("budget")
 REGION = MountedView("region")
 DYNAMICS = MountedView("dynamics")
+INSPECT = MountedView("inspect")
 
 
 def json_object(parts: Mapping[str, str | None]) -> str:

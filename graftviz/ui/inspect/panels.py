@@ -18,10 +18,10 @@ from graftviz.ui.controls import follow_value, show_list
 from graftviz.ui.frame.address import write_address
 from graftviz.ui.frame.header import Header
 from graftviz.ui.frame.texts import plain
+from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.jobs import rehearse_inspect_page
 from graftviz.ui.inspect.options import AUTOMATIC, METHODS
 from graftviz.ui.inspect.results import (
-    GRAPH_KEY,
     model_files,
     replaceable,
     show_changed,
@@ -199,7 +199,7 @@ def show_messages(state: InspectState) -> None:
                 st.button("Run anyway", key=key, on_click=guarded(source.learned.agree))
         if source.awaits_file and source.loaded is not None:
             what = "model to compare with" if prefix else "model"
-            show_awaiting_file(what, place=GRAPH_KEY)
+            show_awaiting_file(what, place=INSPECT.key)
         if source.learning:
             show_until_done(partial(_learning, state))
 

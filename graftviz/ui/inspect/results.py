@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -39,16 +39,15 @@ from graftviz.narrative.inspection import (
     region_words,
 )
 from graftviz.narrative.phrases import pair, plural, short
-from graftviz.player.assets import bundle, style_sheet
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import is_current, key_that_shows
 from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.texts import plain
+from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.session_run import to_json
 
-GRAPH_KEY = "inspect_graph"
 _SQUARE = 1.5  # a layout may be stretched this far to fill its place; known places keep their shape
 _KINDS = {COMMON: "in both", LOST: "only in the first", GAINED: "only in the second"}
 _PARTNERS = 8
@@ -87,27 +86,10 @@ def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[
 # ---------------------------------------------------------------------------------------- graph
 
 
-@cache
-def _component() -> Any:
-    """Register the component, once per process."""
-    return st.components.v2.component(
-        "graftviz_inspect_graph",
-        css=style_sheet("inspect/graph.css"),
-        js=bundle("inspect/graph.js"),
-    )
-
-
 def show_graph(state: InspectState, shown: Shown) -> None:
     """Show the graph; a click selects a node or an edge."""
-
-    def picked() -> None:
-        # Nothing is left of the component when its message comes after the page was left.
-        value = (st.session_state.get(GRAPH_KEY) or {}).get("picked")
-        if isinstance(value, Mapping):
-            select_picked(state, value)
-
-    data = graph_message(state, shown).encode("utf-8", "replace")
-    _component()(key=GRAPH_KEY, data=data, on_picked_change=guarded(picked))
+    INSPECT.load()
+    INSPECT.show(graph_message(state, shown), {"picked": partial(select_picked, state)})
     if shown.picture.note:
         st.caption(plain(shown.picture.note))
 

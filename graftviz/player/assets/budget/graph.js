@@ -49,6 +49,7 @@ export class BudgetGraph extends BudgetPlane {
     const { width, height } = this.surface;
     this.margins = [clamp(width * 0.09, 26, 60), clamp(height * 0.07, 18, 34)];
     super.project();
+    this.spacing = 0.62 * Math.sqrt((width * height) / this.at.length) * this.camera.zoom;
     this.unit = clamp(0.15 * this.spacing, 3.2, 9 * this.app.type);
   }
 

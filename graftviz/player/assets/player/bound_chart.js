@@ -1,19 +1,10 @@
 // The bound against the size of the region: a small chart whose points can be pointed at or stepped through.
 
-import { clamp, h, isolated, lerp, plural, replaceChildren, shorten, svg } from "../shared/core.js";
+import { boundText, clamp, h, isolated, lerp, plural, replaceChildren, shorten, svg } from "../shared/core.js";
 
 const BOUND_WIDTH = 250;
 const BOUND_HEIGHT = 84;
 const BOUND_PLOT = { left: 34, right: 244, top: 9, bottom: 66 };
-
-/** A bound rounded up: what is shown must still be true. */
-export function boundText(bound) {
-  if (bound <= 0) return "0";
-  if (bound < 1e-6) return "0.000001";
-  const digits = Math.max(0, 1 - Math.floor(Math.log10(bound)));
-  const up = Math.ceil(bound * 10 ** digits - 1e-9) / 10 ** digits;
-  return up.toFixed(digits).replace(/(\.\d*?[1-9])0+$|\.0+$/, "$1");
-}
 
 export class BoundChart {
   constructor(preview) {
@@ -35,10 +26,10 @@ export class BoundChart {
   point(event) {
     if (!this.region) return;
     const box = this.picture.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / Math.max(box.width, 1)) * BOUND_WIDTH;
-    const sizes = this.region.bounds.map((_, k) => k + 1);
-    const nearest = sizes.reduce((a, b) => (Math.abs(this.x(a) - x) <= Math.abs(this.x(b) - x) ? a : b));
-    this.choose(nearest);
+    const { left, right } = BOUND_PLOT;
+    const share = (((event.clientX - box.left) / Math.max(box.width, 1)) * BOUND_WIDTH - left) / (right - left);
+    const all = this.region.bounds.length;
+    this.choose(clamp(1 + Math.round(share * Math.max(all - 1, 1)), 1, all));
   }
 
   key(event) {
@@ -60,50 +51,27 @@ export class BoundChart {
 
   show(region, log) {
     if (region === this.region) return;
-    this.region = region;
-    this.log = log;
-    if (!region) return;
+    [this.region, this.log] = [region, log];
     if (this.size !== null && this.size > region.bounds.length) this.choose(null);
     this.draw();
   }
 
-  x(size) {
-    const { left, right } = BOUND_PLOT;
-    const last = Math.max(this.region.bounds.length, 2);
-    return lerp(left, right, (size - 1) / (last - 1));
-  }
-
   /** Bounds on a log scale, from 1 down to the tolerance and what lies below it. */
-  y(bound) {
-    const { top, bottom } = BOUND_PLOT;
-    return lerp(top, bottom, clamp(Math.log10(Math.max(bound, 1e-12)) / Math.log10(this.floor), 0, 1));
-  }
-
   draw() {
-    const { region } = this;
-    if (!region) return;
-    const { bounds, tolerance } = region;
-    const { left, right, bottom } = BOUND_PLOT;
-    const positive = bounds.filter((bound) => bound > 0);
-    this.floor = clamp(Math.min(tolerance / 2, ...positive), 1e-6, 0.5);
-    const size = this.size ?? region.size;
-    const parts = [];
-    for (const value of new Set([1, 0.1, 0.01, 0.001].filter((v) => v > this.floor * 1.5))) {
-      const at = this.y(value);
-      parts.push(svg("line", { class: "gv-bound-grid", x1: left, x2: right, y1: at, y2: at }));
-      parts.push(svg("text", { x: left - 5, y: at + 3.5, "text-anchor": "end" }, String(value)));
-    }
-    const goal = this.y(tolerance);
-    parts.push(svg("line", { class: "gv-bound-goal", x1: left, x2: right, y1: goal, y2: goal }));
-    const points = bounds.map((bound, k) => [this.x(k + 1), this.y(bound)]);
-    parts.push(svg("polyline", { class: "gv-bound-line", points: points.map((p) => p.join(",")).join(" ") }));
-    points.forEach(([cx, cy], k) => {
-      const kind = bounds[k] >= 1 ? "gv-bound-vacuous" : bounds[k] <= tolerance ? "gv-bound-met" : "gv-bound-point";
-      parts.push(svg("circle", { class: kind, cx, cy, r: k + 1 === size ? 4.6 : 2.6 }));
-    });
-    parts.push(svg("text", { x: left, y: bottom + 15, "text-anchor": "middle" }, "1"));
-    if (bounds.length > 1) parts.push(svg("text", { x: right, y: bottom + 15, "text-anchor": "end" }, `${bounds.length} nodes`));
-    this.picture.replaceChildren(...parts);
+    if (!this.region) return;
+    const { bounds, tolerance } = this.region;
+    const { left, right, top, bottom } = BOUND_PLOT;
+    const floor = clamp(Math.min(tolerance / 2, ...bounds.filter((bound) => bound > 0)), 1e-6, 0.5);
+    const size = this.size ?? this.region.size;
+    const x = (k) => lerp(left, right, k / Math.max(bounds.length - 1, 1));
+    const y = (bound) => lerp(top, bottom, clamp(Math.log10(Math.max(bound, 1e-12)) / Math.log10(floor), 0, 1));
+    const level = (kind, value) => svg("line", { class: `gv-bound-${kind}`, x1: left, x2: right, y1: y(value), y2: y(value) });
+    const text = (words, at, height, anchor) => svg("text", { x: at, y: height, "text-anchor": anchor }, words);
+    this.picture.replaceChildren(
+      ...[1, 0.1, 0.01, 0.001].filter((value) => value > floor * 1.5).flatMap((value) => [level("grid", value), text(String(value), left - 5, y(value) + 3.5, "end")]),
+      level("goal", tolerance), svg("polyline", { class: "gv-bound-line", points: bounds.map((bound, k) => `${x(k)},${y(bound)}`).join(" ") }),
+      ...bounds.map((bound, k) => svg("circle", { class: `gv-bound-${bound >= 1 ? "vacuous" : bound <= tolerance ? "met" : "point"}`, cx: x(k), cy: y(bound), r: k + 1 === size ? 4.6 : 2.6 })),
+      text("1", left, bottom + 15, "middle"), ...(bounds.length > 1 ? [text(`${bounds.length} nodes`, right, bottom + 15, "end")] : []));
     this.describeSize(size);
   }
 

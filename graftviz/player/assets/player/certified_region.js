@@ -1,8 +1,8 @@
 // The certified region of the chosen node: settings, cached results and their display.
 
-import { Choice, clamp, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
-import { BoundChart, boundText } from "./bound_chart.js";
-import { meter } from "./inspector.js";
+import { boundText, Choice, h, isolated, remembered, replaceChildren, shorten } from "../shared/core.js";
+import { BoundChart } from "./bound_chart.js";
+import { barPart, bars, meter } from "./inspector.js";
 
 const REGION_CUTS = [
   ["drop", "dropped", "Edges that leave the region are dropped"],
@@ -20,12 +20,8 @@ export class RegionPanel {
   constructor(app) {
     this.app = app;
     const { on, cut, tolerance } = { ...REGION_STANDARD, ...remembered.get("region", {}) };
-    const known = (list, value, otherwise) => (list.includes(value) ? value : otherwise);
-    this.settings = {
-      on: on !== false,
-      cut: known(REGION_CUTS.map(([key]) => key), cut, REGION_STANDARD.cut),
-      tolerance: known(REGION_TOLERANCES, tolerance, REGION_STANDARD.tolerance),
-    };
+    this.settings = { on: on !== false, cut: REGION_CUTS.some(([key]) => key === cut) ? cut : REGION_STANDARD.cut,
+      tolerance: REGION_TOLERANCES.includes(tolerance) ? tolerance : REGION_STANDARD.tolerance };
     this.known = new Map(); // by node, step and settings
     this.notice = ""; // why there is none yet
     this.last = null; // the latest one shown: stands in until the next one has come
@@ -39,21 +35,24 @@ export class RegionPanel {
   }
 
   build() {
+    const { app } = this;
     const change = (name) => (value) => this.change({ [name]: value });
     this.toggle = h("button", { type: "button", class: "gv-switch", role: "switch", "aria-checked": String(this.settings.on),
       title: "Show a certified bound on the marginal of this node from a small region around it",
       click: () => this.change({ on: !this.settings.on }) }, h("i", { "aria-hidden": "true" }), "Certified region");
     const tolerances = REGION_TOLERANCES.map((value) => [value, `±${value}`, `Grow the region until the bound is at most ${value}`]);
-    this.tolerance = new Choice("Tolerance", tolerances, this.settings.tolerance, change("tolerance"));
-    this.cut = new Choice("Treatment of cut edges", REGION_CUTS, this.settings.cut, change("cut"));
+    const tolerance = new Choice("Tolerance", tolerances, this.settings.tolerance, change("tolerance"));
+    const cut = new Choice("Treatment of cut edges", REGION_CUTS, this.settings.cut, change("cut"));
     this.headline = h("p", { class: "gv-region-headline", role: "status" });
     this.details = h("p", { class: "gv-muted", dir: "auto" });
     this.caption = h("p", { class: "gv-caption", "aria-hidden": "true", hidden: true }); // under the picture, where the headline is out of sight
     this.bars = h("div", { class: "gv-bars" });
-    this.chart = new BoundChart((size) => this.show(size));
-    this.content = h("div", { class: "gv-region-content" }, this.headline, this.details,
-      h("div", { class: "gv-columns" }, this.bars, this.chart.element),
-      h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", this.tolerance.element), h("span", {}, "cut edges:", this.cut.element)));
+    this.chart = new BoundChart((size) => {
+      this.preview = size;
+      app.wake();
+    });
+    this.content = h("div", { class: "gv-region-content" }, this.headline, this.details, h("div", { class: "gv-columns" }, this.bars, this.chart.element),
+      h("div", { class: "gv-region-choices" }, h("span", {}, "tolerance:", tolerance.element), h("span", {}, "cut edges:", cut.element)));
     this.element = h("section", { class: "gv-region", "aria-label": "Certified region", hidden: true }, this.toggle, this.content);
   }
 
@@ -63,12 +62,6 @@ export class RegionPanel {
     remembered.set("region", this.settings);
     this.preview = null;
     this.app.changed();
-  }
-
-  /** Light only the first so many nodes of the region; null: all of them. */
-  show(size) {
-    this.preview = size;
-    this.app.wake();
   }
 
   setRun() {
@@ -212,27 +205,15 @@ export class RegionPanel {
 /** Bars of the region's marginal, with the interval it certifies, beside what BP says. */
 function regionBars({ marginal, bound, bp, exact, verdict }, labels) {
   const vacuous = verdict === "none";
-  const rows = marginal.slice(0, 24).flatMap((value, k) => {
+  const rows = marginal.slice(0, 24).map((value, k) => {
     const bar = meter(value, bp ? bp[k] : undefined);
-    const whisker = h("i", { class: vacuous ? "gv-whisker gv-whisker-vacuous" : "gv-whisker" });
-    const [low, high] = [clamp(value - bound, 0, 1), clamp(value + bound, 0, 1)];
-    whisker.style.left = `${100 * low}%`;
-    whisker.style.width = `${100 * (high - low)}%`;
-    bar.append(whisker);
-    if (exact) {
-      const mark = h("i", { class: "gv-truth" });
-      mark.style.left = `${100 * clamp(exact[k], 0, 1)}%`;
-      bar.append(mark);
-    }
     bar.classList.add("gv-meter-region");
+    bar.append(barPart(vacuous ? "gv-whisker gv-whisker-vacuous" : "gv-whisker", value - bound, value + bound));
+    if (exact) bar.append(barPart("gv-truth", exact[k]));
     const values = [`region ${value.toFixed(4)}`, bp && `BP ${bp[k].toFixed(4)}`, exact && `exact ${exact[k].toFixed(4)}`];
-    return [
-      isolated(shorten(labels[k] ?? String(k), 24), { class: "gv-label" }),
-      bar,
-      h("span", { class: "gv-number", title: values.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`),
-    ];
+    return [isolated(shorten(labels[k] ?? String(k), 24), { class: "gv-label" }), bar,
+      h("span", { class: "gv-number", title: values.filter(Boolean).join(" · ") }, value.toFixed(3), vacuous || bound === 0 ? "" : ` ± ${boundText(bound)}`)];
   });
   const proven = vacuous ? ", vacuous bound" : bound === 0 ? ", exact" : " ± certified bound";
-  const title = `From the region${proven}` + (bp ? " · ▾ BP on the whole graph" : "") + (exact ? " · ▴ truth" : "");
-  return [h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows)];
+  return bars(`From the region${proven}${bp ? " · ▾ BP on the whole graph" : ""}${exact ? " · ▴ truth" : ""}`, rows);
 }

@@ -1,38 +1,25 @@
-// The growing graph on a canvas: where things are, how they look. Gestures live in gestures.js.
+// The growing graph: where nodes are, how they look, what is selected, and the legend.
 
-import { CameraView } from "../shared/camera.js";
-import { clamp, css, h, integer, lerp, lineSample, mix, plural, remembered, replaceChildren, smooth, Surface, viridis } from "../shared/core.js";
-import { attachGestures } from "../shared/gestures.js";
-import { zoomButtons } from "../shared/zoom_buttons.js";
-import { Tip } from "../shared/tip.js";
+import { clamp, format, h, integer, isolated, lerp, lineSample, mix, plural, remembered, replaceChildren, shorten, smooth, viridis } from "../shared/core.js";
+import { boxOf, gapOf, Graph, WHOLE_PLANE } from "../shared/graph.js";
+import { turned } from "../shared/keys.js";
 import { EdgeLayer } from "./edges.js";
-import { GraphPointer } from "./graph_pointer.js";
-import { NodeLabels } from "./labels.js";
 import { RegionLayer } from "./region_layer.js";
 
 const GLIDE_SECONDS = 0.7;
+const COLOUR_LEVELS = 32;
+const FEW = 40; // up to this many nodes, all names are shown
+const NAMED_LONGER = 2.5; // degrees that a name on show counts more, so that names do not flicker
 
-export class GraphView extends CameraView {
+export class GraphView extends Graph {
+  near = 7;
+
   constructor(app) {
-    super();
-    this.app = app;
+    super(app);
     this.show = { right: true, wrong: true, missing: true, stability: true, ...remembered.get("show", {}) };
-    this.pointer = new GraphPointer(this);
-    this.labels = new NodeLabels(this);
     this.edges = new EdgeLayer(this);
     this.region = new RegionLayer(this);
-    this.holder = h("div", { class: "gv-stage" });
-    this.keys = h("div", { class: "gv-legend" });
-    this.pointer.tip = new Tip(this.holder);
-    this.element = h("div", { class: "gv-card gv-graph" }, this.holder, app.region.caption, h("footer", {}, this.keys, zoomButtons(this, app, "graph")));
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.canvas = this.surface.canvas;
-    this.releaseGestures = attachGestures(this);
-  }
-
-  destroy() {
-    this.releaseGestures();
-    this.surface.destroy();
+    this.element = this.card("", "Graph", "graph", { below: app.region.caption });
   }
 
   // -------------------------------------------------------------------------------- a new run
@@ -41,14 +28,16 @@ export class GraphView extends CameraView {
     const before = keepPlaces && this.world ? this.world.slice() : null;
     this.log = log;
     this.world = new Float32Array(2 * log.n);
-    this.screen = new Float32Array(2 * log.n);
     this.radius = new Float32Array(log.n);
     this.offset = null;
     this.byDegree = Array.from({ length: log.n }, (_, i) => i);
-    this.labels.clear();
+    this.named.clear();
+    this.edges.setRun(log);
     this.region.clear(log.n);
-    this.pointer.over = null;
-    this.frameBox = this.boxOfPlaces();
+    [this.hover, this.pair, this.places] = [-1, null, []];
+    // Given places keep their shape; a growing layout fills a square, and its nodes may crowd.
+    const given = log.header.positions?.length ? log.header.positions : null;
+    [this.box, this.gap, this.stretch] = given ? [boxOf(given), gapOf(given), 1] : [WHOLE_PLANE, Infinity, 1.5];
     if (before) this.glideFrom(before);
     this.buildLegend();
   }
@@ -93,140 +82,98 @@ export class GraphView extends CameraView {
     return this.world;
   }
 
-  // ----------------------------------------------------------------------------------- camera
-
-  /** The part of the plane to fit: given places keep their shape, a growing layout fills a square. */
-  boxOfPlaces() {
-    const places = this.log.header.positions;
-    if (!places || places.length === 0) return { x: 5000, y: 5000, w: 10000, h: 10000, stretch: 1.5, gap: Infinity };
-    const xs = places.map((p) => p[0]);
-    const ys = places.map((p) => p[1]);
-    const range = (v) => v.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
-    const [[x0, x1], [y0, y1]] = [range(xs), range(ys)];
-    return { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1), stretch: 1, gap: this.gapOf(places) };
-  }
-
-  /** Typical distance to the nearest neighbour: on a crowded map nodes must not cover each other. */
-  gapOf(places) {
-    const some = places.filter((_, i) => i % Math.ceil(places.length / 400) === 0);
-    const gaps = some.map(([x, y]) => Math.min(...places.map(([a, b]) => Math.hypot(a - x, b - y) || Infinity)));
-    return gaps.sort((a, b) => a - b)[gaps.length >> 1] ?? Infinity;
-  }
-
   project() {
+    const { log, app: { p } } = this;
     const { width, height } = this.surface;
-    const { zoom, x, y } = this.camera;
-    const box = this.frameBox;
     const margin = clamp(Math.min(width, height) * 0.06, 16, 40);
-    let sx = (width - 2 * margin) / box.w;
-    let sy = (height - 2 * margin) / box.h;
-    sx = Math.min(sx, sy * box.stretch);
-    sy = Math.min(sy, sx * box.stretch);
-    const [cx, cy] = [width / 2 + x, height / 2 + y];
-    this.crowded = 0.24 * box.gap * sx * zoom;
-    for (let i = 0; i < this.log.n; i++) {
-      this.screen[2 * i] = cx + (this.world[2 * i] - box.x) * sx * zoom;
-      this.screen[2 * i + 1] = cy + (this.world[2 * i + 1] - box.y) * sy * zoom;
-    }
+    this.margins = [margin, margin];
+    const world = this.placeNodes(p);
+    this.places = this.byDegree.map((_, i) => [world[2 * i], world[2 * i + 1]]);
+    super.project();
+    const [before, after] = [Math.floor(p + 1e-6), Math.ceil(p - 1e-6)];
+    this.before = before;
+    this.now = log.snapshot(clamp(after, 0, log.ready));
+    this.then = log.snapshot(clamp(before, 0, log.ready));
+    this.part = after > before ? smooth(p - before) : 1;
+    const room = Math.min(width, height * 1.3) / 620;
+    const roomy = clamp(66 / Math.sqrt(log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
+    // On a crowded map nodes must not cover each other.
+    this.unit = Math.min(roomy, Math.max(2.3, 0.24 * this.spacing));
+    for (let i = 0; i < log.n; i++) this.radius[i] = this.unit * (0.5 + 0.4 * Math.sqrt(this.degreeOf(i)));
   }
 
-  wake() {
-    this.app.wake();
+  sizeOf(i) {
+    return this.radius[i];
   }
 
-  /** What the pointer rests on: null, {node} or {edge: [i, j]}. */
-  get hover() {
-    return this.pointer.over;
+  degreeOf(i) {
+    return lerp(this.then.degrees[i], this.now.degrees[i], this.part);
   }
 
-  pointAt(x, y) {
-    if (Number.isNaN(x)) this.pointer.hide();
-    else this.pointer.moveTo(x, y);
+  // ------------------------------------------------------------------------- pointer and keyboard
+
+  /** The active edge under a point, or else the missing true one. */
+  pairAt(x, y) {
+    if (!this.now) return null;
+    const missing = this.log.truth && this.show.missing ? this.log.header.truth.filter(([i, j]) => this.log.edgeAt(i, j, this.app.shown) < 0) : [];
+    return super.pairAt(x, y) ?? super.pairAt(x, y, missing);
   }
 
-  pressed() {
-    this.pointer.hide();
+  pairs() {
+    return this.log.snapshot(this.app.shown).active.map((e) => this.edges.pair(e));
   }
 
-  chooseAt(x, y, shift) {
-    this.pointer.choose(x, y, shift);
-  }
-
-  twiceAt(x, y, shift) {
-    this.zoomBy(shift ? 0.5 : 2, x, y);
+  choose(node, x, y, shift) {
+    const { app } = this;
+    const first = app.selection;
+    const pair = node < 0 ? this.pairAt(x, y) : null;
+    if (node >= 0 && shift && first?.kind === "node" && first.i !== node) app.selectPair(first.i, node);
+    else if (pair) app.selectPair(...pair);
+    else app.select(node >= 0 ? { kind: "node", i: node } : null);
   }
 
   leave() {
     this.app.select(null);
   }
 
+  /** By keyboard: the next or the last variable, in the order of the table. */
   turn(step) {
-    this.pointer.turn(step);
+    const { app } = this;
+    const i = turned(app.selection ? app.selection.i : -1, step, this.log.n);
+    app.select({ kind: "node", i });
+    app.say(h("p", {}, ...this.wordsFor(i)).textContent);
   }
 
+  /** By keyboard: the next or the last edge, of the chosen variable if there is one. */
   turnEdge(step) {
-    this.pointer.turnEdge(step);
+    const { app } = this;
+    const pair = this.nextPair(step, this.pairs(), app.selection);
+    if (!pair) return app.say("No edges here at this step.");
+    app.selectPair(...pair);
+    return app.say(h("p", {}, ...this.wordsForPair(pair)).textContent);
   }
 
-  // ------------------------------------------------------------------------------ positions
-
-  nodeAt(x, y) {
-    let best = -1;
-    let bestGap = 7;
-    for (let i = 0; i < this.log.n; i++) {
-      const gap = Math.hypot(this.screen[2 * i] - x, this.screen[2 * i + 1] - y) - this.radius[i];
-      if (gap < bestGap) [best, bestGap] = [i, gap];
-    }
-    return best;
+  fact(node) {
+    const { degree, hub } = this.log.nodeFacts(node, this.app.shown);
+    return `degree ${degree}${hub ? " · hub" : ""}`;
   }
 
-  /** The pair whose line passes nearest: an active edge, or a missing true one; null if none does. */
-  pairAt(x, y) {
-    let best = null;
-    let bestGap = 5;
-    const consider = (i, j, active) => {
-      const [ax, ay] = [this.screen[2 * i], this.screen[2 * i + 1]];
-      const [bx, by] = [this.screen[2 * j], this.screen[2 * j + 1]];
-      const length = (bx - ax) ** 2 + (by - ay) ** 2;
-      const f = length ? clamp(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0, 1) : 0;
-      const gap = Math.hypot(ax + f * (bx - ax) - x, ay + f * (by - ay) - y);
-      if (gap < bestGap) [best, bestGap] = [{ i, j, active }, gap];
-    };
-    const t = this.app.shown;
-    for (const e of this.log.snapshot(t).active) consider(this.log.sources[e], this.log.targets[e], true);
-    if (!best && this.log.truth && this.show.missing) {
-      for (const [i, j] of this.log.header.truth) {
-        if (this.log.edgeAt(i, j, t) < 0) consider(i, j, false);
-      }
-    }
-    return best;
+  wordsForPair([i, j]) {
+    const { log, app: { shown } } = this;
+    const status = { true: " · true edge", false: " · not a true edge", null: "" }[String(log.isTrue(i, j))];
+    const edge = log.edgeAt(i, j, shown);
+    const fact = edge < 0 ? " · not active" : ` · since step ${log.born[edge]} · weight ${format(log.normAt(edge, shown))}`;
+    const times = log.timesFound(i, j);
+    const found = times === null ? "" : ` · in ${times} of ${log.stability.of} subsamples`;
+    return [h("b", {}, isolated(shorten(log.name(i), 30)), " – ", isolated(shorten(log.name(j), 30))), fact + status + found];
   }
 
   // ---------------------------------------------------------------------------------- drawing
 
-  draw() {
-    const context = this.surface.begin();
-    if (!context || !this.log) return;
-    const { p, palette } = this.app;
-    this.placeNodes(p);
-    this.project();
-    const after = Math.ceil(p - 1e-6);
-    const before = Math.floor(p + 1e-6);
-    this.now = this.log.snapshot(clamp(after, 0, this.log.ready));
-    this.then = this.log.snapshot(clamp(before, 0, this.log.ready));
-    this.part = after > before ? smooth(p - before) : 1;
-    this.scaleNodes();
-    this.region.drawGround(context, palette);
-    if (this.log.truth && this.show.missing) this.edges.drawMissing(context, palette);
-    this.edges.draw(context, palette, p, before);
-    this.region.drawCuts(context, palette);
-    this.drawNodes(context, palette);
-    this.labels.draw(context, palette);
-    context.globalAlpha = 1;
-  }
-
-  degreeOf(i) {
-    return lerp(this.then.degrees[i], this.now.degrees[i], this.part);
+  scene(palette) {
+    const { app, log, region } = this;
+    return [region.ground(palette), log.truth && this.show.missing && this.edges.missing(palette),
+      this.edges.layers(palette, app.p, this.before), region.cuts(palette), this.nodes(palette), this.names()];
   }
 
   /** End of the colour scale: a power of two, so that colours of nodes seldom change during a run. */
@@ -239,127 +186,87 @@ export class GraphView extends CameraView {
     return this.limitOf.value;
   }
 
-  scaleNodes() {
-    const room = Math.min(this.surface.width, this.surface.height * 1.3) / 620;
-    const roomy = clamp(66 / Math.sqrt(this.log.n), 2.3, 8.5) * clamp(room, 0.62, 1.25) * this.camera.zoom ** 0.4;
-    const unit = Math.min(roomy, Math.max(2.3, this.crowded));
-    this.unit = unit;
-    for (let i = 0; i < this.log.n; i++) this.radius[i] = unit * (0.5 + 0.4 * Math.sqrt(this.degreeOf(i)));
-  }
-
-  drawNodes(context, palette) {
-    const { n } = this.log;
-    const chosen = this.app.selection;
-    const light = new Set(this.edges.fresh.flatMap((e) => [this.log.sources[e], this.log.targets[e]]));
-    for (const i of light) this.disc(context, i, this.unit * 0.55 + 3, css(palette.rim));
-    for (const i of light) this.disc(context, i, this.unit * 0.55 + 2, css(palette.step));
+  nodes(palette) {
+    const { app: { selection }, unit, now, then, part, region } = this;
+    const wider = (extra) => (i) => this.radius[i] + extra;
+    const light = [...new Set(this.edges.fresh.flatMap((e) => this.edges.pair(e)))];
     const top = Math.log2(1 + this.degreeLimit);
-    this.byDegree.sort((a, b) => this.now.degrees[a] - this.now.degrees[b] || a - b);
-    const colours = new Map();
-    for (let k = 0; k < n; k++) {
-      const i = this.byDegree[k];
-      const level = Math.round((Math.log2(1 + this.degreeOf(i)) / top) * 32);
-      // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
-      const key = level * 64 + Math.round(this.region.opacity(i) * 63);
-      const same = colours.get(key);
-      if (same) same.push(i);
-      else colours.set(key, [i]);
+    this.byDegree.sort((a, b) => now.degrees[a] - now.degrees[b] || a - b);
+    // Nodes of one colour are drawn at once, and so are those that are equally far dimmed.
+    const looks = new Map();
+    for (const i of this.byDegree) {
+      const level = Math.round((Math.log2(1 + this.degreeOf(i)) / top) * COLOUR_LEVELS);
+      const key = level * 64 + Math.round(region.opacity(i) * 63);
+      if (looks.has(key)) looks.get(key).push(i);
+      else looks.set(key, [i]);
     }
-    const rim = this.unit > 3 ? 1.1 : 0.7;
-    for (const [key, nodes] of colours) {
-      const level = key >> 6;
-      context.globalAlpha = (key & 63) / 63;
-      context.beginPath();
-      for (const i of nodes) {
-        context.moveTo(this.screen[2 * i] + this.radius[i], this.screen[2 * i + 1]);
-        context.arc(this.screen[2 * i], this.screen[2 * i + 1], this.radius[i], 0, 7);
-      }
-      context.fillStyle = level === 0 ? css(mix(palette.background, palette.text, 0.3)) : viridis(0.04 + (0.93 * level) / 32);
-      context.fill();
-      context.lineWidth = rim;
-      context.strokeStyle = css(palette.outline);
-      context.stroke();
-    }
-    context.globalAlpha = 1;
-    for (let i = 0; i < n; i++) {
-      const ring = lerp(this.then.hubs[i], this.now.hubs[i], this.part) * this.region.opacity(i);
-      if (ring > 0) this.ring(context, i, ring * (this.unit * 0.35 + 2), 1.6, css(palette.text, ring * 0.9));
-    }
-    const marked = chosen ? (chosen.kind === "node" ? [chosen.i] : [chosen.i, chosen.j]) : [];
-    for (const i of marked) this.ring(context, i, this.unit * 0.35 + 5 + this.region.margin, 2.5, css(palette.primary));
-    if (this.hover && this.hover.node !== undefined) this.ring(context, this.hover.node, 2.5, 2, css(palette.text));
+    const grey = mix(palette.background, palette.text, 0.3);
+    const discs = [...looks].map(([key, nodes]) => ({ nodes, size: wider(0), alpha: (key & 63) / 63, line: palette.outline, width: unit > 3 ? 1.1 : 0.7,
+      fill: key < 64 ? grey : viridis(0.04 + (0.93 * (key >> 6)) / COLOUR_LEVELS) }));
+    const hubs = this.byDegree.map((i) => [i, lerp(then.hubs[i], now.hubs[i], part) * region.opacity(i)]).filter(([, share]) => share > 0);
+    const marked = selection ? [selection.i, selection.j].filter((i) => i !== undefined) : [];
+    return [{ nodes: light, size: wider(unit * 0.55 + 3), fill: palette.rim }, { nodes: light, size: wider(unit * 0.55 + 2), fill: palette.step }, discs,
+      hubs.map(([i, share]) => ({ nodes: [i], size: wider(share * (unit * 0.35 + 2)), line: palette.text, alpha: share * 0.9, width: 1.6 })),
+      { nodes: marked, size: wider(unit * 0.35 + 5 + region.margin), line: palette.primary, width: 2.5 },
+      this.hover >= 0 && { nodes: [this.hover], size: wider(2.5), line: palette.text, width: 2 }];
   }
 
-  disc(context, i, extra, colour) {
-    context.beginPath();
-    context.arc(this.screen[2 * i], this.screen[2 * i + 1], this.radius[i] + extra, 0, 7);
-    context.fillStyle = colour;
-    context.fill();
-  }
-
-  ring(context, i, extra, width, colour) {
-    context.beginPath();
-    context.arc(this.screen[2 * i], this.screen[2 * i + 1], this.radius[i] + extra, 0, 7);
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.stroke();
+  /** Names of what is pointed at and selected, of its neighbours or region, and of the largest nodes. */
+  names() {
+    const { app, log, now, unit, camera: { zoom }, named } = this;
+    const { selection, region: { lit: region } } = app;
+    const near = region ? region.nodes.slice(0, region.size)
+      : selection?.kind === "node" ? log.nodeFacts(selection.i, now.t).partners.slice(0, 12).map(({ node }) => node) : [];
+    const isFew = log.n <= FEW;
+    const least = isFew || zoom > 2.2 ? 0 : 3;
+    const weight = (i) => now.degrees[i] + (named.has(i) ? NAMED_LONGER : 0);
+    const rest = this.byDegree.filter((i) => now.degrees[i] >= least && this.isInSight(i)).sort((a, b) => weight(b) - weight(a) || a - b);
+    return { names: [...near, ...rest.slice(0, isFew ? log.n : Math.min(Math.round(7 * zoom ** 2), 160))],
+      always: [this.hover, selection?.i ?? -1, selection?.j ?? -1].filter((i) => i >= 0), longest: 20,
+      spots: (i, half) => this.beside(i, half, now.hubs[i] ? unit * 0.35 + 4 : 3) };
   }
 
   // ----------------------------------------------------------------------------------- legend
 
   buildLegend() {
-    this.tallies = {};
-    const entry = (kind, text, sample = lineSample(kind)) => {
-      if (kind === "missing") this.edges.missingSample = sample;
-      this.tallies[kind] = h("b");
-      const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]),
-        title: `Show or hide: ${text}`, click: () => {
-          this.show[kind] = !this.show[kind];
-          node.setAttribute("aria-pressed", String(this.show[kind]));
-          remembered.set("show", this.show);
-          this.app.wake();
-        } }, sample, `${text} `, this.tallies[kind]);
+    this.tallies = Object.fromEntries(["gone", "partial", "right", "wrong", "missing", "stability"].map((kind) => [kind, h("b")]));
+    const entry = (kind, text, sample = lineSample(kind), title = `Show or hide: ${text}`) => {
+      const node = h("button", { type: "button", class: "gv-key", "aria-pressed": String(this.show[kind]), title, click: () => {
+        this.show[kind] = !this.show[kind];
+        node.setAttribute("aria-pressed", String(this.show[kind]));
+        remembered.set("show", this.show);
+        this.wake();
+      } }, sample, `${text} `, this.tallies[kind]);
       return node;
     };
+    const key = (title, ...parts) => h("span", { class: "gv-key", title }, ...parts);
+    const sample = (kind, ...content) => h("i", { class: `gv-${kind}`, "aria-hidden": "true" }, ...content);
+    this.edges.missingSample = lineSample("missing");
     this.degreeTop = h("span");
-    this.tallies.gone = h("b");
-    this.tallies.partial = h("b");
-    this.partialKey = h("span", { class: "gv-key", title: "Only some pairs of states of this edge are active" },
-      lineSample("partial"), "partially active ", this.tallies.partial);
-    this.goneKey = h("span", { class: "gv-key", title: "Removed after it had been an edge" },
-      h("i", { class: "gv-cross", "aria-hidden": "true" }, "×"), "removed ", this.tallies.gone);
-    this.stableKey = entry("stability", "found in", h("i", { class: "gv-fade", "aria-hidden": "true" }));
-    this.stableKey.title = "The fainter an edge, the fewer subsamples found it. Click to draw all edges alike.";
-    replaceChildren(this.keys,
-      this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing")],
-      h("span", { class: "gv-key", title: "Activated in this step" }, lineSample("step"), "new"),
-      this.partialKey, this.goneKey, this.stableKey,
-      h("span", { class: "gv-key" }, h("i", { class: "gv-hub", "aria-hidden": "true" }), "hub"),
-      h("span", { class: "gv-key" }, "degree 0", h("i", { class: "gv-ramp", "aria-hidden": "true" }), this.degreeTop));
+    this.partialKey = key("Only some pairs of states of this edge are active", lineSample("partial"), "partially active ", this.tallies.partial);
+    this.goneKey = key("Removed after it had been an edge", sample("cross", "×"), "removed ", this.tallies.gone);
+    this.stableKey = entry("stability", "found in", sample("fade"), "The fainter an edge, the fewer subsamples found it. Click to draw all edges alike.");
+    replaceChildren(this.legend,
+      this.log.truth && [entry("right", "true"), entry("wrong", "false"), entry("missing", "missing", this.edges.missingSample)],
+      key("Activated in this step", lineSample("step"), "new"), this.partialKey, this.goneKey, this.stableKey,
+      key(null, sample("hub"), "hub"), key(null, "degree 0", sample("ramp"), this.degreeTop));
   }
 
   /** Numbers in the legend and the description, once per shown step. */
   describe() {
-    const t = this.app.shown;
-    const { count, right, topDegree, dropped, partial } = this.log.snapshot(t);
-    const record = this.log.record(t);
-    const gone = dropped + (record && record.removed ? record.removed.length : 0);
-    const { stability } = this.log;
-    this.partialKey.hidden = this.log.features.every((history) => history === null);
-    this.tallies.partial.textContent = integer(partial);
-    this.goneKey.hidden = this.log.gone + this.log.dropped.size === 0;
-    this.tallies.gone.textContent = integer(gone);
-    this.stableKey.hidden = !stability;
-    if (stability) this.tallies.stability.textContent = `0 … ${integer(stability.of)} subsamples`;
+    const { log, tallies, app: { shown } } = this;
+    const { count, right, topDegree, dropped, partial } = log.snapshot(shown);
+    const gone = dropped + (log.record(shown)?.removed?.length ?? 0);
+    const missing = log.truth ? log.truth.size - right : 0;
+    this.partialKey.hidden = log.features.every((history) => history === null);
+    this.goneKey.hidden = log.gone + log.dropped.size === 0;
+    this.stableKey.hidden = !log.stability;
+    for (const [kind, value] of Object.entries({ partial, gone, right, wrong: count - right, missing })) tallies[kind].textContent = integer(value);
+    if (log.stability) tallies.stability.textContent = `0 … ${integer(log.stability.of)} subsamples`;
     this.degreeTop.textContent = String(this.degreeLimit);
-    if (this.log.truth) {
-      this.tallies.right.textContent = integer(right);
-      this.tallies.wrong.textContent = integer(count - right);
-      this.tallies.missing.textContent = integer(this.log.truth.size - right);
-    }
     const left = (partial ? `, ${partial} of them partially active` : "") + (gone ? `; ${plural(gone, "edge")} removed` : "");
-    const truth = this.log.truth ? `, ${right} of them true, ${this.log.truth.size - right} true edges missing` : "";
+    const truth = log.truth ? `, ${right} of them true, ${missing} true edges missing` : "";
     this.canvas.setAttribute("aria-label",
-      `Graph after step ${t}: ${plural(this.log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);
+      `Graph after step ${shown}: ${plural(log.n, "variable")}, ${plural(count, "edge")}${truth}${left}; largest degree ${topDegree}.`);
   }
 }

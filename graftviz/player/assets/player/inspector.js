@@ -46,23 +46,17 @@ export class InspectorPanel {
     else app.selectPair(i, j);
   }
 
-  /** Say what is wrong with a question; the answer to the last one goes. */
+  /** Show what is wrong with a question; the answer to the last one goes. */
   refuse(text) {
     this.app.select(null);
-    this.showTrouble(text);
-  }
-
-  showTrouble(text) {
     this.message.textContent = text;
-    this.message.hidden = !text;
+    this.message.hidden = false;
   }
 
   /** Keep an answer if it is about what is selected now. */
   receive({ question, answer }) {
     const { selection } = this.app;
-    if (!selection || !question || !answer) return;
-    const same = question.i === selection.i && (question.j ?? null) === (selection.j ?? null);
-    if (!same) return;
+    if (!selection || !question || !answer || question.i !== selection.i || (question.j ?? null) !== (selection.j ?? null)) return;
     this.answer = { kind: question.kind, ...answer };
     this.describe();
   }
@@ -80,10 +74,9 @@ export class InspectorPanel {
         "Click a node or an edge. Shift-click a second node to see why there is, or is not, an edge."));
       return;
     }
-    this.showTrouble("");
+    this.message.hidden = true;
     const kind = app.questionKind(selection);
-    const known = kind === "node" ? log.nodeFacts(selection.i, shown)
-      : kind === "edge" ? log.edgeFacts(selection.i, selection.j, shown) : log.pairFacts(selection.i, selection.j, shown);
+    const known = kind === "node" ? log.nodeFacts(selection.i, shown) : log[`${kind}Facts`](selection.i, selection.j, shown);
     const answer = this.answer && this.answer.kind === kind ? this.answer : null;
     // Numbers of another step would contradict the picture: while they differ, the log's come first.
     const facts = answer && answer.t !== shown ? { ...answer, ...known } : { ...known, ...answer };
@@ -107,44 +100,45 @@ function heading(content, ...tags) {
 
 const truthTag = (truth) => (truth === true ? "true edge" : truth === false ? "not a true edge" : null);
 
-/** A horizontal bar of the given share, optionally with a tick at another one. */
-export function meter(share, tick) {
-  const bar = h("i", { class: "gv-meter-bar" });
-  bar.style.width = `${100 * clamp(share, 0, 1)}%`;
-  const node = h("span", { class: "gv-meter", "aria-hidden": "true" }, bar);
-  if (tick !== undefined) {
-    const mark = h("i", { class: "gv-meter-tick" });
-    mark.style.left = `${100 * clamp(tick, 0, 1)}%`;
-    node.append(mark);
-  }
-  return node;
+/** A part of a horizontal bar from one share to another, or a tick at one. */
+export function barPart(kind, from, to) {
+  const part = h("i", { class: kind });
+  const [low, high] = [from, to ?? from].map((share) => 100 * clamp(share, 0, 1));
+  part.style.left = `${low}%`;
+  if (to !== undefined) part.style.width = `${high - low}%`;
+  return part;
 }
 
-function bars(title, rows) {
-  return h("div", { class: "gv-bars" }, h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows));
-}
+/** A horizontal bar of the given share, optionally with a tick at another one. */
+export const meter = (share, tick) => h("span", { class: "gv-meter", "aria-hidden": "true" },
+  barPart("gv-meter-bar", 0, share), tick === undefined ? null : barPart("gv-meter-tick", tick));
+
+/** Bars with names and numbers: rows of [name, bar, number]. */
+export const bars = (title, rows) => [h("h4", {}, title), h("div", { class: "gv-bars-rows" }, rows.flat())];
+
+const barsOf = (title, rows) => h("div", { class: "gv-bars" }, bars(title, rows));
 
 function nodeView(facts, app) {
   const parts = [heading(isolated(shorten(facts.name, 60)), `degree ${facts.degree}`, `degree rank ${facts.rank} of ${app.log.n}`, facts.hub && "hub")];
   const columns = [];
   if (facts.marginal) {
-    const rows = facts.marginal.slice(0, 24).flatMap((value, k) => [
+    const rows = facts.marginal.slice(0, 24).map((value, k) => [
       isolated(shorten(facts.labels[k] ?? String(k), 24), { class: "gv-label" }),
       meter(value, facts.data ? facts.data[k] : undefined),
       h("span", { class: "gv-number" }, value.toFixed(3)),
     ]);
-    columns.push(bars("Probability of each state · tick: share in the data", rows));
+    columns.push(barsOf("Probability of each state · tick: share in the data", rows));
   }
   if (facts.partners.length) {
     const top = facts.partners[0].norm || 1;
-    const rows = facts.partners.slice(0, 10).flatMap((partner) => [
+    const rows = facts.partners.slice(0, 10).map((partner) => [
       h("button", { type: "button", class: "gv-link gv-label", title: "Inspect this edge",
         click: () => app.selectPair(app.selection.i, partner.node) }, isolated(shorten(partner.name, 24))),
       meter(partner.norm / top),
       h("span", { class: "gv-number" }, format(partner.norm)),
     ]);
     const more = facts.partners.length > 10 ? ` · first 10 of ${facts.partners.length}` : "";
-    columns.push(bars(`Neighbours by weight norm${more}`, rows));
+    columns.push(barsOf(`Neighbours by weight norm${more}`, rows));
   } else {
     columns.push(h("p", { class: "gv-muted" }, "No edges yet: this variable is independent of all others in the model."));
   }
@@ -160,10 +154,7 @@ function edgeView(facts, app) {
   ];
   if (facts.words) parts.push(h("p", { dir: "auto" }, facts.words));
   if (facts.weights) {
-    const lists = [
-      pairList("Attract", facts.attract, "attract"),
-      pairList("Repel", facts.repel, "repel"),
-    ].filter(Boolean);
+    const lists = ["attract", "repel"].map((kind) => pairList(kind, facts[kind]));
     parts.push(h("div", { class: "gv-columns" }, heatMap(facts, app.palette), h("div", {}, lists)));
   }
   return parts;
@@ -191,29 +182,25 @@ function heatMap({ names, labels, weights, active }, palette) {
   return h("div", { class: "gv-heat-box" }, table);
 }
 
-function pairList(title, pairs, kind) {
-  if (!pairs || pairs.length === 0) return null;
-  return h("div", { class: "gv-states" }, h("h4", {}, h("i", { class: `gv-mark gv-mark-${kind}` }), title),
+function pairList(kind, pairs) {
+  if (!pairs?.length) return null;
+  return h("div", { class: "gv-states" }, h("h4", {}, h("i", { class: `gv-mark gv-mark-${kind}` }), kind[0].toUpperCase() + kind.slice(1)),
     h("ul", {}, pairs.slice(0, 4).map(([a, b, w]) => h("li", {},
       isolated(shorten(a, 20)), " with ", isolated(shorten(b, 20)), h("span", { class: "gv-number" }, ` ${w > 0 ? "+" : ""}${format(w)}`)))));
 }
 
 /** How often subsamples found a pair. */
-function foundTag({ found }, log) {
-  return found === null || found === undefined ? null : `in ${found} of ${log.stability.of} subsamples`;
-}
+const foundTag = ({ found }, log) => ((found ?? null) === null ? null : `in ${found} of ${log.stability.of} subsamples`);
 
 /** How many features of an edge are active, where they are activated one by one. */
-function featuresTag({ features }) {
-  return features ? `${integer(features.active)} of ${plural(features.possible, "feature")} active` : null;
-}
+const featuresTag = ({ features }) => features && `${integer(features.active)} of ${plural(features.possible, "feature")} active`;
 
 function pairView(facts, app) {
   const parts = [heading(namesOf(facts.names), "not active", truthTag(facts.truth), foundTag(facts, app.log),
     facts.tests !== undefined && (facts.tests ? `tested ${plural(facts.tests, "time")}` : "never tested"))];
   if (facts.score !== undefined && facts.score !== null) {
     const { score, threshold } = facts;
-    const known = threshold !== null && threshold !== undefined;
+    const known = (threshold ?? null) !== null;
     const top = Math.max(score, known ? threshold : 0) * 1.15 || 1;
     const verdict = score > threshold ? "above: it violates" : "not above: it does not violate";
     parts.push(h("div", { class: "gv-score" }, meter(score / top, known ? threshold / top : undefined),

@@ -15,7 +15,6 @@ export class RegionLayer {
 
   clear(n) {
     this.glow = new Float32Array(n);
-    this.target = new Float32Array(n);
     this.light = 0; // how far all others are dimmed, 0…1
     this.reveal = 0;
     this.of = null; // the node the reveal belongs to
@@ -26,35 +25,27 @@ export class RegionLayer {
     return this.view.app.region.lit;
   }
 
-  /** What every node's glow and the dimming are heading for. */
-  aim() {
-    const region = this.shown;
-    this.target.fill(0);
-    if (!region) {
-      this.of = null;
-      return 0;
-    }
-    this.verdict = region.verdict;
-    if (this.of !== region.node) [this.of, this.reveal] = [region.node, 1];
-    const size = this.view.app.region.preview ?? Math.min(Math.floor(this.reveal), region.size);
-    for (const i of region.nodes.slice(0, size)) this.target[i] = 1;
-    return 1;
-  }
-
+  /** Let the glow of every node and the dimming approach what the region asks for. */
   advance(seconds) {
-    const aim = this.aim();
-    const still = this.view.app.still;
-    if (aim) this.reveal = still ? Infinity : Math.min(this.reveal + seconds * REVEAL_RATE, this.shown.size);
+    const { still, region: { preview } } = this.view.app;
+    const { shown } = this;
+    if (shown) {
+      if (this.of !== shown.node) this.reveal = 1;
+      this.verdict = shown.verdict;
+    }
+    this.of = shown ? shown.node : null;
+    const inside = new Set(shown ? shown.nodes.slice(0, preview ?? Math.min(Math.floor(this.reveal), shown.size)) : []);
+    if (shown) this.reveal = still ? Infinity : Math.min(this.reveal + seconds * REVEAL_RATE, shown.size);
     const f = still ? 1 : 1 - Math.exp(-GLOW_RATE * seconds);
-    this.moving = false;
+    this.moving = Boolean(shown) && this.reveal < shown.size;
     const approach = (now, goal) => {
-      const next = Math.abs(goal - now) < 0.02 ? goal : lerp(now, goal, f);
-      if (next !== goal) this.moving = true;
+      if (Math.abs(goal - now) < 0.02) return goal;
+      const next = lerp(now, goal, f);
+      this.moving ||= next !== goal;
       return next;
     };
-    for (let i = 0; i < this.glow.length; i++) this.glow[i] = approach(this.glow[i], this.target[i]);
-    this.light = approach(this.light, aim);
-    if (aim && this.reveal < this.shown.size) this.moving = true;
+    this.glow = this.glow.map((glow, i) => approach(glow, Number(inside.has(i))));
+    this.light = approach(this.light, shown ? 1 : 0);
   }
 
   /** Opacity of a node: those outside the region step back. */
@@ -69,8 +60,7 @@ export class RegionLayer {
 
   /** Whether an edge lies inside, or null where no region is on show. */
   holds(e) {
-    const { log } = this.view;
-    return this.light < 0.5 ? null : this.glow[log.sources[e]] > 0.5 && this.glow[log.targets[e]] > 0.5;
+    return this.light < 0.5 ? null : this.view.edges.pair(e).every((i) => this.glow[i] > 0.5);
   }
 
   /** Colour of rim and cuts, and how strongly it fills: a region that proves nothing is grey and all but empty. */
@@ -79,60 +69,48 @@ export class RegionLayer {
     return strength ? [palette.region, palette.dark ? strength + 0.1 : strength] : [palette.muted, 0.07];
   }
 
+  /** Radius of the lit ground around a node. */
+  reach(i) {
+    return this.view.radius[i] + this.view.unit * 0.75 + 3.5;
+  }
+
+  /** Pairs of the active edges at the shown step for which something holds. */
+  active(holds) {
+    const { log, now, edges } = this.view;
+    return now.active.filter((e) => !log.isDropped(e, now.t)).map((e) => edges.pair(e)).filter(holds);
+  }
+
   /** One lit shape: discs under the nodes, bands under the edges between them, and a rim around both. */
-  drawGround(context, palette) {
-    if (this.light <= 0) return;
-    const { log, now, screen, radius, unit, app } = this.view;
-    const rim = 1.6 * app.type;
-    const inside = [];
-    for (let i = 0; i < log.n; i++) if (this.glow[i] > 0) inside.push(i);
-    const inner = now.active.filter((e) => this.glow[log.sources[e]] > 0 && this.glow[log.targets[e]] > 0 && !log.isDropped(e, now.t));
-    const size = (i) => (radius[i] + unit * 0.75 + 3.5) * this.glow[i];
+  ground(palette) {
+    if (this.light <= 0) return [];
+    const { unit, app } = this.view;
+    const nodes = [...this.glow.keys()].filter((i) => this.glow[i] > 0);
+    const inner = this.active((pair) => pair.every((i) => this.glow[i] > 0));
     const [edge, strength] = this.tone(palette);
-    for (const [extra, colour] of [[rim, edge], [0, mix(palette.background, edge, strength)]]) {
-      context.fillStyle = context.strokeStyle = css(colour);
-      context.lineCap = "round";
-      for (const e of inner) {
-        const [i, j] = [log.sources[e], log.targets[e]];
-        context.beginPath();
-        context.moveTo(screen[2 * i], screen[2 * i + 1]);
-        context.lineTo(screen[2 * j], screen[2 * j + 1]);
-        context.lineWidth = (unit * 0.9 + 4) * Math.min(this.glow[i], this.glow[j]) + 2 * extra;
-        context.stroke();
-      }
-      context.beginPath();
-      for (const i of inside) {
-        context.moveTo(screen[2 * i] + size(i) + extra, screen[2 * i + 1]);
-        context.arc(screen[2 * i], screen[2 * i + 1], size(i) + extra, 0, 7);
-      }
-      context.fill();
-    }
-    context.lineCap = "butt";
+    return [[1.6 * app.type, edge], [0, mix(palette.background, edge, strength)]].map(([rim, colour]) => [
+      ...inner.map((pair) => ({ edges: [pair], line: colour, width: (unit * 0.9 + 4) * Math.min(...pair.map((i) => this.glow[i])) + 2 * rim, cap: "round" })),
+      { nodes, size: (i) => this.reach(i) * this.glow[i] + rim, fill: colour }]);
   }
 
   /** A bar across every edge that leaves the region, where it leaves. */
-  drawCuts(context, palette) {
-    if (this.light <= 0) return;
-    const { log, now, screen, radius, unit, app } = this.view;
-    const leaving = now.active.filter((e) => this.holds(e) === false && this.touches(e) && !log.isDropped(e, now.t));
-    context.strokeStyle = css(this.tone(palette)[0], this.light);
-    context.lineWidth = 2.2 * app.type;
-    context.beginPath();
-    for (const e of leaving.slice(0, CUT_MARKS)) {
-      const [i, j] = this.glow[log.sources[e]] > 0.5 ? [log.sources[e], log.targets[e]] : [log.targets[e], log.sources[e]];
-      const [dx, dy] = [screen[2 * j] - screen[2 * i], screen[2 * j + 1] - screen[2 * i + 1]];
-      const length = Math.hypot(dx, dy) || 1;
-      const away = radius[i] + unit * 0.75 + 3.5 + 4.5 * app.type;
-      const half = 4 * app.type;
-      const [x, y] = [screen[2 * i] + (dx / length) * away, screen[2 * i + 1] + (dy / length) * away];
-      context.moveTo(x - (dy / length) * half, y + (dx / length) * half);
-      context.lineTo(x + (dy / length) * half, y - (dx / length) * half);
-    }
-    context.stroke();
-  }
-
-  touches(e) {
-    const { log } = this.view;
-    return this.glow[log.sources[e]] > 0.5 || this.glow[log.targets[e]] > 0.5;
+  cuts(palette) {
+    if (this.light < 0.5) return [];
+    const { at, app: { type } } = this.view;
+    const isInside = (i) => this.glow[i] > 0.5;
+    const leaving = this.active((pair) => pair.some(isInside) && !pair.every(isInside)).slice(0, CUT_MARKS);
+    return (context) => {
+      context.strokeStyle = css(this.tone(palette)[0], this.light);
+      context.lineWidth = 2.2 * type;
+      context.beginPath();
+      for (const pair of leaving) {
+        const [i, j] = isInside(pair[0]) ? pair : [pair[1], pair[0]];
+        const [dx, dy] = [at[j][0] - at[i][0], at[j][1] - at[i][1]];
+        const length = Math.hypot(dx, dy) || 1;
+        const away = (this.reach(i) + 4.5 * type) / length;
+        const half = (4 * type) / length;
+        for (const side of [half, -half]) context[side > 0 ? "moveTo" : "lineTo"](at[i][0] + dx * away - dy * side, at[i][1] + dy * away + dx * side);
+      }
+      context.stroke();
+    };
   }
 }

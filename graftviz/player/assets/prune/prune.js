@@ -37,7 +37,7 @@ class PrunePlayer extends StepView {
     this.truth = h("p", { class: "gv-prune-truth", dir: "auto", hidden: true });
     this.note = h("p", { class: "gv-note", dir: "auto", hidden: true });
     this.assembleLayout("Loading the exchanges…", "gv-prune-body", this.graph.element, [
-      h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-prune-title" }, this.headline, this.badge), this.under, this.truth, this.note),
+      h("div", { class: "gv-head gv-prune-head" }, h("div", { class: "gv-title" }, this.headline, this.badge), this.under, this.truth, this.note),
       this.graph.words, this.ranking.element, this.strip.element, this.curves.element]);
   }
 

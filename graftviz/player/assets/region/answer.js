@@ -1,9 +1,8 @@
 // The estimate from the region with its bound as error bar, beside exact inference and BP.
 
-import { clamp, css, h, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
+import { boundText, chance, clamp, css, h, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
 import { drawMark } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
-import { boundText, chance } from "./log.js";
 
 const ANSWER_ROWS = [
   ["local", "region"],

@@ -1,9 +1,8 @@
 // Bound and actual error against the size of the region, for all expansion rules.
 
-import { brief, clamp, css, drawGrid, h, Surface, writeOver } from "../shared/core.js";
+import { boundText, brief, chance, clamp, css, drawGrid, h, Surface, writeOver } from "../shared/core.js";
 import { RACER_MARKS, racerSample } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
-import { boundText, chance } from "./log.js";
 
 const CURVE_FLOOR = 1e-7; // errors below are rounding
 

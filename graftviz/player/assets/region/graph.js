@@ -1,9 +1,8 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
-import { brief, clamp, h, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
+import { boundText, brief, chance, clamp, h, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
 import { Graph, legendKey } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
-import { boundText, chance } from "./log.js";
 
 const JOIN_SECONDS = 0.45; // animation of an added node
 const FLASH_SECONDS = 1.1;

@@ -2,20 +2,6 @@
 
 import { clamp } from "../shared/core.js";
 
-/** A probability, or a bound on one, with the digits that matter. */
-export function chance(x) {
-  if (x === null || x === undefined) return "–";
-  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential(1).replace("e-", "e−");
-  return String(Number(x.toPrecision(3)));
-}
-
-/** A bound rounded up, so that it stays valid. */
-export function boundText(x) {
-  if (x === 0) return "0";
-  const power = 10 ** (Math.floor(Math.log10(x)) - 1);
-  return chance(Math.min(1, Math.ceil(x / power - 1e-9) * power));
-}
-
 export class RegionLog {
   constructor(graph, region) {
     this.graph = graph;

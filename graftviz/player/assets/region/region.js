@@ -1,12 +1,12 @@
 // The growing region: shown step, movement, and messages to the server.
 
-import { clamp, h } from "../shared/core.js";
+import { boundText, clamp, h } from "../shared/core.js";
 import { KEYS_GRAPH, KEYS_MOVE, KEYS_PLAY } from "../shared/keys_help.js";
 import { REPLY_LOST, StepView } from "../shared/step_view.js";
 import { RegionAnswer } from "./answer.js";
 import { RegionCurves } from "./curves.js";
 import { RegionGraph } from "./graph.js";
-import { boundText, RegionLog } from "./log.js";
+import { RegionLog } from "./log.js";
 import { RegionMap } from "./map.js";
 import { RegionTransport } from "./transport.js";
 
@@ -36,7 +36,7 @@ class RegionPlayer extends StepView {
     this.stop = h("span");
     this.toBest = h("button", { type: "button", class: "gv-link", hidden: true, click: () => this.seek(this.log.best) });
     this.assembleLayout("Loading the region…", "gv-region-body", this.graph.element, [
-      h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-region-title" }, this.headline, this.badge), this.under, this.note),
+      h("div", { class: "gv-head gv-region-head" }, h("div", { class: "gv-title" }, this.headline, this.badge), this.under, this.note),
       h("div", { class: "gv-words" }, this.words, h("p", { class: "gv-muted", dir: "auto" }, this.stop, " ", this.toBest)),
       this.answer.element, this.curves.element, this.map.element]);
   }

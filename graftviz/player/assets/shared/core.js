@@ -16,6 +16,20 @@ export function format(x) {
   return String(Number(x.toPrecision(3)));
 }
 
+/** A probability, or a bound on one, with the digits that matter. */
+export function chance(x) {
+  if (x === null || x === undefined) return "–";
+  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential(1).replace("e-", "e−");
+  return String(Number(x.toPrecision(3)));
+}
+
+/** A bound rounded up, so that it stays valid. */
+export function boundText(x) {
+  if (x === 0) return "0";
+  const power = 10 ** (Math.floor(Math.log10(x)) - 1);
+  return chance(Math.min(1, Math.ceil(x / power - 1e-9) * power));
+}
+
 /** A number from 0 on in as few characters as possible, for marks and axes. */
 export const brief = (x) => (x < 0.001 ? x.toExponential(0).replace("e-", "e−") : String(Number(x.toPrecision(2))).replace(/^0\./, "."));
 export const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));

@@ -50,7 +50,7 @@ function ink(context, { fill, line, alpha = 1, width = 1, dash = [], cap = "butt
 const range = (values) => values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
 
 /** Typical distance of a place to the nearest other one, from some of them. */
-function gapOf(places) {
+export function gapOf(places) {
   const some = places.filter((_, i) => i % Math.ceil(places.length / 300) === 0);
   const gaps = some.map(([x, y]) => Math.min(...places.map(([a, b]) => Math.hypot(a - x, b - y) || Infinity)));
   const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1];
@@ -58,7 +58,7 @@ function gapOf(places) {
 }
 
 /** The box around all places. */
-function boxOf(places) {
+export function boxOf(places) {
   const [[x0, x1], [y0, y1]] = [range(places.map((p) => p[0])), range(places.map((p) => p[1]))];
   return { x: (x0 + x1) / 2, y: (y0 + y1) / 2, w: Math.max(x1 - x0, 1), h: Math.max(y1 - y0, 1) };
 }
@@ -83,15 +83,17 @@ export const lit = (palette, layer, wider = 0) => [
  *   nodes: [i, …]          outlines; `size`, a radius in px or a function; `shape`
  *   crosses: [[i, j], …]   crosses in the middle of edges; `arm`, in px
  *   names: [i, …]          names in order of importance, where they find room, and `always` those of a few;
- *                          `spots(i, half, high)`: centres of the text to try
+ *                          `spots(i, half, high)`: centres of the text to try; `isApart`: nodes are not covered
  *
  * and colours `fill` and `line`, `alpha`, `width`, `dash` and `cap`. It calls `fit` for its places, and
- * defines `fact(i)`, which the tooltip says of a node, and `choose(i)`, for a click on a node or on none.
+ * defines `fact(i)`, what the tooltip states about a node, and `choose(i)`, for a click on a node or on none.
+ * Where edges can be pointed at, too, it defines `pairs()` and `wordsForPair(pair)`.
  */
 export class Graph {
   camera = { zoom: 1, x: 0, y: 0 };
   at = []; // places of the nodes in the card, px
-  hover = -1;
+  hover = -1; // the node pointed at
+  pair = null; // the pair pointed at, where pairs can be
   margins = [20, 20]; // px around the places, across and down
   stretch = 1.5; // how much further one direction may be stretched than the other
   near = 14; // px of the pointer around a node
@@ -205,25 +207,35 @@ export class Graph {
     return best;
   }
 
-  /** The index of the pair whose line passes nearest to a point, or −1. */
-  pairAt(x, y, pairs) {
-    let [best, least] = [-1, 6];
-    pairs.forEach(([i, j], k) => {
-      const [[ax, ay], [bx, by]] = [this.at[i], this.at[j]];
+  /** Pairs that can be pointed at. */
+  pairs() {
+    return [];
+  }
+
+  /** The pair whose line passes nearest to a point, or null. */
+  pairAt(x, y, pairs = this.pairs()) {
+    let [best, least] = [null, 6];
+    for (const pair of pairs) {
+      const [[ax, ay], [bx, by]] = pair.map((i) => this.at[i]);
       const length = (bx - ax) ** 2 + (by - ay) ** 2;
       const f = length ? clamp(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0, 1) : 0;
       const gap = Math.hypot(lerp(ax, bx, f) - x, lerp(ay, by, f) - y);
-      if (gap < least) [best, least] = [k, gap];
-    });
+      if (gap < least) [best, least] = [pair, gap];
+    }
     return best;
   }
 
   pointAt(x, y) {
-    this.pointTo(this.nodeAt(x, y), x, y);
+    const i = this.nodeAt(x, y);
+    this.pointTo(i, x, y, i < 0 ? this.pairAt(x, y) : null);
   }
 
-  chooseAt(x, y) {
-    if (this.at.length) this.choose(this.nodeAt(x, y), x, y);
+  chooseAt(x, y, shift) {
+    if (this.at.length) this.choose(this.nodeAt(x, y), x, y, shift);
+  }
+
+  pressed() {
+    this.pointTo(-1);
   }
 
   /** Without another meaning, a click shows the tooltip, also of a finger. */
@@ -231,15 +243,17 @@ export class Graph {
     this.pointTo(i, x, y);
   }
 
-  /** Point to a node, or to none (−1), from a place in the picture. */
-  pointTo(i, x, y) {
-    const isOther = i !== this.hover;
-    this.hover = i;
-    this.canvas.classList.toggle("gv-pointing", i >= 0);
-    if (isOther) this.pointed?.(i);
-    if (isOther) this.wake();
-    if (i < 0) this.tip.hide();
-    else this.tip.show(x, y, ...this.wordsFor(i));
+  /** Point to a node, or to none (−1) but perhaps a pair, from a place in the picture. */
+  pointTo(i, x, y, pair = null) {
+    const isOther = i !== this.hover || String(pair) !== String(this.pair);
+    [this.hover, this.pair] = [i, pair];
+    this.canvas.classList.toggle("gv-pointing", i >= 0 || pair !== null);
+    if (i >= 0) this.tip.show(x, y, ...this.wordsFor(i));
+    else if (pair) this.tip.show(x, y, ...this.wordsForPair(pair));
+    else this.tip.hide();
+    if (!isOther) return;
+    this.pointed?.(i);
+    this.wake();
   }
 
   wordsFor(i) {
@@ -258,13 +272,21 @@ export class Graph {
     this.pointTo(-1);
   }
 
+  /** By keyboard: the next or previous of some pairs; of those of the selected node, if there is one. */
+  nextPair(step, pairs, selection) {
+    if (selection?.j === undefined) this.around = selection ? selection.i : null;
+    const own = pairs.filter((pair) => this.around === null || pair.includes(this.around));
+    const now = selection?.j === undefined ? -1 : own.findIndex((pair) => pair.includes(selection.i) && pair.includes(selection.j));
+    return own[turned(now, step, own.length)];
+  }
+
   // ------------------------------------------------------------------------------------- drawing
 
   draw() {
     const context = this.surface.begin();
     if (!context || !this.app.log || !this.places) return;
     this.project();
-    for (const layer of this.scene(this.app.palette).flat(2)) {
+    for (const layer of this.scene(this.app.palette).flat(Infinity)) {
       if (typeof layer === "function") layer(context);
       else if (layer) this.paint(context, layer);
     }
@@ -336,9 +358,9 @@ export class Graph {
   }
 
   /** Right of a node, or left of it where the picture ends. */
-  beside(i, half) {
+  beside(i, half, gap) {
     const [x, y] = this.at[i];
-    const far = this.sizeOf(i) + half + 3;
+    const far = this.sizeOf(i) + half + gap;
     return [[x + far + half < this.surface.width - 4 ? x + far : x - far, y]];
   }
 
@@ -347,11 +369,11 @@ export class Graph {
     return x > -OUT_OF_SIGHT && y > -OUT_OF_SIGHT && x < this.surface.width + OUT_OF_SIGHT && y < this.surface.height + OUT_OF_SIGHT;
   }
 
-  paintNames(context, { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, spots = (...what) => this.aboveOrBelow(...what) }) {
+  paintNames(context, { names, always = [], text = (i) => this.name(i), size = 12, longest = 18, isApart = false, spots = (...what) => this.aboveOrBelow(...what) }) {
     const { width, height } = this.surface;
     const high = 1.15 * size * this.app.type;
     const first = new Set(always);
-    const taken = [];
+    const taken = isApart ? this.at.map(([x, y], i) => [x, y, this.sizeOf(i)]) : [];
     this.named = new Set();
     context.font = this.app.font(size, "500");
     context.textAlign = "center";

@@ -18,13 +18,14 @@ export const racerWords = (name) => name.split(" · ").map((part, k) => (k ? par
 
 /** A piece of a racer's line with its mark, for legends; its colour follows the theme. */
 export function racerSample(index) {
-  const sample = drawing(
-    "0 0 44 14",
-    ["path", { d: "M1 7H43", "stroke-dasharray": RACER_DASHES[index % 6].join(" ") || "none", class: "gv-racer-line" }],
-    ["path", { d: RACER_MARKS[index % 6], transform: "translate(22 7)", class: "gv-racer-mark" }],
-  );
+  const k = index % 6;
+  const sample = drawing("0 0 44 14",
+    ["path", { d: "M1 7H43", "stroke-dasharray": RACER_DASHES[k].join(" ") || "none", "stroke-width": 2.4, fill: "none" }],
+    ["path", { d: RACER_MARKS[k], transform: "translate(22 7)", "stroke-width": 1.5 }]);
   sample.setAttribute("class", "gv-racer-sample");
-  for (const part of sample.children) part.style.setProperty("--gv-ink", `var(--gv-racer-${index % 6})`);
+  const [line, mark] = sample.children;
+  line.style.stroke = mark.style.fill = `var(--gv-racer-${k})`;
+  mark.style.stroke = "var(--gv-background)";
   return sample;
 }
 

@@ -175,7 +175,7 @@ function savePicture(app, card, name, legend) {
     app.wake();
   }
   file.toBlob((blob) => {
-    const link = h("a", { href: URL.createObjectURL(blob), download: `${name}-step-${Math.round(app.shown ?? 0)}.png` });
+    const link = h("a", { href: URL.createObjectURL(blob), download: `${name}${app.shown === undefined ? "" : `-step-${Math.round(app.shown)}`}.png` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }, "image/png");
