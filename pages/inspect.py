@@ -5,6 +5,7 @@ import streamlit as st
 from graftviz.ui.engine import engine_is_ready, enter_page
 from graftviz.ui.frame.address import follow_address
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.panels import (
     inspect_warm_up,
     show_file,
@@ -31,6 +32,7 @@ if engine_is_ready(engine):
             show_file(state.first, "inspect.first")
         show_messages(state)
     show_inspection(state)
+    INSPECT.load()
 # With a model, the header belongs to the part of the page that shows it.
 if state.loaded is None:
     with top:

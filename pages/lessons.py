@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from graftviz.narrative.lessons import LESSONS
 from graftviz.ui.frame.header import Header
-from graftviz.ui.lessons.panels import show_glossary, show_lessons, show_overview
+from graftviz.ui.lessons import show_glossary, show_lesson, show_overview
 from graftviz.ui.teaching import teaching_query
 
 # Links from here have their own address.
@@ -12,7 +13,8 @@ header = Header("lessons")
 header.show_files(list)
 header.show_link(teaching_query, "Opens this page, anywhere graftviz runs.")
 show_overview()
-show_lessons()
+for lesson in LESSONS:
+    show_lesson(lesson)
 show_glossary()
 if st.query_params.to_dict() != teaching_query():
     st.query_params.from_dict(teaching_query())

@@ -26,18 +26,33 @@ from graftviz.ui.budget.records import RunProgress, run_progress, with_places
 from graftviz.ui.dynamics.options import DynamicsOptions
 from graftviz.ui.dynamics.records import Measured, measuring, plan_of
 from graftviz.ui.dynamics.source import generated
-from graftviz.ui.lessons.views import VIEWS, View, address_of, query_of
+from graftviz.ui.lessons import VIEWS, address_of
 from graftviz.ui.material import Material, default_options, prepare
-from graftviz.ui.race.url import RaceSettings, parse_race
+from graftviz.ui.race.url import RaceSettings, parse_race, write_race
 from graftviz.ui.regions.models import grid_model
+from graftviz.ui.regions.options import RegionOptions
 from graftviz.ui.reservoir.jobs import RUN_ALPHA
 from graftviz.ui.reservoir.options import ReservoirOptions
-from graftviz.ui.url_state import Settings, Vocabulary, parse, parse_options_of
+from graftviz.ui.url_state import (
+    Settings,
+    Vocabulary,
+    parse,
+    parse_options_of,
+    write,
+    write_options_of,
+)
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 DATA = ("scale-free-60", "survey", "karate", "les-miserables")
 VOCABULARY = Vocabulary(DATA, LEARNERS, "scale-free-60", "best-choice")
 BY_KEY = {lesson.key: lesson for lesson in LESSONS}
+ALL_VIEWS = [view for views in VIEWS.values() for view in views]
+OPTIONS: dict[str, Any] = {
+    "budget": BudgetOptions,
+    "dynamics": DynamicsOptions,
+    "regions": RegionOptions,
+    "reservoir": ReservoirOptions,
+}
 EVERY_VIEW = [(key, place) for key, views in VIEWS.items() for place in range(len(views))]
 
 every_view = pytest.mark.parametrize(("key", "place"), EVERY_VIEW)
@@ -47,8 +62,33 @@ def answer(key: str, number: int) -> str:
     return BY_KEY[key].questions[number - 1].answer
 
 
+def query_of(view: str) -> dict[str, str]:
+    return dict(parse_qsl(view.partition("?")[2]))
+
+
 def settings_of(key: str, place: int) -> Any:
-    return VIEWS[key][place].settings
+    return read(VIEWS[key][place])
+
+
+def read(view: str) -> Any:
+    """Read an address as its page does; nothing may be complained about."""
+    page, query = view.partition("?")[0], query_of(view)
+    if page in OPTIONS:
+        values, complaints = parse_options_of(OPTIONS[page], query)
+        settings: Any = OPTIONS[page](**values)
+    else:
+        settings, complaints = (parse_race if page else parse)(query, VOCABULARY)
+    assert complaints == ()
+    return settings
+
+
+def write_again(settings: Any) -> dict[str, str]:
+    """Write an address as the page of these settings does."""
+    if isinstance(settings, Settings):
+        return write(settings, VOCABULARY)
+    if isinstance(settings, RaceSettings):
+        return write_race(settings, VOCABULARY)
+    return write_options_of(type(settings), vars(settings))
 
 
 @cache
@@ -108,39 +148,22 @@ def test_lessons_and_views_belong_together() -> None:
         assert all(len(text) > 40 for text in (lesson.why, lesson.look))
 
 
-def read_back(view: View, query: dict[str, str]) -> object:
-    """Read an address as its page does; nothing may be complained about."""
-    if isinstance(view.settings, Settings):
-        parsed = parse(query, VOCABULARY)
-        complaints, settings = parsed.complaints, parsed.settings
-    elif isinstance(view.settings, RaceSettings):
-        race = parse_race(query, VOCABULARY)
-        complaints, settings = race.complaints, race.settings
-    else:
-        values, complaints = parse_options_of(type(view.settings), query)
-        settings = type(view.settings)(**values)
-    assert complaints == ()
-    return settings
-
-
 @every_view
-def test_an_address_says_what_the_lesson_means(key: str, place: int) -> None:
+def test_an_address_is_written_as_its_page_writes_it(key: str, place: int) -> None:
     view = VIEWS[key][place]
-    parts = urlsplit(address_of(view, VOCABULARY, present="1"))
-    assert parts.path == f"./{view.page}"
-    query = dict(parse_qsl(parts.query))
-    assert query.pop("present") == "1"
-    assert query == query_of(view, VOCABULARY)
-    assert read_back(view, query) == view.settings
+    assert list(query_of(view).items()) == list(write_again(read(view)).items())
+    parts = urlsplit(address_of(view, {"present": "1"}))
+    assert parts.path == f"./{view.partition('?')[0]}"
+    assert dict(parse_qsl(parts.query)) == {**query_of(view), "present": "1"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", sorted({view.page for views in VIEWS.values() for view in views}))
+@pytest.mark.parametrize("page", sorted({view.partition("?")[0] for view in ALL_VIEWS}))
 def test_every_link_opens_its_page_in_the_state_it_says(page: str) -> None:
     opened: list[dict[str, str]] = []
     app = page_at(page)
-    for view in (view for views in VIEWS.values() for view in views if view.page == page):
-        query = query_of(view, VOCABULARY)
+    for view in (view for view in ALL_VIEWS if view.partition("?")[0] == page):
+        query = query_of(view)
         # A page takes an address that differs in the step alone for its own, a moment old.
         setting = {name: text for name, text in query.items() if name != "step"}
         if setting in opened:
@@ -153,7 +176,7 @@ def test_every_link_opens_its_page_in_the_state_it_says(page: str) -> None:
         assert sentences(app) == ""
         assert {name: text for name, (text,) in _lists(app.query_params).items()} == query
         state = app.session_state[page or "grow"]
-        assert (state.settings if hasattr(state, "settings") else state.options) == view.settings
+        assert (state.settings if hasattr(state, "settings") else state.options) == read(view)
 
 
 def _lists(query: Any) -> dict[str, list[str]]:
@@ -168,13 +191,13 @@ def test_the_page_has_every_lesson_with_its_answers_folded_away() -> None:
     assert not any(expander.proto.expanded for expander in app.expander)
     links = [link.proto.url for link in app.get("link_button")]
     assert links[0] == "./?tour=1"
-    assert links[1:] == [address_of(v, VOCABULARY) for views in VIEWS.values() for v in views]
+    assert links[1:] == [address_of(view, {}) for view in ALL_VIEWS]
 
 
 def test_in_presenter_mode_links_open_in_presenter_mode() -> None:
     app = open_page("lessons", present="1")
     links = [link.proto.url for link in app.get("link_button")]
-    assert len(links) == 1 + sum(map(len, VIEWS.values()))
+    assert len(links) == 1 + len(ALL_VIEWS)
     assert all(re.search(r"[?&]present=1\b", link) for link in links)
 
 

@@ -1,7 +1,7 @@
 """Lessons for a class: what to look at in a prepared state of the app, and questions about it.
 
 The texts are in ``texts/<language>/lessons.toml``. What a lesson opens is in
-:mod:`graftviz.ui.lessons.views`, under the same key and in the same order. Every number of an
+:mod:`graftviz.ui.lessons`, under the same key and in the same order. Every number of an
 answer is computed by ``tests/test_lessons.py``.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from joblib import cpu_count
@@ -56,6 +56,22 @@ def read_files(
     ]
     with foreground.waiting():
         return worker_pool().read(kind, uploaded, options)
+
+
+def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]]) -> list[Any]:
+    """Show uploaders of one file each side by side; return the files, None before an upload.
+
+    Parameters
+    ----------
+    prefix : str
+        Prefix of the keys of the uploaders.
+    uploaders : sequence of (role, label, file types)
+    """
+    most = limits().upload_memory
+    return [
+        column.file_uploader(label, kinds, key=f"{prefix}.{role}", max_upload_size=most)
+        for column, (role, label, kinds) in zip(st.columns(len(uploaders)), uploaders, strict=True)
+    ]
 
 
 def upload_model(
@@ -128,12 +144,6 @@ def latest_model(key: str, files: Sequence[Any]) -> list[Any]:
     return [by_id[i] for i in batches[-1]] if batches else []
 
 
-class _Reading(NamedTuple):
-    key: tuple[Any, ...]
-    value: Any
-    refusal: str
-
-
 def read_once(
     key: str, files: Iterable[Any | None], options: tuple[Any, ...], read: Callable[[], T]
 ) -> T:
@@ -154,20 +164,17 @@ def read_once(
         When the files are refused; a file that is refused is not read again either.
     """
     identity = (*(file.file_id if file else None for file in files), *options)
-    latest: _Reading | None = st.session_state.get(key)
-    if latest is None or latest.key != identity:
-        latest = st.session_state[key] = _read(identity, read)
-    if latest.refusal:
-        raise InputError(latest.refusal)
-    value: T = latest.value
-    return value
-
-
-def _read(identity: tuple[Any, ...], read: Callable[[], Any]) -> _Reading:
-    with st.spinner("Reading the file…"):
-        try:
-            return _Reading(identity, read(), "")
-        except BusyError:  # another time, the file may be read
-            raise
-        except InputError as error:  # the sentence only: the error refers to the files
-            return _Reading(identity, None, str(error))
+    if st.session_state.get(key, (None,))[0] != identity:
+        value, refusal = None, ""
+        with st.spinner("Reading the file…"):
+            try:
+                value = read()
+            except BusyError:  # another time, the file may be read
+                raise
+            except InputError as error:  # the sentence only: the error refers to the files
+                refusal = str(error)
+        st.session_state[key] = identity, value, refusal
+    found: tuple[Any, T, str] = st.session_state[key]
+    if found[2]:
+        raise InputError(found[2])
+    return found[1]

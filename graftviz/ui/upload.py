@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, Protocol
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 import streamlit as st
 
@@ -14,28 +13,36 @@ from graftviz.options import option_specs
 from graftviz.sandbox.readers import TableUpload
 from graftviz.table import DiscreteTable
 from graftviz.ui.controls import show_options
-from graftviz.ui.limits import limits
+from graftviz.ui.frame.learning import LearningPage
 from graftviz.ui.material import FINGERPRINT_DIGITS, Material, default_options, prepare
 from graftviz.ui.messages import show_refused_file
-from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.reading import read_files, read_once, show_uploaders
 from graftviz.ui.url_state import UPLOAD, UploadOptions
 from graftviz.ui.visits import SourceCache
 
 TEST_FRACTION = 0.1
 LEAST_ROWS_TO_HOLD_OUT = 50
 MOST_CHARACTERS = 1000  # of a name or label
-_TABLE_KINDS = ["csv", "tsv", "txt", "data", "parquet", "pq"]
+_FILES = (
+    ("table", "Table (CSV or parquet)", ["csv", "tsv", "txt", "data", "parquet", "pq"]),
+    ("truth", "True edges, optional (CSV: source, target)", ["csv"]),
+    ("places", "Positions, optional (CSV: name, lon, lat or x, y)", ["csv"]),
+)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class Upload:
-    """A file that was accepted; calling it gives the material for a seed."""
+    """Accepted table; calling it returns the material for a seed.
 
-    data: DataSet
-    fingerprint: str
-    _latest: SourceCache = dataclasses.field(
-        default_factory=lambda: SourceCache(1), init=False, repr=False
-    )
+    Parameters
+    ----------
+    data : DataSet
+    fingerprint : str
+    """
+
+    def __init__(self, data: DataSet, fingerprint: str) -> None:
+        self.data = data
+        self.fingerprint = fingerprint
+        self._latest = SourceCache(1)
 
     def __call__(self, seed: int) -> Material:
         """Return the material, its held-out rows chosen by `seed`: the same for the same seed."""
@@ -65,23 +72,21 @@ def read_upload(
         For anything that cannot be used, or another table than the link was made with.
     """
     header = {"auto": "auto", "yes": True, "no": False}[options["header"]]
-    upload: TableUpload = read_files(
-        "table",
-        (("table", file), ("truth", truth), ("places", places)),
-        {**options, "header": header},
-    )
+    files = (("table", file), ("truth", truth), ("places", places))
+    upload: TableUpload = read_files("table", files, {**options, "header": header})
     table = upload.table
+    name = getattr(file, "name", "") or "The file"
     _check_lengths(table)
     fingerprint = table.fingerprint[:FINGERPRINT_DIGITS]
     if expected and not table.fingerprint.startswith(expected[:FINGERPRINT_DIGITS]):
         raise InputError(
-            f"{_name(file)} is not the table of the link (fingerprint {fingerprint}, not "
+            f"{name} is not the table of the link (fingerprint {fingerprint}, not "
             f"{expected[:FINGERPRINT_DIGITS]}). Upload that one, with the same import options."
         )
     holds_out = table.n_rows >= LEAST_ROWS_TO_HOLD_OUT
     data = DataSet(
         key=UPLOAD,
-        title=f"{_name(file)} · {table.n_variables} variables, {table.n_rows:,} rows",
+        title=f"{name} · {table.n_variables} variables, {table.n_rows:,} rows",
         table=table,
         truth=upload.truth,
         positions=upload.positions,
@@ -104,36 +109,9 @@ def _check_lengths(table: DiscreteTable) -> None:
             )
 
 
-class _Reading(Protocol):
-    """Settings of a page about uploaded data."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the table a link was made with."""
-
-    @property
-    def reading(self) -> Mapping[str, Any]:
-        """Import options that differ from the defaults."""
-
-
-class TakesUploads(Protocol):
-    """Interface of the session state of a page with uploads."""
-
-    uploaded: Callable[[int], Material] | None
-
-    @property
-    def settings(self) -> _Reading:
-        """Settings that the controls show."""
-
-    def choose_reading(self, name: str, value: Any) -> None:
-        """Read the upload in another way."""
-
-    def accept(self, uploaded: Callable[[int], Material], fingerprint: str) -> None:
-        """Use an uploaded file as the data of the page."""
-
-
-def show_upload(state: TakesUploads) -> None:
+def show_upload(state: LearningPage[Any]) -> None:
     """Show the uploader and its errors; the shown run continues."""
+    specs = option_specs(UploadOptions)
     expected = "" if state.uploaded else state.settings.fingerprint
     if expected:
         st.info(
@@ -144,52 +122,24 @@ def show_upload(state: TakesUploads) -> None:
         st.caption(
             "Columns are variables, rows are samples; any labels. Files stay on this server."
         )
-        left, middle, right = st.columns(3)
-        file = left.file_uploader(
-            "Table (CSV or parquet)",
-            _TABLE_KINDS,
-            key="upload.table",
-            max_upload_size=limits().upload_memory,
-        )
-        truth = middle.file_uploader(
-            "True edges, optional (CSV: source, target)",
-            ["csv"],
-            key="upload.truth",
-            max_upload_size=limits().upload_memory,
-        )
-        places = right.file_uploader(
-            "Positions, optional (CSV: name, lon, lat or x, y)",
-            ["csv"],
-            key="upload.places",
-            max_upload_size=limits().upload_memory,
-        )
+        files = show_uploaders("upload", _FILES)
         reading = {**default_options(UploadOptions, {}), **state.settings.reading}
-        show_options(
-            option_specs(UploadOptions),
-            reading,
-            state.choose_reading,
-            prefix="upload",
-            more="Import options",
-        )
-        anyway = bool(expected and file) and st.checkbox("Use a different table")
-    if file is None:
+        choose = state.choose_reading
+        show_options(specs, reading, choose, prefix="upload", more="Import options")
+        anyway = bool(expected and files[0]) and st.checkbox("Use a different table")
+    if files[0] is None:
         return
+    if anyway:
+        expected = ""
     try:
-        fingerprint = "" if anyway else expected
         upload = read_once(
             "upload.read",
-            (file, truth, places),
-            (*reading.items(), fingerprint),
-            lambda: read_upload(file, truth, places, reading, fingerprint),
+            files,
+            (*reading.items(), expected),
+            lambda: read_upload(files[0], files[1], files[2], reading, expected),
         )
     except InputError as error:
         note = " Still showing the previous table." if state.uploaded is not None else ""
-        show_refused_file(
-            error, note, option_specs(UploadOptions), state.choose_reading, prefix="upload"
-        )
+        show_refused_file(error, note, specs, choose, prefix="upload")
         return
     state.accept(upload, upload.fingerprint)
-
-
-def _name(file: BinaryIO) -> str:
-    return str(getattr(file, "name", "") or "The file")

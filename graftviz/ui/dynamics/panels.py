@@ -36,15 +36,18 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_notices, show_slider, show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import DYNAMICS
-from graftviz.ui.limits import limits
 from graftviz.ui.messages import show_refused_file
-from graftviz.ui.reading import read_files, read_once
+from graftviz.ui.reading import read_files, read_once, show_uploaders
 from graftviz.ui.services import page_state
 from graftviz.ui.url_state import UPLOAD
 
 MOST_BYTES = 100_000_000
-_KINDS = ["csv", "tsv", "txt", "parquet", "pq"]
 _PREFIX = "dynamics"
+_FILES = (
+    ("series", "Series (CSV or parquet)", ["csv", "tsv", "txt", "parquet", "pq"]),
+    ("places", "Positions, optional (CSV: series, lon, lat or x, y)", ["csv"]),
+    ("parents", "Parents, optional (CSV: source, target)", ["csv"]),
+)
 _PATIENCE = 120.0  # seconds a download waits for the end of the run
 _PARENTS_OF = {
     "truth": "true parents",
@@ -166,20 +169,7 @@ def show_upload(state: DynamicsState) -> None:
             "One row per time and one column per series, or the columns time, series, value. Files "
             "stay on this server."
         )
-        files = [
-            column.file_uploader(
-                label, kinds, key=f"{_PREFIX}.{role}", max_upload_size=limits().upload_memory
-            )
-            for column, (role, label, kinds) in zip(
-                st.columns(3),
-                (
-                    ("series", "Series (CSV or parquet)", _KINDS),
-                    ("places", "Positions, optional (CSV: series, lon, lat or x, y)", ["csv"]),
-                    ("parents", "Parents, optional (CSV: source, target)", ["csv"]),
-                ),
-                strict=True,
-            )
-        ]
+        files = show_uploaders(_PREFIX, _FILES)
         show_options(specs, state.values, state.choose, prefix=_PREFIX, more="Import options")
         anyway = bool(expected and files[0]) and st.checkbox("Use different series")
     if files[0] is None:

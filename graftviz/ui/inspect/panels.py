@@ -17,22 +17,13 @@ from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, show_list
 from graftviz.ui.frame.address import write_address
 from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
+from graftviz.ui.inspect import results
 from graftviz.ui.inspect.jobs import rehearse_inspect_page
 from graftviz.ui.inspect.options import AUTOMATIC, METHODS
-from graftviz.ui.inspect.results import (
-    model_files,
-    replaceable,
-    show_changed,
-    show_comparison,
-    show_edges,
-    show_graph,
-    show_nodes,
-    show_observation,
-    show_selection,
-    show_until_done,
-)
+from graftviz.ui.inspect.results import replaceable, show_button
 from graftviz.ui.inspect.state import InspectState, Shown
 from graftviz.ui.messages import show_awaiting_file, show_problem, show_warnings
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource
@@ -61,12 +52,8 @@ def show_sources(state: InspectState, *, has_uploader: bool = True) -> None:
     """
     st.markdown("**Model**")
     if state.can_take_grow:
-        st.button(
-            "Use the current run of Grow",
-            key="inspect.take_grow",
-            width="stretch",
-            on_click=guarded(state.take_grow),
-        )
+        label = "Use the current run of Grow"
+        show_button(label, "inspect.take_grow", state.take_grow, width="stretch")
     _show_source(state.first, "inspect.first", has_uploader=has_uploader)
     if state.first.kind == LEARNED:
         learned = state.first.learned
@@ -195,19 +182,19 @@ def show_messages(state: InspectState) -> None:
         if source.problem:
             show_problem(prefix + source.problem, _note(source))
             if source.learned.question:
-                key = f"inspect.anyway.{prefix}"
-                st.button("Run anyway", key=key, on_click=guarded(source.learned.agree))
+                show_button("Run anyway", f"inspect.anyway.{prefix}", source.learned.agree)
         if source.awaits_file and source.loaded is not None:
             what = "model to compare with" if prefix else "model"
             show_awaiting_file(what, place=INSPECT.key)
-        if source.learning:
-            show_until_done(partial(_learning, state))
+    if state.learning:
+        show_until(lambda: not state.learning, partial(_show_learning, state))
 
 
-def _learning(state: InspectState) -> str:
-    """Return the notices of the runs that are not long enough."""
+def _show_learning(state: InspectState) -> None:
     state.refresh()
-    return " ".join(source.learning for source in state.sources if source.learning)
+    if not state.learning:
+        st.rerun()
+    st.caption(state.learning)
 
 
 # ----------------------------------------------------------------------------------- the results
@@ -223,12 +210,12 @@ def show_inspection(state: InspectState) -> None:
     if shown is None:
         return
     header = Header("inspect")
-    header.show_files(lambda: model_files(shown))
+    header.show_files(lambda: results.model_files(shown))
     header.show_link(state.link, "Opens this model with this selection and evidence.")
     show_warnings(state.complaints)
     graph, panel = st.columns([2, 1], gap="small")
     with graph:
-        show_graph(state, shown)
+        results.show_graph(state, shown)
     with panel:
         with st.container(gap=None):
             st.markdown(f"**{plain(shown.loaded.title)}**")
@@ -237,27 +224,24 @@ def show_inspection(state: InspectState) -> None:
         if is_answered:
             _show_method(state)
         else:
-            show_until_done(partial(_waiting, state))
-        show_selection(state, shown)
+            show_until(partial(state.answer, 0.0), _show_waiting)
+        results.show_selection(state, shown)
     _show_tabs(state, shown)
     write_address(state)
 
 
-def _waiting(state: InspectState) -> str:
-    """Return the notice while marginals are computed."""
-    if state.answer(patience=0.0):
-        return ""
+def _show_waiting() -> None:
     is_compiling = not inspect_warm_up().finished.is_set()
     why = " Compiling the engine first (once per installation)." if is_compiling else ""
-    return f"Computing marginals…{why}"
+    st.caption(f"Computing marginals…{why}")
 
 
 def _show_tabs(state: InspectState, shown: Shown) -> None:
-    tabs = {"Variables": show_nodes, "Edges": show_edges}
+    tabs = {"Variables": results.show_nodes, "Edges": results.show_edges}
     if shown.before is not None and shown.after is not None:
-        tabs["Effect of the evidence"] = show_changed
+        tabs["Effect of the evidence"] = results.show_changed
     if state.compares:
-        tabs["Comparison"] = show_comparison
+        tabs["Comparison"] = results.show_comparison
     for tab, show in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
         with tab:
             show(state, shown)
@@ -269,13 +253,9 @@ def _show_evidence(state: InspectState, shown: Shown) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evidence"):
         st.markdown("**Evidence**", width="content")
         for i, k in state.evidence.items():
-            st.button(
-                f"{plain(short(model.names[i]))} = {plain(short(model.labels[i][k]))} ✕",
-                key=f"inspect.forget.{i}",
-                help="Remove this observation",
-                on_click=guarded(state.observe),
-                args=(i, None),
-            )
+            label = f"{plain(short(model.names[i]))} = {plain(short(model.labels[i][k]))} ✕"
+            about = "Remove this observation"
+            show_button(label, f"inspect.forget.{i}", state.observe, i, None, help=about)
         if not state.evidence:
             st.markdown(":gray[none]", width="content")
         with st.popover("Observe…", type="tertiary", key="inspect.observe"):
@@ -288,14 +268,10 @@ def _show_evidence(state: InspectState, shown: Shown) -> None:
                 placeholder="Type to search",
             )
             if chosen is not None:
-                show_observation(state, model, chosen, "inspect.observe.state")
+                results.show_observation(state, model, chosen, "inspect.observe.state")
         if state.evidence:
-            st.button(
-                "Clear evidence",
-                key="inspect.forget_all",
-                type="tertiary",
-                on_click=guarded(state.forget_evidence),
-            )
+            key = "inspect.forget_all"
+            show_button("Clear evidence", key, state.forget_evidence, type="tertiary")
 
 
 def _show_method(state: InspectState) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from graftviz import inspection
 from graftviz.figures import change_figure, degree_figure, edge_figure, node_figure, norms_figure
 from graftviz.formats.gexf import model_gexf
 from graftviz.formats.graphml import model_graphml
@@ -19,30 +20,16 @@ from graftviz.formats.svg import graph_svg
 from graftviz.formats.uai import names_text, uai_text
 from graftviz.formats.uai_results import mar_text
 from graftviz.inference import Beliefs
-from graftviz.inspection import (
-    ModelDifference,
-    degree_ranks,
-    entropies,
-    mutual_informations,
-    strongest_partners,
-    total_variations,
-)
+from graftviz.inspection import ModelDifference, mutual_informations
 from graftviz.inspection.difference import COMMON, GAINED, LOST
 from graftviz.model import PairwiseMRF
-from graftviz.narrative.inspection import (
-    difference_words,
-    edge_words,
-    evidence_words,
-    marginal_words,
-    model_words,
-    node_words,
-    region_words,
-)
+from graftviz.narrative import inspection as narrative
 from graftviz.narrative.phrases import pair, plural, short
-from graftviz.ui.boundary import bounded, guarded
+from graftviz.ui.boundary import guarded
 from graftviz.ui.chart import show_figure
 from graftviz.ui.controls import is_current, key_that_shows
 from graftviz.ui.frame.header import PageFile
+from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.state import InspectState, Shown
@@ -55,21 +42,23 @@ _MOST_CHANGED = 12
 _MOST_PILLS = 10  # states that are offered as buttons; more in a list
 _LONGEST_STATE = 18
 _HEIGHT = 380
-_LOOK_AGAIN = 0.5  # seconds
 _NORM_HELP = (
     "Norm of the log potentials once rows and columns sum to zero; empty where a potential is zero"
 )
+_MIMES = {
+    "json": "application/json",
+    "graphml": "application/xml",
+    "gexf": "application/xml",
+    "svg": "image/svg+xml",
+    "csv": "text/csv",
+}
+_MI_HELP = "Mutual information of the two variables"
 _GIVEN = "In nats; conditional on the evidence, if any"
 
 
-@st.fragment(run_every=_LOOK_AGAIN)
-@bounded
-def show_until_done(notice: Callable[[], str]) -> None:
-    """Show a notice until it is empty; then the page runs again."""
-    text = notice()
-    if not text:
-        st.rerun()
-    st.caption(text)
+def show_button(label: str, key: str, act: Callable[..., object], *args: Any, **look: Any) -> None:
+    """Show a button that calls a function with arguments before the page is drawn again."""
+    st.button(label, key=key, on_click=guarded(act), args=args, **look)
 
 
 def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[str, Any]:
@@ -88,7 +77,6 @@ def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[
 
 def show_graph(state: InspectState, shown: Shown) -> None:
     """Show the graph; a click selects a node or an edge."""
-    INSPECT.load()
     INSPECT.show(graph_message(state, shown), {"picked": partial(select_picked, state)})
     if shown.picture.note:
         st.caption(plain(shown.picture.note))
@@ -116,7 +104,7 @@ def graph_message(state: InspectState, shown: Shown) -> str:
     values = picture.degrees / max(1, int(picture.degrees.max(initial=1)))
     low, high = "low degree", "high"
     if shown.before is not None and shown.after is not None:
-        change = total_variations(shown.before.node, shown.after.node)
+        change = inspection.total_variations(shown.before.node, shown.after.node)
         others = np.delete(change, list(state.evidence))
         largest = max(float(others.max(initial=0.0)), 1e-12)
         values = np.clip(change[nodes] / largest, 0.0, 1.0)
@@ -125,11 +113,11 @@ def graph_message(state: InspectState, shown: Shown) -> str:
     if shown.latest is not None:
         best = _most_likely(model, shown.latest)
         tips = [f"{label} {p:.2f}" for label, p in (best[i] for i in nodes)]
-    words = f"Graph of {shown.loaded.title}: {model_words(model)}."
+    words = f"Graph of {shown.loaded.title}: {narrative.model_words(model)}."
     if state.evidence:
-        words += f" Observed: {evidence_words(model, state.evidence)}."
+        words += f" Observed: {narrative.evidence_words(model, state.evidence)}."
     if shown.difference is not None:
-        words += f" {difference_words(shown.difference)}"
+        words += f" {narrative.difference_words(shown.difference)}"
     kind = ("", "node", "edge")[len(selection)]
     region = None if state.region is None else state.region.latest
     edges = zip(picture.edges.tolist(), picture.strengths.tolist(), picture.styles, strict=True)
@@ -192,12 +180,12 @@ def _show_overview(state: InspectState, model: PairwiseMRF) -> None:
 def _show_node(state: InspectState, shown: Shown, i: int) -> None:
     model = shown.model
     _show_heading(state, model.names[i])
-    st.caption(plain(f"{node_words(model, i)}."))
+    st.caption(plain(f"{narrative.node_words(model, i)}."))
     show_observation(state, model, i, "inspect.observe")
     marginals = [None if known is None else known.node[i] for known in (shown.before, shown.after)]
     words = "Weights of the node."
     if shown.latest is not None:
-        words = f"{marginal_words(model, i, shown.latest.node[i])}."
+        words = f"{narrative.marginal_words(model, i, shown.latest.node[i])}."
     show_figure(node_figure(model, i, *marginals), key="inspect_node", alt=words)
     if i not in state.evidence:
         _show_region(state, model)
@@ -205,26 +193,26 @@ def _show_node(state: InspectState, shown: Shown, i: int) -> None:
     if model.degrees()[i]:
         with st.expander("Degree distribution"):
             figure = degree_figure(model, i)
-            show_figure(figure, key="inspect_node_degree", alt=node_words(model, i))
+            show_figure(figure, key="inspect_node_degree", alt=narrative.node_words(model, i))
 
 
 def _show_region(state: InspectState, model: PairwiseMRF) -> None:
     """Show the certified marginal of the node from a local region, on request."""
     job = state.region
     if job is None:
-        st.button(
+        show_button(
             "Certify marginal (local region)",
-            key="inspect.certify",
+            "inspect.certify",
+            state.certify,
             help="Computes the marginal in a small region around the node, with a bound on the "
             "difference from the whole model (Dobrushin's comparison theorem).",
-            on_click=guarded(state.certify),
         )
     elif job.failure:
         st.caption(plain(job.failure))
     elif job.latest is None:
-        show_until_done(lambda: "" if job.ended else "Growing the region…")
+        show_until(lambda: job.ended, lambda: st.caption("Growing the region…"))
     else:
-        st.caption(plain(region_words(model, job.latest)))
+        st.caption(plain(narrative.region_words(model, job.latest)))
 
 
 def show_observation(state: InspectState, model: PairwiseMRF, i: int, key: str) -> None:
@@ -232,12 +220,12 @@ def show_observation(state: InspectState, model: PairwiseMRF, i: int, key: str) 
     names = state_names(model.labels[i])
     is_short = len(names) <= _MOST_PILLS
     chosen = state.evidence.get(i, None if is_short else -1)
-    control = replaceable(
-        f"{key}.{i}",
-        chosen,
-        lambda k: state.observe(i, None if k is None or k < 0 else k),
-    )
     label = "Observe a state"
+
+    def observe(k: int | None) -> None:
+        state.observe(i, None if k is None or k < 0 else k)
+
+    control = replaceable(f"{key}.{i}", chosen, observe)
     if is_short:
         st.pills(
             label,
@@ -262,7 +250,7 @@ def _show_edge(state: InspectState, shown: Shown, e: int) -> None:
     _show_heading(state, pair(model.names, *ends))
     joint = None if shown.latest is None else shown.latest.edge[e]
     information = None if joint is None else float(mutual_informations([joint])[0])
-    words = edge_words(model, e, information)
+    words = narrative.edge_words(model, e, information)
     st.caption(plain(f"{words}."))
     show_figure(edge_figure(model, e, joint), key="inspect_edge", alt=words)
     _show_node_buttons(state, model, ends, "inspect.end")
@@ -271,13 +259,7 @@ def _show_edge(state: InspectState, shown: Shown, e: int) -> None:
 def _show_heading(state: InspectState, text: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {plain(short(text))}", width="stretch")
-        st.button(
-            "✕",
-            key="inspect.unselect",
-            type="tertiary",
-            help="Clear selection",
-            on_click=guarded(state.select),
-        )
+        show_button("✕", "inspect.unselect", state.select, type="tertiary", help="Clear selection")
 
 
 def _show_node_buttons(
@@ -285,8 +267,7 @@ def _show_node_buttons(
 ) -> None:
     with st.container(horizontal=True, gap="small"):
         for i in nodes:
-            name = plain(short(model.names[i]))
-            st.button(name, key=f"{key}.{i}", on_click=guarded(state.select), args=(i,))
+            show_button(plain(short(model.names[i])), f"{key}.{i}", state.select, i)
 
 
 def state_names(labels: Sequence[str]) -> list[str]:
@@ -302,56 +283,36 @@ def state_names(labels: Sequence[str]) -> list[str]:
 # --------------------------------------------------------------------------------------- tables
 
 
-def _text(title: str, **more: Any) -> Any:
-    return st.column_config.TextColumn(title, **more)
-
-
-def _number(title: str, digits: int = 0, **more: Any) -> Any:
-    return st.column_config.NumberColumn(
-        title, format=f"%.{digits}f" if digits else None, width="small", **more
-    )
-
-
-def _norm(title: str) -> Any:
-    return _number(title, 3, help=_NORM_HELP)
+def _number(title: str, digits: int = 0, help: str | None = None) -> Any:
+    form = f"%.{digits}f" if digits else None
+    return st.column_config.NumberColumn(title, format=form, help=help, width="small")
 
 
 def _bars(title: str) -> Any:
     return st.column_config.BarChartColumn(title, y_min=0.0, y_max=1.0, width="small")
 
 
-_NODE_COLUMNS = {
+_text = st.column_config.TextColumn
+_norm = partial(_number, digits=3, help=_NORM_HELP)
+_COLUMNS = {
     "variable": _text("Variable", pinned=True),
     "states": _number("States"),
     "degree": _number("Degree"),
     "rank": _number("Rank", help="Rank by degree"),
     "strongest partner": _text("Strongest partner", help="By mutual information without evidence"),
-    "weight": _norm("Partner ‖w‖"),
+    "partner weight": _norm("Partner ‖w‖"),
     "marginal": _bars("Marginal"),
     "marginal: most likely": _text("Most likely"),
     "posterior": _bars("Posterior"),
     "posterior: most likely": _text("Most likely (posterior)"),
-    "entropy": _number("Entropy", 3, help=_GIVEN),
-    "change": _number(
-        "Change", 3, help="Total variation distance: half the sum of absolute changes"
-    ),
-}
-_EDGE_COLUMNS = {
+    "entropy": _number("Entropy", 3, _GIVEN),
+    "change": _number("Change", 3, "Total variation distance: half the sum of absolute changes"),
     "source": _text("Variable 1"),
     "target": _text("Variable 2"),
     "weight": _norm("‖w‖"),
-    "mutual information": _number("Mutual information", 4, help=_GIVEN),
-}
-_PARTNER_COLUMNS = {
+    "mutual information": _number("Mutual information", 4, _GIVEN),
     "partner": _text("Strongest partners"),
-    "weight": _norm("‖w‖"),
-    "information": _number(
-        "MI (nats)", 4, help="Mutual information of the two variables, without evidence"
-    ),
-}
-_DIFFERENCE_COLUMNS = {
-    "source": _text("Variable 1"),
-    "target": _text("Variable 2"),
+    "information": _number("MI (nats)", 4, f"{_MI_HELP}, without evidence"),
     "where": _text("Edge", width="small"),
     "first": _norm("First ‖w‖"),
     "second": _norm("Second ‖w‖"),
@@ -363,12 +324,12 @@ def node_frame(
 ) -> pd.DataFrame:
     """Return the table of variables, in the order of the model."""
     information = None if before is None else mutual_informations(before.edge)
-    best = strongest_partners(model, information).tolist()
+    best = inspection.strongest_partners(model, information).tolist()
     norms = _finite(model.edge_norms())
     columns: dict[str, Any] = {
         "variable": model.names,
         "degree": model.degrees(),
-        "rank": degree_ranks(model),
+        "rank": inspection.degree_ranks(model),
     }
     for title, beliefs in (("marginal", before), ("posterior", after)):
         if beliefs is not None:
@@ -376,14 +337,14 @@ def node_frame(
             columns[title] = [marginal.tolist() for marginal in beliefs.node]
             columns[f"{title}: most likely"] = [f"{label} ({p:.2f})" for label, p in likely]
     if before is not None and after is not None:
-        columns["change"] = total_variations(before.node, after.node)
+        columns["change"] = inspection.total_variations(before.node, after.node)
     latest = before if after is None else after
     if latest is not None:
-        columns["entropy"] = entropies(latest.node)
+        columns["entropy"] = inspection.entropies(latest.node)
     columns["strongest partner"] = [
         "" if e < 0 else model.names[int(model.edges[e].sum()) - i] for i, e in enumerate(best)
     ]
-    columns["weight"] = [None if e < 0 else float(norms[e]) for e in best]
+    columns["partner weight"] = [None if e < 0 else float(norms[e]) for e in best]
     columns["states"] = model.cardinalities
     return pd.DataFrame(columns)
 
@@ -429,7 +390,7 @@ def show_nodes(state: InspectState, shown: Shown) -> None:
     frame = node_frame(shown.model, shown.before, shown.after)
     frame = _show_search(frame, ["variable"], "inspect.search.nodes", "Search variables")
     alt = "All variables of the model"
-    _show_table(frame, _NODE_COLUMNS, "inspect.table.nodes", alt, state.node, state.select)
+    _show_table(frame, "inspect.table.nodes", alt, state.node, state.select)
 
 
 def show_edges(state: InspectState, shown: Shown) -> None:
@@ -445,7 +406,7 @@ def show_edges(state: InspectState, shown: Shown) -> None:
     frame = _show_search(frame, ["source", "target"], "inspect.search.edges", "Search edges")
     chosen, select = state.edge_number(state.edge), partial(_select_edge, state, model.edges)
     alt = "All edges of the model"
-    _show_table(frame, _EDGE_COLUMNS, "inspect.table.edges", alt, chosen, select)
+    _show_table(frame, "inspect.table.edges", alt, chosen, select)
 
 
 def _show_partners(state: InspectState, shown: Shown, i: int) -> None:
@@ -464,7 +425,7 @@ def _show_partners(state: InspectState, shown: Shown, i: int) -> None:
     frame = frame.iloc[np.lexsort((partners, -strengths))[:_PARTNERS]]
     alt = "Strongest partners of the node; select a row to show its edge"
     select = partial(_select_edge, state, model.edges)
-    _show_table(frame, _PARTNER_COLUMNS, "inspect.partners", alt, None, select, height="content")
+    _show_table(frame, "inspect.partners", alt, None, select, height="content")
     if len(own) > _PARTNERS:
         st.caption(f"Strongest {_PARTNERS} of {len(own):,}; the table of edges lists all.")
 
@@ -478,7 +439,7 @@ def show_comparison(state: InspectState, shown: Shown) -> None:
     if difference is None or second is None:
         st.caption("Choose the model to compare with in the side bar.")
         return
-    words, names = difference_words(difference), shown.model.names
+    words, names = narrative.difference_words(difference), shown.model.names
     st.markdown(plain(f"{words} {difference.note}".strip()))
     st.caption(plain(f"First: {shown.loaded.title}. Second: {second.title}."))
     listed, drawn = st.columns([6, 5], gap="medium")
@@ -496,7 +457,6 @@ def show_comparison(state: InspectState, shown: Shown) -> None:
         rows = np.flatnonzero(difference.numbers[:, 0] == state.edge_number(state.edge))
         _show_table(
             frame,
-            _DIFFERENCE_COLUMNS,
             "inspect.table.difference",
             "Edges of both models",
             int(rows[0]) if len(rows) else None,
@@ -514,7 +474,7 @@ def show_changed(state: InspectState, shown: Shown) -> None:
     model, before, after = shown.model, shown.before, shown.after
     if before is None or after is None:
         return
-    change = total_variations(before.node, after.node)
+    change = inspection.total_variations(before.node, after.node)
     order = [i for i in np.argsort(-change, kind="stable").tolist() if i not in state.evidence]
     moved = [i for i in order if change[i] > 1e-9]
     if not moved:
@@ -557,7 +517,6 @@ def _show_search(
 
 def _show_table(
     frame: pd.DataFrame,
-    columns: Mapping[str, Any],
     key: str,
     alt: str,
     chosen: int | None,
@@ -570,8 +529,6 @@ def _show_table(
     ----------
     frame : DataFrame
         Its index is the number of the node or edge in each row.
-    columns : mapping
-        Configuration of each column.
     key, alt : str
     chosen : int or None
         Number of the row that is selected.
@@ -593,7 +550,7 @@ def _show_table(
         key=key,
         hide_index=True,
         height=height or min(_HEIGHT, 40 + 35 * max(1, len(frame))),
-        column_config=columns,
+        column_config=_COLUMNS,
         placeholder="–",
         on_select=guarded(changed),
         selection_mode="single-row",
@@ -607,57 +564,35 @@ def _show_table(
 
 def model_files(shown: Shown) -> list[PageFile]:
     """Return the files of the shown model; without marginals, theirs are disabled."""
-    loaded, model, before, latest = shown.loaded, shown.model, shown.before, shown.latest
-    is_whole = len(shown.picture.nodes) == model.n_variables
-    places = shown.picture.places if is_whole else None
-    xml, csv = "application/xml", "text/csv"
-
-    def file(name: str, label: str, mime: str, build: Callable[[], str | bytes]) -> PageFile:
-        def content() -> bytes:
-            text = build()
-            return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-
-        needs_marginals = name.startswith("marginals")
-        return PageFile(name, label, mime, content, disabled=needs_marginals and before is None)
-
-    return [
-        file("model.uai", "UAI", "text/plain", lambda: uai_text(model)),
-        file(
-            "model.names.json",
-            "Variable names (for UAI)",
-            "application/json",
-            lambda: names_text(model),
-        ),
-        file("graph.graphml", "GraphML", xml, lambda: model_graphml(model, loaded.steps)),
-        file(
-            "graph.json",
-            "Node-link JSON",
-            "application/json",
-            lambda: node_link_json(model, loaded.steps),
-        ),
-        file(
-            "graph.gexf",
-            "Graph for Gephi (GEXF)",
-            xml,
-            lambda: model_gexf(model, places, loaded.steps),
-        ),
-        file(
-            "graph.svg",
-            "Graph (SVG)",
-            "image/svg+xml",
-            lambda: graph_svg(shown.picture, model.names, loaded.title),
-        ),
-        file("edges.csv", "Edges (CSV)", csv, lambda: model_edges_csv(model, before)),
-        file(
-            "marginals.csv",
+    model, steps, before = shown.model, shown.loaded.steps, shown.before
+    picture, latest = shown.picture, shown.latest
+    places = picture.places if len(picture.nodes) == model.n_variables else None
+    files: dict[str, tuple[str, Callable[[], str | bytes]]] = {
+        "model.uai": ("UAI", lambda: uai_text(model)),
+        "model.names.json": ("Variable names (for UAI)", lambda: names_text(model)),
+        "graph.graphml": ("GraphML", lambda: model_graphml(model, steps)),
+        "graph.json": ("Node-link JSON", lambda: node_link_json(model, steps)),
+        "graph.gexf": ("Graph for Gephi (GEXF)", lambda: model_gexf(model, places, steps)),
+        "graph.svg": ("Graph (SVG)", lambda: graph_svg(picture, model.names, shown.loaded.title)),
+        "edges.csv": ("Edges (CSV)", lambda: model_edges_csv(model, before)),
+        "marginals.csv": (
             "Marginals (CSV)",
-            csv,
             lambda: marginals_csv(model, before, shown.after) if before else "",
         ),
-        file(
-            "marginals.MAR",
-            "Marginals (UAI's MAR)",
-            "text/plain",
-            lambda: mar_text(latest) if latest else "",
-        ),
+        "marginals.MAR": ("Marginals (UAI's MAR)", lambda: mar_text(latest) if latest else ""),
+    }
+
+    def content(build: Callable[[], str | bytes]) -> bytes:
+        text = build()
+        return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+    return [
+        PageFile(
+            name,
+            label,
+            _MIMES.get(name.rpartition(".")[2], "text/plain"),
+            partial(content, build),
+            disabled=name.startswith("marginals") and before is None,
+        )
+        for name, (label, build) in files.items()
     ]

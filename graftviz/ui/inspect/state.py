@@ -13,16 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from graftviz import inspection
 from graftviz.errors import InputError
 from graftviz.inference import Beliefs
-from graftviz.inspection import (
-    GraphPicture,
-    ModelDifference,
-    compare_models,
-    difference_picture,
-    graph_picture,
-    mutual_informations,
-)
+from graftviz.inspection import GraphPicture, ModelDifference, mutual_informations
 from graftviz.inspection.picture import MOST_NODES
 from graftviz.model import PairwiseMRF
 from graftviz.narrative.inspection import contradiction_words
@@ -31,13 +25,9 @@ from graftviz.regions import LocalMarginal
 from graftviz.ui.background import Background, Watching
 from graftviz.ui.frame.state import PageState
 from graftviz.ui.grow.state import GrowState, opened_grow_state
+from graftviz.ui.inspect import options
 from graftviz.ui.inspect.jobs import Answer, answer_steps, region_steps
-from graftviz.ui.inspect.options import (
-    AUTOMATIC,
-    InspectSettings,
-    parse_inspection,
-    write_inspection,
-)
+from graftviz.ui.inspect.options import AUTOMATIC, InspectSettings
 from graftviz.ui.material import Material
 from graftviz.ui.model_source import FILE, LEARNED, TRUE, Loaded, ModelSource, SourceSettings
 from graftviz.ui.scheduler import Turns
@@ -144,7 +134,9 @@ class InspectState(PageState):
 
     def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
         default = InspectSettings(self._run_of_grow_page()), ()
-        settings, complaints = parse_inspection(query, self.vocabulary) if query else default
+        settings, complaints = (
+            options.parse_inspection(query, self.vocabulary) if query else default
+        )
         self.first.take(settings.first)
         self.compares = settings.second is not None
         if settings.second is not None:
@@ -160,7 +152,7 @@ class InspectState(PageState):
         settings = InspectSettings(first, second, self.selection, self.evidence, self.method)
         # A file that has not been uploaded yet cannot be written.
         is_awaited = first.kind == FILE and not first.fingerprint
-        return {} if is_awaited else write_inspection(settings, self.vocabulary)
+        return {} if is_awaited else options.write_inspection(settings, self.vocabulary)
 
     def _run_of_grow_page(self) -> SourceSettings:
         """Return the run that the Grow page shows in this session, or the default one."""
@@ -246,6 +238,11 @@ class InspectState(PageState):
     def sources(self) -> tuple[ModelSource, ...]:
         """The sources of the models on show."""
         return (self.first, self.second) if self.compares else (self.first,)
+
+    @property
+    def learning(self) -> str:
+        """Notices of the runs that are not long enough; empty if there are none."""
+        return " ".join(source.learning for source in self.sources if source.learning)
 
     def refresh(self) -> None:
         """Make the models follow the settings."""
@@ -361,7 +358,7 @@ class InspectState(PageState):
         if not self.compares or loaded is None or other is None:
             return None, ""
         try:
-            return compare_models(loaded.model, other.model), ""
+            return inspection.compare_models(loaded.model, other.model), ""
         except InputError as error:
             return None, str(error)
 
@@ -375,13 +372,14 @@ class InspectState(PageState):
         if places is None and self.compares and other is not None:
             places = other.places if other.model.names == loaded.model.names else None
         picture = self._pictures.get(
-            (loaded.fingerprint, centre), lambda: graph_picture(loaded.model, places, centre)
+            (loaded.fingerprint, centre),
+            lambda: inspection.graph_picture(loaded.model, places, centre),
         )
         if difference is not None and other is not None:
             places = picture.places if places is None else places
             picture = self._pictures.get(
                 (loaded.fingerprint, centre, other.fingerprint),
-                lambda: difference_picture(n, difference, places, centre),
+                lambda: inspection.difference_picture(n, difference, places, centre),
             )
         answers = [self.before] if difference is None else [self.before, self.other]
         found = [

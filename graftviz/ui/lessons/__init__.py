@@ -1,1 +1,0 @@
-"""The Lessons page: prepared states with questions, and the glossary."""
