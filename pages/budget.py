@@ -5,8 +5,7 @@ import streamlit as st
 from graftviz.narrative.budget import cost_sentence
 from graftviz.ui.budget.panels import budget_files, budget_state, show_charts, show_choices
 from graftviz.ui.engine import engine_is_ready, enter_page
-from graftviz.ui.frame.address import follow_address, write_address
-from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.panels import show_notices
 from graftviz.ui.frame.view import BUDGET

@@ -11,8 +11,7 @@ from graftviz.ui.dynamics.panels import (
     show_upload,
 )
 from graftviz.ui.engine import engine_is_ready, enter_page
-from graftviz.ui.frame.address import follow_address, write_address
-from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.live import live_run
 from graftviz.ui.frame.view import DYNAMICS
 from graftviz.ui.run_files import RUN_NOTE

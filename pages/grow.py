@@ -3,8 +3,7 @@
 import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page, show_engine
-from graftviz.ui.frame.address import follow_address, write_address
-from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.view import PLAYER
 from graftviz.ui.grow.analysis import show_comparison, show_path, show_stability
 from graftviz.ui.grow.live import live_player

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
-from graftviz.ui.frame.address import follow_address
-from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.header import Header, follow_address
 from graftviz.ui.frame.view import INSPECT
 from graftviz.ui.inspect.panels import (
     inspect_warm_up,

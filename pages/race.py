@@ -3,8 +3,7 @@
 import streamlit as st
 
 from graftviz.ui.engine import engine_is_ready, enter_page
-from graftviz.ui.frame.address import follow_address, write_address
-from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.header import Header, follow_address, write_address
 from graftviz.ui.frame.view import RACE
 from graftviz.ui.grow.state import opened_grow_state
 from graftviz.ui.race.live import live_race

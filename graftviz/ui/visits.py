@@ -9,7 +9,6 @@ made from an upload live as long as their source. Values of all sessions are cac
 from __future__ import annotations
 
 import gc
-import inspect
 import logging
 import threading
 import time
@@ -190,31 +189,10 @@ class SourceCache:
             self._values.clear()
 
 
-def cached_for(shared: Callable[..., T], about: Any, *asked: object) -> T:
-    """Return a value from the cache of the process or, for an upload, of its session.
-
-    Parameters
-    ----------
-    shared : callable
-        Decorated by ``st.cache_resource``; ``shared(about, *asked)`` is returned, or what the
-        function under the decorator returns.
-    about : object
-        Source, such as a data set or a model; its attribute `own` is its :class:`SourceCache` if it
-        was made from an upload, otherwise None.
-    *asked
-        Arguments; equal ``repr`` means equal value.
-    """
-    if about.own is None:
-        return shared(about, *asked)
-    make = inspect.unwrap(shared)
-    value: T = about.own.get((make, repr(asked)), lambda: make(about, *asked))
-    return value
-
-
 def clearable_cache(cached: T) -> T:
-    """Mark a function under ``st.cache_resource`` as clearable while no session is open.
+    """Mark a cache, or a function under ``st.cache_resource``, as clearable.
 
-    Its values are computed again on the next access.
+    It is cleared while no session is open. Its values are computed again on the next access.
     """
     _clears.append(cached.clear)  # type: ignore[attr-defined]
     return cached

@@ -1,15 +1,17 @@
-"""Header of a page: title, headline, and the menus Download, Link and Help."""
+"""Header of a page: title, headline, and the menus Download, Link and Help; and its address."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from graftviz.texts import page_text
 from graftviz.ui.boundary import bounded, file_builder, guarded
+from graftviz.ui.teaching import teaching_query, without_teaching
 
 _HOME = "http://localhost:8501/"
 
@@ -177,3 +179,42 @@ def file_button(file: PageFile, key: str, *, is_quiet: bool = False) -> None:
         on_click="ignore",
         disabled=file.disabled,
     )
+
+
+class Linked(Protocol):
+    """State of a page that a link can restore."""
+
+    def follow(self, query: Mapping[str, str], *, is_history: bool = False) -> object:
+        """Take over what an address says."""
+
+    def link(self) -> dict[str, str]:
+        """Return the address of what is shown."""
+
+
+def follow_address(state: Linked, page: str, *, is_new: bool = False) -> None:
+    """Apply the address of a page to its state.
+
+    Opening another page empties the address, which must not undo earlier choices there. A link
+    from another page counts even if this page has written the same address before.
+
+    Parameters
+    ----------
+    state : Linked
+    page : str
+    is_new : bool
+        Whether nothing has been set here yet, so that an empty address counts as well.
+    """
+    before = st.session_state.get("page")
+    st.session_state["page"] = page
+    query = without_teaching(st.query_params.to_dict())
+    comes_from_another = before not in (None, page)
+    if query or is_new or not comes_from_another:
+        context = get_script_run_ctx()
+        goes_back = context is not None and context.is_history_navigation
+        state.follow(query, is_history=goes_back or comes_from_another)
+
+
+def write_address(state: Linked) -> None:
+    """Write what a page shows into the address, unless it is there."""
+    if (link := {**state.link(), **teaching_query()}) != st.query_params.to_dict():
+        st.query_params.from_dict(link)

@@ -15,8 +15,7 @@ from graftviz.options import format_value, option_specs
 from graftviz.ui import url_state
 from graftviz.ui.boundary import bounded, guarded
 from graftviz.ui.controls import follow_value, show_list
-from graftviz.ui.frame.address import write_address
-from graftviz.ui.frame.header import Header
+from graftviz.ui.frame.header import Header, write_address
 from graftviz.ui.frame.panels import show_until
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import INSPECT
