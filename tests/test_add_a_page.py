@@ -14,7 +14,7 @@ from app_pages import query_of, read, run_while, sentences
 from streamlit.testing.v1 import AppTest
 
 import graftviz.ui
-from graftviz.ui.frame import texts
+from graftviz import texts
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "add_a_page.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     (tmp_path / "app.py").write_text(
         source.replace(end, f"        {line},\n{end}"), encoding="utf-8"
     )
-    monkeypatch.setattr(texts, "_TEXTS", tmp_path / "graftviz" / "texts")
+    monkeypatch.setattr(texts, "_FOLDER", tmp_path / "graftviz" / "texts")
     monkeypatch.setattr(
         graftviz.ui, "__path__", [*graftviz.ui.__path__, str(tmp_path / "graftviz" / "ui")]
     )
