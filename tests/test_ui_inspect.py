@@ -319,7 +319,7 @@ def test_without_a_step_the_end_of_the_run_is_inspected(state: InspectState) -> 
     run = state.first.run
     assert run is not None
     assert run.ended
-    state.first.choose_step(3)
+    state.first.learned.look_at(3)
     settled(state)
     assert state.loaded.title.endswith("step 3")
     state.follow({"data": "karate", "learner": "chow-liu", "step": "99999"})
@@ -369,9 +369,9 @@ def test_somebodys_own_table_is_borrowed_from_the_grow_page(
     assert state.loaded.model.n_variables == 34
     assert state.link() == link
     # It can be chosen too, once it is there.
-    state.first.choose_data("grid-8x8")
+    state.first.learned.choose_data("grid-8x8")
     assert state.first.data()[-1] == "upload"
-    state.first.choose_data("upload")
+    state.first.learned.choose_data("upload")
     settled(state)
     assert state.link() == link
 

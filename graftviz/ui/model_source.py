@@ -6,11 +6,10 @@ not imported here.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -151,21 +150,6 @@ class ModelSource:
         if kind == TRUE and self.learned.settings.data not in self.true_data():
             self.learned.choose_data(self.true_data()[0])
 
-    def choose_data(self, key: str) -> None:
-        """Learn from other data."""
-        self.learned.choose_data(key)
-        near = self._neighbour()
-        if key == UPLOAD and near is not None:
-            self.learned.settings = dataclasses.replace(
-                self.learned.settings,
-                fingerprint=near.settings.fingerprint,
-                reading=near.settings.reading,
-            )
-
-    def choose_step(self, step: int) -> None:
-        """Show the model after a step of the run; 0 is its end."""
-        self.learned.look_at(step)
-
     def data(self) -> tuple[str, ...]:
         """Return the data sets that can be chosen."""
         if self.kind == TRUE:
@@ -221,9 +205,9 @@ class ModelSource:
     @property
     def run(self) -> SessionRun | None:
         """The run of the settings; None while there is none."""
-        settings = dataclasses.replace(self.learned.settings, step=0)
+        settings = replace(self.learned.settings, step=0)
         for page in (self._neighbour(), self.learned):
-            if page and page.shown and dataclasses.replace(page.shown, step=0) == settings:
+            if page and page.shown and replace(page.shown, step=0) == settings:
                 return page.run
         return None
 
@@ -242,9 +226,9 @@ class ModelSource:
         )
 
     def _learned(self) -> Loaded | None:
+        if self.run is None and self.learned.settings.data == UPLOAD:
+            self._borrow_table()
         if self.run is None:
-            if self.learned.settings.data == UPLOAD:
-                self._borrow_table()
             self.learned.refresh()
             self.problem = self.learned.problem or self.learned.question
         run, step = self.run, self.learned.settings.step
@@ -260,25 +244,28 @@ class ModelSource:
         if step > run.computed:
             steps = plural(run.computed, "step")
             self.warning = f"No step {step:,}: the run has {steps}. Showing its end."
-            self.choose_step(0)
+            self.learned.look_at(0)
         at = min(step or run.computed, run.computed)
         return self._cache.get((run.token, at, run.ended), lambda: _of_run(run, at))
 
     def _borrow_table(self) -> None:
         """Learn from the table uploaded on the Grow page."""
-        near = self._neighbour()
-        expected = self.learned.settings.fingerprint
+        near, settings = self._neighbour(), self.learned.settings
         if near is None or near.uploaded is None:
             raise InputError(
                 "This link refers to a model learned from an uploaded table. Upload the same table "
                 "on the Grow page first (“Your own data…”)."
             )
-        if expected and not near.settings.fingerprint.startswith(expected):
+        fingerprint, expected = near.settings.fingerprint, settings.fingerprint
+        if expected and not fingerprint.startswith(expected):
             raise InputError(
-                f"The table on the Grow page (fingerprint {near.settings.fingerprint}) is not the "
-                f"one of the link ({expected}). Upload that table there."
+                f"The table on the Grow page (fingerprint {fingerprint}) is not the one of the "
+                f"link ({expected}). Upload that table there."
             )
         self.learned.uploaded = near.uploaded
+        if not expected:
+            reading = near.settings.reading
+            self.learned.settings = replace(settings, fingerprint=fingerprint, reading=reading)
 
 
 def _of_run(run: SessionRun, step: int) -> Loaded:

@@ -104,7 +104,7 @@ def upload_model(
         max_upload_size=min(most_mb, limits().upload_memory),
         **more,
     )
-    latest = latest_model(f"{key}.files", files)
+    latest = _latest_model(f"{key}.files", files)
     if not latest:
         return None
     models = [file.name for file in latest if not file.name.lower().endswith(".names.json")]
@@ -116,7 +116,7 @@ def upload_model(
     return read_once(f"{key}.read", latest, (), read)
 
 
-def latest_model(key: str, files: Sequence[Any]) -> list[Any]:
+def _latest_model(key: str, files: Sequence[Any]) -> list[Any]:
     """Return the files of the model that was uploaded last.
 
     An uploader of several files keeps all of them, so a second model is added to the first. Files

@@ -95,7 +95,7 @@ def _show_source(source: ModelSource, prefix: str, *, has_uploader: bool = True)
         f"{prefix}.data",
         source.data(),
         settings.data,
-        source.choose_data,
+        source.learned.choose_data,
         title=lambda key: "Your own data" if key == UPLOAD else dataset_title(key),
     )
     if source.kind == TRUE:
@@ -131,7 +131,7 @@ def _show_step(source: ModelSource, prefix: str) -> None:
 
     def choose() -> None:
         chosen = st.session_state[key]
-        source.choose_step(0 if run.ended and chosen == last else chosen)
+        source.learned.look_at(0 if run.ended and chosen == last else chosen)
 
     st.slider(
         "Step of the run",

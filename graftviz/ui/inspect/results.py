@@ -52,7 +52,6 @@ _MIMES = {
     "svg": "image/svg+xml",
     "csv": "text/csv",
 }
-_MI_HELP = "Mutual information of the two variables"
 _GIVEN = "In nats; conditional on the evidence, if any"
 
 
@@ -218,28 +217,18 @@ def _show_region(state: InspectState, model: PairwiseMRF) -> None:
 def show_observation(state: InspectState, model: PairwiseMRF, i: int, key: str) -> None:
     """Show the states of a variable; choosing one sets it as evidence."""
     names = state_names(model.labels[i])
-    is_short = len(names) <= _MOST_PILLS
-    chosen = state.evidence.get(i, None if is_short else -1)
-    label = "Observe a state"
-
-    def observe(k: int | None) -> None:
-        state.observe(i, None if k is None or k < 0 else k)
-
-    control = replaceable(f"{key}.{i}", chosen, observe)
-    if is_short:
-        st.pills(
-            label,
-            range(len(names)),
-            default=chosen,
-            format_func=lambda k: plain(names[k]),  # buttons read Markdown, lists do not
-            **control,
-        )
+    label, states, chosen = "Observe a state", range(len(names)), state.evidence.get(i)
+    control = replaceable(f"{key}.{i}", chosen, partial(state.observe, i))
+    if len(names) <= _MOST_PILLS:
+        # Buttons read Markdown, lists do not.
+        st.pills(label, states, default=chosen, format_func=lambda k: plain(names[k]), **control)
     else:
         st.selectbox(
             label,
-            range(-1, len(names)),
-            index=(-1 if chosen is None else chosen) + 1,
-            format_func=lambda k: "not observed" if k < 0 else names[k],
+            states,
+            index=chosen,
+            placeholder="not observed",
+            format_func=names.__getitem__,
             **control,
         )
 
@@ -312,7 +301,9 @@ _COLUMNS = {
     "weight": _norm("‖w‖"),
     "mutual information": _number("Mutual information", 4, _GIVEN),
     "partner": _text("Strongest partners"),
-    "information": _number("MI (nats)", 4, f"{_MI_HELP}, without evidence"),
+    "information": _number(
+        "MI (nats)", 4, "Mutual information of the two variables, without evidence"
+    ),
     "where": _text("Edge", width="small"),
     "first": _norm("First ‖w‖"),
     "second": _norm("Second ‖w‖"),

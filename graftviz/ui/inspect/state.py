@@ -133,10 +133,9 @@ class InspectState(PageState):
     # ------------------------------------------------------------------------------ the address
 
     def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
-        default = InspectSettings(self._run_of_grow_page()), ()
-        settings, complaints = (
-            options.parse_inspection(query, self.vocabulary) if query else default
-        )
+        settings, complaints = options.parse_inspection(query, self.vocabulary)
+        if not query:
+            settings = InspectSettings(self._run_of_grow_page())
         self.first.take(settings.first)
         self.compares = settings.second is not None
         if settings.second is not None:

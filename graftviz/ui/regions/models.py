@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,7 +20,8 @@ from graftviz.sampling.ising import ising_grid
 from graftviz.ui.background import EVERYTHING
 from graftviz.ui.frame.jobs import BUSY, LONGEST_WAIT, last_value
 from graftviz.ui.grow.state import GrowState, opened_grow_state
-from graftviz.ui.material import FINGERPRINT_DIGITS, Material
+from graftviz.ui.material import Material
+from graftviz.ui.model_source import fingerprint_of
 from graftviz.ui.recording import RunRecorder
 from graftviz.ui.services import material, scheduler, vocabulary
 from graftviz.ui.url_state import UPLOAD
@@ -227,13 +227,6 @@ def promising_query(model: PairwiseMRF) -> int:
         return min(step.bound for step in grow_region(model, query, tolerance=0.0, max_size=_SEEN))
 
     return min((int(i) for i in weakest[:_TRIED]), key=smallest_bound)
-
-
-def fingerprint_of(model: PairwiseMRF) -> str:
-    """Return a text that tells this model from others, names aside."""
-    parts = (model.cardinalities, model.edges, model.weights)
-    digest = hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts))
-    return digest.hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def check_size(model: PairwiseMRF) -> None:

@@ -17,8 +17,7 @@ from graftviz.ui.frame.header import PageFile
 from graftviz.ui.frame.panels import show_slider
 from graftviz.ui.frame.texts import plain
 from graftviz.ui.frame.view import REGION
-from graftviz.ui.limits import limits
-from graftviz.ui.reading import latest_model, read_files, read_once
+from graftviz.ui.reading import upload_model
 from graftviz.ui.regions.models import ShownModel, link_of_grow_page, uploaded_model
 from graftviz.ui.regions.options import GRID, RUN, RegionOptions
 from graftviz.ui.regions.records import Question, question_of, region
@@ -29,7 +28,6 @@ from graftviz.ui.url_state import UPLOAD
 PATIENCE = 60.0  # seconds a download waits for the region
 _PREFIX = "region"
 _SPECS = {spec.name: spec for spec in option_specs(RegionOptions)}
-_MODEL_KINDS = ["uai", "graphml", "xml", "json", "zip"]
 _LIMIT = 50  # MB
 
 
@@ -138,24 +136,21 @@ def show_upload(state: RegionState) -> None:
         st.info(
             f"This link refers to an uploaded model. Upload the same file (fingerprint {expected})."
         )
-    with st.expander("Upload a model", expanded=state.uploaded is None):
-        files = st.file_uploader(
-            "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped "
-            "result folder",
-            _MODEL_KINDS,
-            accept_multiple_files=True,
-            key="region.files",
-            max_upload_size=min(_LIMIT, limits().upload_memory),
-        )
-        st.caption(
-            "Files stay on this server. Larger models: "
-            "`python -m graftviz local MODEL --query NAME`."
-        )
-    files = latest_model("region.files", files)
-    if not files:
-        return
     try:
-        uploaded = read_once("region.read", files, (), lambda: _read(files))
+        with st.expander("Upload a model", expanded=state.uploaded is None):
+            st.caption(
+                "Files stay on this server. Larger models: "
+                "`python -m graftviz local MODEL --query NAME`."
+            )
+            uploaded = upload_model(
+                _PREFIX,
+                "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped "
+                "result folder",
+                _LIMIT,
+                uploaded_model,
+            )
+        if uploaded is None:
+            return
         if expected and uploaded.fingerprint != expected:
             raise InputError(
                 "This is not the model of the link (fingerprint "
@@ -166,10 +161,6 @@ def show_upload(state: RegionState) -> None:
         st.error(plain(str(error) + suffix))
         return
     state.accept(uploaded)
-
-
-def _read(files: list[Any]) -> ShownModel:
-    return uploaded_model(files[0].name, read_files("model", (("model", file) for file in files)))
 
 
 def region_files(state: RegionState) -> list[PageFile]:
