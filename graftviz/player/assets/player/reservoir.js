@@ -1,12 +1,17 @@
 // The reservoir at the moment of choice: sorted scores, μ, τ_α, max, and what became of each edge.
 
-import { Choice, clamp, css, drawGrid, format, h, integer, isolated, lerp, percent, plural, remembered, replaceChildren, shorten, smooth, Surface, ticks } from "../shared/core.js";
+import { approach, Chart } from "../shared/chart.js";
+import { Choice, clamp, css, format, h, integer, isolated, lerp, percent, plural, remembered, replaceChildren, shorten, smooth, ticks, tickText } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
-import { saveButton } from "../shared/save_picture.js";
+import { Tip } from "../shared/tip.js";
 
-export class ReservoirPanel {
+const RANKS = [1, 10, 50, 100, 200, 500, 1000, 5000];
+const [PLAIN, TAKEN, SKIPPED] = [0, 1, 2];
+const FATES = ["", " · activated", " · touches an activated one"];
+
+export class ReservoirPanel extends Chart {
   constructor(app) {
-    this.app = app;
+    super(app, "gv-reservoir-chart");
     this.hover = -1;
     this.top = 0; // upper end of the score axis, eased
     this.fit = remembered.get("reservoirFit", "run");
@@ -19,42 +24,28 @@ export class ReservoirPanel {
       remembered.set("reservoirFit", value);
       app.wake();
     });
-    this.chart = h("div", { class: "gv-chart gv-reservoir-chart" });
-    this.tip = h("div", { class: "gv-tip", hidden: true });
-    this.chart.append(this.tip);
     this.key = h("div", { class: "gv-legend" },
       h("span", { class: "gv-key" }, h("i", { class: "gv-mark gv-mark-taken" }), "activated ", (this.taken = h("b"))),
       h("span", { class: "gv-key", title: "Above τ, but shares a variable with an edge activated in the same step" },
         h("i", { class: "gv-mark gv-mark-skipped" }), "skipped ", (this.skipped = h("b"))),
       (this.replaced = this.listKey("replaced")), (this.dropped = this.listKey("dropped")),
       (this.noise = h("span", { class: "gv-key", hidden: true, title: "Every score must also exceed κ times its own sampling noise, which differs between pairs and is not drawn" })));
-    this.none = h("p", { class: "gv-muted", hidden: true },
-      "This learner has no reservoir.");
+    this.none = h("p", { class: "gv-muted", hidden: true }, "This learner has no reservoir.");
     this.bar = h("div", { class: "gv-stack", "aria-hidden": "true" });
     this.sizes = h("div", { class: "gv-legend gv-sizes" });
     this.work = h("p", { class: "gv-work" });
-    this.picture = h("div", {}, this.chart, this.key);
-    this.element = h("section", { class: "gv-card gv-reservoir", "aria-label": "Reservoir" },
-      h("header", {}, h("h3", {}, "Reservoir"), this.size, this.choice.element, saveButton(app, "reservoir")),
-      this.none, this.picture, this.bar, this.sizes, this.work);
-    this.surface = new Surface(this.chart, () => app.resized());
-    attachKeys(this.surface.canvas, this);
-    this.surface.canvas.addEventListener("blur", () => this.leave());
-    this.chart.addEventListener("pointermove", (event) => this.point(event));
-    this.chart.addEventListener("pointerleave", () => this.leave());
-  }
-
-  destroy() {
-    this.surface.destroy();
+    this.card("gv-reservoir", "Reservoir", "reservoir", [h("h3", {}, "Reservoir"), this.size, this.choice.element], this.none, this.bar, this.sizes, this.work);
+    this.picture = h("div", {}, this.holder, this.key);
+    this.none.after(this.picture);
+    this.tip = new Tip(this.holder);
+    attachKeys(this.canvas, this);
+    this.on("pointermove", (x, y) => this.pointTo(this.bars?.findIndex((bar) => x >= bar.left && x < bar.right) ?? -1, x, y));
+    this.on("pointerleave blur", () => this.leave());
   }
 
   listKey(text) {
-    const number = h("b");
-    const list = h("span", { class: "gv-pop", role: "tooltip" });
-    const node = h("button", { type: "button", class: "gv-key gv-has-pop" }, `${text} `, number, list);
-    node.number = number;
-    node.list = list;
-    return node;
+    const [number, list] = [h("b"), h("span", { class: "gv-pop", role: "tooltip" })];
+    return Object.assign(h("button", { type: "button", class: "gv-key gv-has-pop" }, `${text} `, number, list), { number, list });
   }
 
   setRun() {
@@ -62,38 +53,46 @@ export class ReservoirPanel {
     this.leave();
   }
 
+  /** The reservoir of step t, if it has one. */
+  viewAt(t) {
+    return this.app.log.record(t)?.reservoir ?? null;
+  }
+
   // ------------------------------------------------------------------------------------- words
 
   describe() {
     const { log, shown } = this.app;
     const record = log.record(shown);
-    const view = record && record.reservoir;
-    const without = log.ready > 0 && !log.records[Math.max(shown, 1)].reservoir;
-    this.none.hidden = !without;
-    this.picture.hidden = without;
-    this.choice.element.hidden = without;
+    const view = this.viewAt(shown);
+    const isWithout = log.ready > 0 && !this.viewAt(Math.max(shown, 1));
+    this.none.hidden = !isWithout;
+    this.picture.hidden = this.choice.element.hidden = isWithout;
     this.size.textContent = view ? `${integer(view.edges.length)} of ${integer(view.capacity)} places` : "";
-    this.taken.textContent = view ? integer(view.taken.length) : "–";
-    this.skipped.textContent = view ? integer(view.skipped.length) : "–";
-    const limit = log.limitAt(shown);
-    const { significance } = limit;
+    this.taken.textContent = integer(view?.taken.length);
+    this.skipped.textContent = integer(view?.skipped.length);
+    const { symbol, significance } = log.limitAt(shown);
     this.noise.hidden = !significance;
     this.noise.textContent = `κ\u00a0=\u00a0${Number(significance ?? 0)} × own noise`;
-    this.fillList(this.replaced, record ? record.replaced : [], "Displaced from the full reservoir by a better pair");
-    this.fillList(this.dropped, record ? record.dropped : [], `No longer above ${limit.symbol} after the previous refit`);
+    this.fillList(this.replaced, record?.replaced ?? [], "Displaced from the full reservoir by a better pair");
+    this.fillList(this.dropped, record?.dropped ?? [], `No longer above ${symbol} after the previous refit`);
     this.describeSizes(record, view);
-    this.surface.canvas.setAttribute("aria-label", view
+    this.describeAs(view
       ? `Reservoir of ${view.edges.length} edges; mean score ${format(view.mean)}, threshold τ ${format(view.tau)}, maximum ${format(view.max)}; ${view.taken.length} activated, ${view.skipped.length} skipped as adjacent.`
       : "No reservoir at this step.");
     this.leave();
   }
 
+  pair([i, j], length) {
+    return [i, j].map((k) => isolated(shorten(this.app.log.name(k), length)));
+  }
+
   fillList(key, pairs, explanation) {
-    const { log } = this.app;
     key.number.textContent = integer(pairs.length);
     key.disabled = pairs.length === 0;
-    const names = pairs.slice(0, 12).map(([i, j]) =>
-      h("span", {}, isolated(shorten(log.name(i), 24)), " – ", isolated(shorten(log.name(j), 24))));
+    const names = pairs.slice(0, 12).map((pair) => {
+      const [one, other] = this.pair(pair, 24);
+      return h("span", {}, one, " – ", other);
+    });
     const more = pairs.length > 12 ? h("span", {}, `and ${pairs.length - 12} more`) : null;
     replaceChildren(key.list, h("em", {}, explanation), names, more);
   }
@@ -106,10 +105,10 @@ export class ReservoirPanel {
     const parts = record
       ? [["active", record.edges], ["reservoir", held], ["queue", record.queue], ["frozen", record.frozen], ["unseen", record.unseen]]
       : [["unseen", possible]];
+    const sum = () => parts.reduce((total, [, size]) => total + size, 0);
     // Learners without a queue have no place but this for pairs that are not active.
-    const rest = possible - parts.reduce((sum, [, size]) => sum + size, 0);
-    if (rest > 0) parts.push(["inactive", rest]);
-    const total = parts.reduce((sum, [, size]) => sum + size, 0) || 1;
+    if (possible > sum()) parts.push(["inactive", possible - sum()]);
+    const total = sum() || 1;
     replaceChildren(this.bar, parts.map(([name, size]) => {
       const piece = h("i", { class: `gv-part-${name}` });
       piece.style.flexGrow = String(size / total);
@@ -121,8 +120,8 @@ export class ReservoirPanel {
       this.work.textContent = `${plural(possible, "pair")} possible.`;
       return;
     }
-    const bounded = record.test_limit !== null && record.tests <= record.test_limit;
-    const limit = bounded ? ` of at most ${integer(record.test_limit)}` : "";
+    const isBounded = record.test_limit !== null && record.tests <= record.test_limit;
+    const limit = isBounded ? ` of at most ${integer(record.test_limit)}` : "";
     replaceChildren(this.work,
       `${plural(record.tests, "test")}${limit} in this step, ${integer(record.tests_total)} so far. Counted `,
       h("b", {}, percent(record.tables, possible)), ` of ${plural(possible, "pair table")}.`);
@@ -133,8 +132,7 @@ export class ReservoirPanel {
   /** Upper end the axis should have: the largest score known, or that of the shown step. */
   goal() {
     const { log, shown } = this.app;
-    const record = log.record(shown) || log.record(1);
-    const view = record && record.reservoir;
+    const view = (log.record(shown) || log.record(1))?.reservoir;
     const top = this.fit === "step" && view ? view.max : log.scoreTop;
     return Math.max(top, (log.limitAt(shown).value ?? 0) * 1.5, 1e-12) * 1.12;
   }
@@ -142,208 +140,122 @@ export class ReservoirPanel {
   advance(seconds) {
     if (!this.app.log) return;
     const goal = this.goal();
-    if (this.top === 0 || this.app.still) this.top = goal;
-    this.top += (goal - this.top) * (1 - Math.exp(-6 * seconds));
-    if (Math.abs(goal - this.top) < 0.002 * goal) this.top = goal;
+    this.top = approach(this.top || goal, goal, this.app.still ? 1 : 1 - Math.exp(-6 * seconds), 0.002 * goal);
   }
 
   get moving() {
     return this.app.log !== null && this.top !== this.goal();
   }
 
-  draw() {
+  paint(context, palette) {
+    const { p, shown, type } = this.app;
+    this.bars = null;
     if (this.picture.hidden) return;
-    const context = this.surface.begin();
-    if (!context) return;
-    const { log, p, palette, shown, type } = this.app;
-    const { width, height } = this.surface;
-    const record = log.record(shown);
-    const view = record && record.reservoir;
-    const plot = { left: 46 * type, right: width - 88 * type, top: 8, bottom: height - 20 * type };
-    const capacity = view ? view.capacity : log.ready && log.records[1].reservoir ? log.records[1].reservoir.capacity : 1;
+    const view = this.viewAt(shown);
+    const { capacity } = view ?? this.viewAt(1) ?? { capacity: 1 };
+    this.axes([46, 88 * type, 8, 20], [0, capacity], [0, this.top]);
+    const { left, right } = this.plot;
+    const { y } = this;
+    this.y = (score) => y(clamp(score, 0, this.top));
     // The best ranks decide, so they get more room than the long tail.
     const power = capacity <= 50 ? 1 : 0.62;
-    const x = (rank) => plot.left + (plot.right - plot.left) * (Math.min(rank, capacity) / capacity) ** power;
-    const y = (score) => plot.bottom - (plot.bottom - plot.top) * clamp(score / this.top, 0, 1);
-    this.axes(context, palette, plot, x, y, capacity);
-    this.plot = plot;
-    this.bars = null;
+    this.x = (rank) => left + (right - left) * (Math.min(rank, capacity) / capacity) ** power;
+    this.grid(ticks(0, this.top, 3));
+    this.below(RANKS.filter((rank) => rank <= capacity).map((rank) => rank - 0.5), "", (at) => (at < 1 ? "best" : String(at + 0.5)));
     if (!view) return;
-    const earlier = log.record(shown - 1);
-    const past = earlier && earlier.reservoir && p < shown ? earlier.reservoir : view;
+    const past = (p < shown && this.viewAt(shown - 1)) || view;
     const f = smooth(clamp((p - shown + 1) * 2, 0, 1));
-    const score = (rank) => lerp(past.scores[rank] ?? 0, view.scores[rank], f);
-    const level = { mean: lerp(past.mean, view.mean, f), tau: lerp(past.tau, view.tau, f), max: lerp(past.max, view.max, f) };
+    const heights = view.scores.map((score, rank) => this.y(lerp(past.scores[rank] ?? 0, score, f)));
+    const [mean, tau, max] = ["mean", "tau", "max"].map((name) => lerp(past[name], view[name], f));
     context.fillStyle = css(palette.text, palette.dark ? 0.12 : 0.07);
-    context.fillRect(plot.left, y(level.max), plot.right - plot.left, Math.max(y(level.tau) - y(level.max), 1));
-    this.drawBars(context, palette, view, x, y, score);
-    this.drawLevels(context, palette, plot, y, level, view);
-  }
-
-  axes(context, palette, plot, x, y, capacity) {
-    context.font = this.app.font(11.5);
-    drawGrid(context, palette, plot, ticks(0, this.top, 3), y, format);
-    context.textBaseline = "alphabetic";
-    context.textAlign = "center";
+    context.fillRect(left, this.y(max), right - left, Math.max(this.y(tau) - this.y(max), 1));
+    this.drawBars(context, palette, view, heights);
+    const { symbol, value: limit } = this.app.log.limitAt(shown);
+    // Lines may be on their way; the numbers beside them are those of the step.
+    this.drawLevels(context, palette, [
+      ["max", max, format(view.max), [], 1.4], ["τ", tau, format(view.tau), [7, 3], 2], ["μ", mean, format(view.mean), [2, 3], 1.6], [symbol, limit, tickText(limit), [1, 3], 1.2],
+    ].filter(([, value]) => value !== null && value !== undefined));
+    if (this.y(tau) - this.y(max) <= 15) return;
+    context.font = this.app.font(12, "italic");
+    context.textAlign = "right";
     context.fillStyle = css(palette.muted);
-    const ranks = [1, 10, 50, 100, 200, 500, 1000, 5000].filter((rank) => rank <= capacity);
-    let free = plot.left - 20;
-    for (const rank of ranks) {
-      const at = (x(rank - 1) + x(rank)) / 2;
-      if (at < free) continue;
-      context.fillText(rank === 1 ? "best" : String(rank), clamp(at, plot.left + 10, plot.right - 10), plot.bottom + 15 * this.app.type);
-      free = at + 40;
-    }
+    context.fillText("interval I", right - 5, this.y(max) + 9);
   }
 
-  drawBars(context, palette, view, x, y, score) {
-    const fate = new Array(view.edges.length).fill(0);
-    for (const k of view.taken) fate[k] = 1;
-    for (const k of view.skipped) fate[k] = 2;
-    const base = y(0);
-    const styles = [css(palette.plain, 0.8), css(palette.step), css(palette.background)];
-    this.bars = view.edges.map((_, k) => ({ left: x(k), right: x(k + 1), fate: fate[k] }));
+  drawBars(context, palette, view, heights) {
+    const base = this.y(0);
+    const fate = new Array(view.edges.length).fill(PLAIN);
+    for (const k of view.taken) fate[k] = TAKEN;
+    for (const k of view.skipped) fate[k] = SKIPPED;
     this.view = view;
-    for (const kind of [0, 2, 1]) {
+    this.bars = fate.map((kind, k) => ({ left: this.x(k), right: this.x(k + 1), top: heights[k], fate: kind }));
+    const outline = (kind, inset) => {
       context.beginPath();
-      this.bars.forEach(({ left, right }, k) => {
-        if (fate[k] !== kind) return;
-        const gap = right - left > 4 ? 1 : right - left > 2 ? 0.5 : 0;
-        const top = y(score(k));
-        context.rect(left + gap / 2, top, Math.max(right - left - gap, 0.6), base - top);
-      });
-      context.fillStyle = styles[kind];
+      for (const { left, right, top, fate: own } of this.bars) {
+        const gap = inset ?? (right - left > 4 ? 1 : right - left > 2 ? 0.5 : 0);
+        if (own === kind) context.rect(left + gap / 2, top, Math.max(right - left - gap, 0.6), base - top);
+      }
+    };
+    for (const [kind, colour] of [[PLAIN, css(palette.plain, 0.8)], [SKIPPED, css(palette.background)], [TAKEN, css(palette.step)]]) {
+      outline(kind);
+      context.fillStyle = colour;
       context.fill();
-      if (kind === 2) this.hatch(context, palette, score, y, base);
+      if (kind === SKIPPED) {
+        const { left, right, bottom } = this.plot;
+        this.hatch(left, right, this.plot.top, bottom, 5, css(palette.muted, 0.9), 1.4);
+        outline(kind, 1);
+        this.stroke(css(palette.muted, 0.9), 1);
+      }
       // Outlines help wide bars; round narrow ones they would be all there is to see.
-      if (kind === 1 && this.bars[0].right - this.bars[0].left > 9) {
-        context.lineWidth = 1;
-        context.strokeStyle = css(palette.rim);
-        context.stroke();
-      }
+      if (kind === TAKEN && this.bars[0]?.right - this.bars[0]?.left > 9) this.stroke(css(palette.rim), 1);
     }
-    if (this.hover >= 0 && this.bars[this.hover]) {
-      const { left, right } = this.bars[this.hover];
-      context.strokeStyle = css(palette.text);
-      context.lineWidth = 1.5;
-      context.strokeRect(left, y(score(this.hover)), Math.max(right - left, 1), base - y(score(this.hover)));
-    }
+    const pointed = this.bars[this.hover];
+    if (!pointed) return;
+    context.beginPath();
+    context.rect(pointed.left, pointed.top, Math.max(pointed.right - pointed.left, 1), base - pointed.top);
+    this.stroke(css(palette.text), 1.5);
   }
 
-  /** Slanted lines inside the bars that were passed over. */
-  hatch(context, palette, score, y, base) {
-    context.save();
-    context.clip();
-    context.beginPath();
-    const skipped = this.bars.filter((bar) => bar.fate === 2);
-    if (skipped.length) {
-      const left = skipped[0].left;
-      const right = skipped[skipped.length - 1].right;
-      for (let s = left - (base - y(this.top)); s < right; s += 5) {
-        context.moveTo(s, base);
-        context.lineTo(s + base, 0);
-      }
-    }
-    context.lineWidth = 1.4;
-    context.strokeStyle = css(palette.muted, 0.9);
-    context.stroke();
-    context.restore();
-    context.beginPath();
-    this.bars.forEach(({ left, right, fate }, k) => {
-      if (fate === 2) context.rect(left + 0.5, y(score(k)), Math.max(right - left - 1, 0.5), base - y(score(k)));
-    });
-    context.lineWidth = 1;
-    context.strokeStyle = css(palette.muted, 0.9);
-    context.stroke();
-  }
-
-  /** Lines where `level` is on its way; the numbers beside them are those of the step. */
-  drawLevels(context, palette, plot, y, level, view) {
-    const { symbol, value: limit } = this.app.log.limitAt(this.app.shown);
+  drawLevels(context, palette, levels) {
+    const { right, bottom } = this.plot;
     const row = 14 * this.app.type;
-    const lines = [
-      ["max", level.max, view.max, [], 1.4], ["τ", level.tau, view.tau, [7, 3], 2],
-      ["μ", level.mean, view.mean, [2, 3], 1.6], [symbol, limit, limit, [1, 3], 1.2],
-    ].filter(([, value]) => value !== null && value !== undefined);
+    // Labels keep their order and a line's distance, pushed down from the top, then up from below.
+    const places = levels.map(([, value]) => this.y(value));
+    for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + row);
+    for (let k = places.length - 1; k >= 0; k--) places[k] = Math.min(places[k], bottom + 3 - (places.length - 1 - k) * row);
     context.textAlign = "left";
     context.textBaseline = "middle";
-    // Labels keep their order and a line's distance, pushed down from the top, then up from below.
-    const places = lines.map(([, value]) => y(value));
-    for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + row);
-    const floor = plot.bottom + 3;
-    for (let k = places.length - 1; k >= 0; k--) places[k] = Math.min(places[k], floor - (places.length - 1 - k) * row);
-    lines.forEach(([name, value, number, dash, weight], k) => {
-      const at = y(value);
-      context.setLineDash(dash);
-      context.lineWidth = weight;
-      context.strokeStyle = css(palette.text, 0.85);
-      context.beginPath();
-      context.moveTo(plot.left, at);
-      context.lineTo(plot.right, at);
-      context.stroke();
-      context.setLineDash([]);
-      context.lineWidth = 1;
-      context.strokeStyle = css(palette.faint);
-      context.beginPath();
-      context.moveTo(plot.right + 2, at);
-      context.lineTo(plot.right + 8, places[k]);
-      context.stroke();
+    levels.forEach(([name, value, text, dash, width], k) => {
+      this.level(value, css(palette.text, 0.85), width, dash);
+      this.line([[right + 2, this.y(value)], [right + 8, places[k]]], css(palette.faint), 1);
       context.font = this.app.font(12, "600");
       context.fillStyle = css(palette.text);
-      context.fillText(name, plot.right + 11, places[k]);
-      const after = plot.right + 16 + context.measureText(name).width;
+      context.fillText(name, right + 11, places[k]);
+      const after = right + 16 + context.measureText(name).width;
       context.font = this.app.font(12);
-      context.fillText(format(number), after, places[k]);
+      context.fillText(text, after, places[k]);
     });
-    const height = y(level.tau) - y(level.max);
-    if (height > 15) {
-      context.font = this.app.font(12, "italic");
-      context.textAlign = "right";
-      context.fillStyle = css(palette.muted);
-      context.fillText("interval I", plot.right - 5, y(level.max) + 9);
-    }
   }
 
   // -------------------------------------------------------------------------------------- hover
-
-  point(event) {
-    const { left, top } = this.surface.canvas.getBoundingClientRect();
-    const x = event.clientX - left;
-    this.pointTo(this.bars ? this.bars.findIndex((bar) => x >= bar.left && x < bar.right) : -1, x, event.clientY - top);
-  }
 
   /** By keyboard: the next or the last candidate. */
   turn(step) {
     if (!this.bars?.length) return;
     const k = turned(this.hover, step, this.bars.length);
     this.pointTo(k, this.bars[k].left, this.surface.height / 2);
-    this.app.say(this.tip.textContent);
+    this.app.say(this.tip.text);
   }
 
   pointTo(k, x, y) {
-    if (k !== this.hover) {
-      this.hover = k;
-      this.app.wake();
-    }
-    if (k < 0) {
-      this.leave();
-      return;
-    }
-    const { log } = this.app;
-    const [i, j] = this.view.edges[k];
-    const fate = ["", " · activated", " · touches an activated one"][this.bars[k].fate];
-    replaceChildren(this.tip, h("b", {}, isolated(shorten(log.name(i), 30)), " – ", isolated(shorten(log.name(j), 30))),
-      ` · place ${k + 1} · score ${format(this.view.scores[k])}${fate}`);
-    this.tip.hidden = false;
-    this.tip.style.left = `${clamp(x + 12, 2, Math.max(2, this.surface.width - this.tip.offsetWidth - 2))}px`;
-    this.tip.style.top = `${Math.max(y - this.tip.offsetHeight - 8, 0)}px`;
+    if (k !== this.hover) this.app.wake();
+    this.hover = k;
+    if (k < 0) return this.tip.hide();
+    const [one, other] = this.pair(this.view.edges[k], 30);
+    return this.tip.show(x, y, h("b", {}, one, " – ", other), ` · place ${k + 1} · score ${format(this.view.scores[k])}${FATES[this.bars[k].fate]}`);
   }
 
   leave() {
-    this.tip.hidden = true;
-    if (this.hover >= 0) {
-      this.hover = -1;
-      this.app.wake();
-    }
+    this.pointTo(-1);
   }
 }

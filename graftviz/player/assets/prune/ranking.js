@@ -1,145 +1,112 @@
 // Contribution of every edge, smallest first: the k removed edges, and beside them the k added ones.
 
-import { brief, clamp, css, drawGrid, format, h, plural, smooth, Surface } from "../shared/core.js";
+import { Chart } from "../shared/chart.js";
+import { brief, clamp, css, format, h, plural, smooth } from "../shared/core.js";
 import { attachKeys, turned } from "../shared/keys.js";
-import { saveButton } from "../shared/save_picture.js";
 import { pairKey } from "./log.js";
 
 const PRUNE_LISTED = 3; // removed or added pairs that are named
 
-export class PruneRanking {
+export class PruneRanking extends Chart {
   constructor(app) {
-    this.app = app;
+    super(app, "gv-prune-bars");
     this.count = h("span", { class: "gv-count" });
-    this.holder = h("div", { class: "gv-chart gv-prune-bars" });
     this.out = h("p", { class: "gv-prune-out", dir: "auto" });
     this.into = h("p", { class: "gv-prune-in", dir: "auto" });
-    this.element = h("section", { class: "gv-card gv-prune-ranking", "aria-label": "Edge contributions" },
-      h("header", {}, h("h3", {}, "Edge contributions"), this.count, saveButton(app, "ranking")), this.holder, this.out, this.into);
-    this.surface = new Surface(this.holder, () => app.resized());
-    const { canvas } = this.surface;
-    attachKeys(canvas, this);
-    canvas.addEventListener("pointermove", (event) => this.point(event));
-    for (const type of ["pointerleave", "blur"]) canvas.addEventListener(type, () => this.leave());
-  }
-
-  destroy() {
-    this.surface.destroy();
+    this.bars = [];
+    this.card("gv-prune-ranking", "Edge contributions", "ranking", [h("h3", {}, "Edge contributions"), this.count], this.out, this.into);
+    attachKeys(this.canvas, this);
+    this.on("pointermove", (x) => this.point(this.bars.findIndex(({ left }) => x >= left && x < left + this.step)));
+    this.on("pointerleave blur", () => this.leave());
   }
 
   /** Bars of the shown step: {i, j, worth, kind}; added pairs come last. */
-  bars() {
-    const { log, shown } = this.app;
-    const record = log.at(shown);
+  ranked() {
+    const record = this.app.log.at(this.app.shown);
     if (!record) return [];
-    const entering = record.added.map(([i, j], k) => ({ i, j, worth: record.gains[k], kind: "arriving" }));
-    if (record.kind !== "exchange") return record.rank.map(([i, j, worth]) => ({ i, j, worth, kind: "plain" }));
-    const gone = new Set(record.removed.map(([i, j]) => pairKey(i, j)));
-    return [...record.rank.map(([i, j, worth]) => ({ i, j, worth, kind: gone.has(pairKey(i, j)) ? "leaving" : "plain" })), ...entering];
+    const isExchange = record.kind === "exchange";
+    const gone = new Set(isExchange ? record.removed.map(([i, j]) => pairKey(i, j)) : []);
+    const bars = record.rank.map(([i, j, worth]) => ({ i, j, worth, kind: gone.has(pairKey(i, j)) ? "leaving" : "plain" }));
+    if (isExchange) record.added.forEach(([i, j], k) => bars.push({ i, j, worth: record.gains[k], kind: "arriving" }));
+    return bars;
   }
 
-  draw() {
-    const context = this.surface.begin();
+  isPointed({ i, j }) {
+    const { pointed } = this.app;
+    return pointed !== null && pairKey(...pointed) === pairKey(i, j);
+  }
+
+  paint(context, palette) {
     const { app } = this;
-    if (!context || !app.log) return;
-    const { palette, type, part } = app;
-    const { width, height } = this.surface;
-    const bars = this.bars();
-    this.shownBars = bars;
-    context.font = `${11.5 * type}px ${palette.font}`;
-    const plot = { left: 44 * type, right: width - 4, top: 8, bottom: height - 18 * type };
-    this.plot = plot;
+    const { type } = app;
+    const bars = this.bars = this.ranked();
+    if (bars.length === 0) return this.message("no ranking in this step");
     const most = Math.max(1e-9, ...bars.map(({ worth }) => worth ?? 0));
+    this.axes([44, 4, 8, 18], [0, 1], [0, 1]);
+    const { y, plot: { left, right, bottom } } = this;
     // On a linear scale the small bars, which matter, would be invisible.
-    const y = (worth) => plot.bottom - (plot.bottom - plot.top) * Math.sqrt(clamp(worth, 0, most) / most);
-    if (bars.length) drawGrid(context, palette, plot, [0, most / 16, most / 4, most], y, (value) => (value ? brief(value) : "0"), (at) => clamp(at, plot.top + 4, plot.bottom));
+    this.y = (worth) => y(Math.sqrt(clamp(worth, 0, most) / most));
+    this.grid([0, most / 16, most / 4, most], brief);
     const entering = bars.findIndex(({ kind }) => kind === "arriving");
     const gap = entering >= 0 ? 16 * type : 0; // between the edges of the model and the added ones
-    const step = (plot.right - plot.left - gap) / Math.max(bars.length, 12);
-    this.x = (k) => plot.left + k * step + (entering >= 0 && k >= entering ? gap : 0);
-    this.step = step;
+    this.step = (right - left - gap) / Math.max(bars.length, 12);
+    const width = Math.max(this.step - (this.step > 4 ? 2 : 0.4), 0.8);
     const { leaving, arriving } = palette;
     const colours = { leaving: css(leaving), arriving: css(arriving), plain: css(palette.plain, 0.65) };
-    const wide = Math.max(step - (step > 4 ? 2 : 0.4), 0.8);
-    bars.forEach(({ kind, worth, i, j }, k) => {
-      const grown = kind === "arriving" ? smooth(clamp(part * 1.6 - 0.6, 0, 1)) : 1;
-      const top = Math.min(y((worth ?? 0) * grown), plot.bottom - 2);
+    bars.forEach((bar, k) => {
+      const { kind, worth, i, j } = bar;
+      const grown = kind === "arriving" ? smooth(clamp(app.part * 1.6 - 0.6, 0, 1)) : 1;
+      const top = Math.min(this.y((worth ?? 0) * grown), bottom - 2);
+      bar.left = left + k * this.step + (kind === "arriving" ? gap : 0);
       context.fillStyle = colours[kind];
-      context.fillRect(this.x(k), top, wide, plot.bottom - top);
-      if (kind === "leaving") this.mark(context, this.x(k) + wide / 2, top - 7 * type, colours.leaving, false);
-      if (kind === "arriving") this.mark(context, this.x(k) + wide / 2, top - 7 * type, colours.arriving, true);
-      if ((app.pointed && pairKey(...app.pointed) === pairKey(i, j)) || i === app.node || j === app.node) {
-        context.lineWidth = 2;
-        context.strokeStyle = css(palette.primary);
-        context.strokeRect(this.x(k) - 1, top - 1, wide + 2, plot.bottom - top + 2);
-      }
+      context.fillRect(bar.left, top, width, bottom - top);
+      if (kind !== "plain") this.mark(bar.left + width / 2, top - 7 * type, colours[kind], kind === "arriving");
+      if (!this.isPointed(bar) && i !== app.node && j !== app.node) return;
+      context.beginPath();
+      context.rect(bar.left - 1, top - 1, width + 2, bottom - top + 2);
+      this.stroke(css(palette.primary), 2);
     });
-    this.drawWords(context, palette, plot, bars, entering);
-  }
-
-  /** A cross over removed edges, a plus over added ones. */
-  mark(context, x, y, colour, isPlus) {
-    const arm = isPlus ? 4 : 3.2;
-    context.beginPath();
-    for (const [dx, dy] of isPlus ? [[arm, 0], [0, arm]] : [[arm, arm], [arm, -arm]]) {
-      context.moveTo(x - dx, y - dy);
-      context.lineTo(x + dx, y + dy);
-    }
-    context.lineWidth = 2;
-    context.strokeStyle = colour;
-    context.stroke();
-  }
-
-  drawWords(context, palette, plot, bars, entering) {
-    const { type } = this.app;
     context.fillStyle = css(palette.muted);
     context.textBaseline = "alphabetic";
     context.textAlign = "left";
-    const low = plot.bottom + 14 * type;
-    if (bars.length === 0) {
-      context.textAlign = "center";
-      context.fillText("no ranking in this step", (plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2);
-      return;
-    }
-    context.fillText("edges in the model", plot.left, low);
-    if (entering < 0) return;
+    context.fillText("edges in the model", left, bottom + 14 * type);
     context.textAlign = "right";
-    context.fillText("added", plot.right, low);
+    if (entering >= 0) context.fillText("added", right, bottom + 14 * type);
+    return undefined;
+  }
+
+  /** A cross over removed edges, a plus over added ones. */
+  mark(x, y, colour, isPlus) {
+    const lines = isPlus ? [[4, 0], [0, 4]] : [[3.2, 3.2], [3.2, -3.2]];
+    for (const [dx, dy] of lines) this.line([[x - dx, y - dy], [x + dx, y + dy]], colour, 2);
   }
 
   /** By keyboard: the next or previous bar. */
   turn(step) {
-    const { app, shownBars: bars } = this;
-    if (!bars?.length) return;
-    const { i, j, worth } = bars[turned(app.pointed ? bars.findIndex((bar) => pairKey(bar.i, bar.j) === pairKey(...app.pointed)) : -1, step, bars.length)];
-    app.pointTo([i, j], worth);
-    app.say(this.count.textContent);
+    if (!this.bars.length) return;
+    this.point(turned(this.bars.findIndex((bar) => this.isPointed(bar)), step, this.bars.length));
+    this.app.say(this.count.textContent);
   }
 
   leave() {
     this.app.pointTo(null);
   }
 
-  point(event) {
-    if (!this.shownBars?.length) return;
-    const x = event.clientX - this.surface.canvas.getBoundingClientRect().left;
-    const k = this.shownBars.findIndex((_, index) => x >= this.x(index) && x < this.x(index) + this.step);
-    this.app.pointTo(k < 0 ? null : [this.shownBars[k].i, this.shownBars[k].j], this.shownBars[k]?.worth);
+  point(k) {
+    const bar = this.bars[k];
+    this.app.pointTo(bar ? [bar.i, bar.j] : null, bar?.worth);
   }
 
   describe() {
-    const { app } = this;
-    const { log, shown, all } = app;
+    const { log, shown, all, pointed, pointedWorth } = this.app;
     const record = log.at(shown);
-    const isExchange = record?.kind === "exchange";
     const list = (pairs, worth) => pairs.slice(0, PRUNE_LISTED).map(([i, j], k) => `${all.pair(i, j)} ${format(worth[k])}`).join(" · ")
       + (pairs.length > PRUNE_LISTED ? ` · and ${pairs.length - PRUNE_LISTED} more` : "");
-    const hover = app.pointed ? `${all.pair(...app.pointed)}: ${format(app.pointedWorth)}` : "";
-    this.count.textContent = hover || "nats per row, square-root scale";
-    this.out.textContent = isExchange ? `× removed: ${list(record.removed, record.contributions) || "none"}` : "";
-    this.into.textContent = isExchange ? `+ added: ${list(record.added, record.gains) || "none"}` : "";
+    this.count.textContent = pointed ? `${all.pair(...pointed)}: ${format(pointedWorth)}` : "nats per row, square-root scale";
+    const [removed, added] = record?.kind === "exchange" ? [list(record.removed, record.contributions), list(record.added, record.gains)] : [null, null];
+    this.out.textContent = removed === null ? "" : `× removed: ${removed || "none"}`;
+    this.into.textContent = added === null ? "" : `+ added: ${added || "none"}`;
     const ranked = record ? `${plural(record.rank.length, "edge")} by contribution.` : "No ranking in this step.";
-    this.surface.canvas.setAttribute("aria-label", isExchange
-      ? `${ranked} Removed: ${list(record.removed, record.contributions)}. Added: ${list(record.added, record.gains)}.` : ranked);
+    this.describeAs(removed === null ? ranked : `${ranked} Removed: ${removed}. Added: ${added}.`);
   }
 }

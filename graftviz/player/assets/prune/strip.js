@@ -1,119 +1,79 @@
 // Parameters: untied values above, the K centres they are tied to below.
 
-import { clamp, css, format, h, lerp, plural, smooth, Surface, ticks } from "../shared/core.js";
-import { saveButton } from "../shared/save_picture.js";
+import { Chart } from "../shared/chart.js";
+import { clamp, css, format, h, lerp, plural, smooth, ticks, tickText } from "../shared/core.js";
 
-export class PruneStrip {
+export class PruneStrip extends Chart {
   constructor(app) {
-    this.app = app;
+    super(app, "gv-prune-strip");
     this.count = h("span", { class: "gv-count" });
-    this.holder = h("div", { class: "gv-chart gv-prune-strip" });
-    this.element = h("section", { class: "gv-card gv-prune-tying", "aria-label": "Tied parameters" },
-      h("header", {}, h("h3", {}, "Tied parameters"), this.count, saveButton(app, "parameters")), this.holder);
-    this.surface = new Surface(this.holder, () => app.resized());
-    this.surface.canvas.setAttribute("role", "img");
+    this.card("gv-prune-tying", "Tied parameters", "parameters", [h("h3", {}, "Tied parameters"), this.count]);
   }
 
-  destroy() {
-    this.surface.destroy();
-  }
-
-  draw() {
-    const context = this.surface.begin();
-    const { app } = this;
-    if (!context || !app.log) return;
-    const { palette, type, shown, part, log } = app;
-    const { width, height } = this.surface;
+  paint(context, palette) {
+    const { type, shown, part, log } = this.app;
     const record = log.at(shown);
-    context.font = `${11.5 * type}px ${palette.font}`;
-    context.textBaseline = "middle";
-    if (!record || record.values.length === 0) {
-      context.textAlign = "center";
-      context.fillStyle = css(palette.muted);
-      context.fillText("no parameters yet", width / 2, height / 2);
-      return;
-    }
-    const { values, which, centres } = record;
-    const [low, high] = [Math.min(values[0], ...centres), Math.max(values[values.length - 1], ...centres)];
-    const margin = 14 * type;
-    const x = (value) => margin + ((width - 2 * margin) * (value - low)) / (high - low || 1);
-    const [top, bottom] = [12 * type, height - 40 * type];
-    this.drawAxis(context, palette, [low, high], x, height - 9 * type, top, bottom);
+    if (!record || record.values.length === 0) return this.message("no parameters yet");
+    const { values, which, centres, parameters } = record;
+    const [low, high] = [Math.min(values[0], ...centres), Math.max(values.at(-1), ...centres)];
+    this.axes([14, 14 * type, 12 * type, 40], [low, high], [0, 1]);
+    const { x, plot: { top, bottom } } = this;
+    this.drawAxis(context, palette, ticks(low, high, 6));
     const fall = smooth(clamp(part * 1.4 - 0.2, 0, 1));
     const tick = 6 * type;
-    const isTied = centres.length < record.parameters;
+    const isTied = centres.length < parameters;
     const colours = [palette.objective, palette.precision];
     values.forEach((value, k) => {
       const colour = colours[which[k] % 2];
-      const [from, to] = [x(value), x(centres[which[k]])];
-      context.strokeStyle = css(colour, 0.85);
-      context.lineWidth = 1.3;
-      context.beginPath();
-      context.moveTo(from, top - tick);
-      context.lineTo(from, top + tick);
-      context.stroke();
-      if (!isTied) return;
-      context.beginPath();
-      context.moveTo(from, top + tick);
-      context.lineTo(lerp(from, to, fall), lerp(top + tick, bottom, fall));
-      context.strokeStyle = css(colour, 0.34);
-      context.stroke();
+      const at = x(value);
+      this.line([[at, top - tick], [at, top + tick]], css(colour, 0.85), 1.3);
+      if (isTied) this.line([[at, top + tick], [lerp(at, x(centres[which[k]]), fall), lerp(top + tick, bottom, fall)]], css(colour, 0.34), 1.3);
     });
-    if (isTied) this.drawCentres(context, palette, record, x, bottom, fall, colours);
+    if (isTied) this.drawCentres(context, palette, record, fall, colours);
+    return undefined;
   }
 
-  drawAxis(context, palette, [low, high], x, y, top, bottom) {
+  drawAxis(context, palette, values) {
+    const { top, bottom } = this.plot;
     context.textAlign = "center";
+    context.textBaseline = "middle";
     context.fillStyle = css(palette.muted);
-    context.strokeStyle = css(palette.hairline);
-    context.lineWidth = 1;
-    for (const value of ticks(low, high, 6)) {
-      const at = Math.round(x(value)) + 0.5;
-      context.beginPath();
-      context.moveTo(at, top);
-      context.lineTo(at, bottom + 4);
-      context.stroke();
-      context.fillText(String(value).replace("-", "−"), at, y);
+    for (const value of values) {
+      const at = Math.round(this.x(value)) + 0.5;
+      this.line([[at, top], [at, bottom + 4]], css(palette.hairline), 1);
+      context.fillText(tickText(value), at, this.surface.height - 9 * this.app.type);
     }
   }
 
   /** A disc per centre, its area the number of parameters, with its value where there is room. */
-  drawCentres(context, palette, { centres, sizes }, x, y, fall, colours) {
+  drawCentres(context, palette, { centres, sizes }, fall, colours) {
     const { type } = this.app;
+    const { bottom } = this.plot;
     const most = Math.max(...sizes, 1);
     context.globalAlpha = fall;
-    let free = -Infinity;
     centres.forEach((centre, k) => {
-      context.beginPath();
-      context.arc(x(centre), y, (2.5 + 5 * Math.sqrt(sizes[k] / most)) * type, 0, 7);
-      context.fillStyle = css(colours[k % 2]);
-      context.fill();
-      context.lineWidth = 1.5;
-      context.strokeStyle = css(palette.background);
-      context.stroke();
+      this.dot(this.x(centre), bottom, (2.5 + 5 * Math.sqrt(sizes[k] / most)) * type, css(colours[k % 2]), css(palette.background), 1.5);
     });
-    context.font = `600 ${11 * type}px ${palette.font}`;
-    context.textAlign = "center";
+    context.font = this.app.font(11, "600");
     context.fillStyle = css(palette.text);
-    centres.forEach((centre, k) => {
-      const text = centre.toFixed(2).replace("-", "−");
+    let free = -Infinity;
+    for (const centre of centres) {
+      const text = tickText(Number(centre.toFixed(2)));
       const half = context.measureText(text).width / 2;
-      const at = clamp(x(centre), half + 1, this.surface.width - half - 1);
-      if (at - half < free + 4) return;
-      context.fillText(text, at, y + 16 * type);
+      const at = clamp(this.x(centre), half + 1, this.surface.width - half - 1);
+      if (at - half < free + 4) continue;
+      context.fillText(text, at, bottom + 16 * type);
       free = at + half;
-    });
+    }
     context.globalAlpha = 1;
   }
 
   describe() {
-    const { log, shown } = this.app;
-    const record = log.at(shown);
+    const record = this.app.log.at(this.app.shown);
     const isTied = record && record.centres.length < record.parameters;
-    this.count.textContent = !record ? "" : isTied
-      ? `${plural(record.parameters, "parameter")} → K = ${plural(record.centres.length, "value")}`
-      : `${plural(record.parameters, "parameter")}, not tied`;
-    this.surface.canvas.setAttribute("aria-label", !record ? "No parameters yet."
-      : isTied ? `${this.count.textContent}: ${record.centres.map((centre, k) => `${format(centre)} (${record.sizes[k]})`).join(", ")}` : this.count.textContent);
+    this.count.textContent = !record ? "" : plural(record.parameters, "parameter")
+      + (isTied ? ` → K = ${plural(record.centres.length, "value")}` : ", not tied");
+    this.describeAs(!record ? "No parameters yet." : [this.count.textContent, isTied
+      ? record.centres.map((centre, k) => `${format(centre)} (${record.sizes[k]})`).join(", ") : ""].filter(Boolean).join(": "));
   }
 }

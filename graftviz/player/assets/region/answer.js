@@ -1,6 +1,6 @@
 // The estimate from the region with its bound as error bar, beside exact inference and BP.
 
-import { boundText, chance, clamp, css, h, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
+import { boundText, brief, clamp, css, h, isolated, lerp, plural, replaceChildren, shorten, Surface, ticks } from "../shared/core.js";
 import { drawMark } from "../shared/marks.js";
 import { saveButton } from "../shared/save_picture.js";
 
@@ -182,7 +182,7 @@ export class RegionAnswer {
   }
 
   judge(bound, error) {
-    const actual = `Actual error ${error < 1e-9 ? "below 10⁻⁹" : chance(Number(error.toPrecision(2)))}`;
+    const actual = `Actual error ${error < 1e-9 ? "below 10⁻⁹" : brief(error)}`;
     if (bound === null) return `${actual}; no bound was certified.`;
     if (bound === 0) return "Exact.";
     if (error < 1e-9) return `${actual} (bound ${boundText(bound)}).`;

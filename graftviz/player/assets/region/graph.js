@@ -1,6 +1,6 @@
 // The graph around the query: the region, its cut edges, and the candidates.
 
-import { boundText, brief, chance, clamp, h, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
+import { boundText, brief, clamp, h, hatching, mix, plural, smooth, viridis, writeOver } from "../shared/core.js";
 import { Graph, legendKey } from "../shared/graph.js";
 import { turned } from "../shared/keys.js";
 
@@ -171,8 +171,8 @@ export class RegionGraph extends Graph {
     this.plainKey.hidden = log.region.asksAll;
     this.feltKey.hidden = !log.region.influence;
     this.noneKey.hidden = !log.region.asksAll || !log.steps.some(({ bounds }) => bounds.some((b) => b === null));
-    this.low.textContent = chance(Number(log.most.toPrecision(2)));
-    this.high.textContent = chance(Number(log.least.toPrecision(2)));
+    this.low.textContent = brief(log.most);
+    this.high.textContent = brief(log.least);
     const left = `${plural(step.candidates.length, "candidate")}${some || !step.candidates.length ? "" : ", all with vacuous bounds"}`;
     this.canvas.setAttribute("aria-label",
       `Graph of ${plural(log.n, "variable")}; ${shown + 1} of them in the region around ${log.name(log.region.query)}; ${left}. ${step.words}`);

@@ -4,34 +4,33 @@ export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 export const lerp = (a, b, f) => a + (b - a) * f;
 export const smooth = (f) => f * f * (3 - 2 * f);
 
-/** A number in about four significant digits; "–" for null. */
+const withMinus = (text) => text.replaceAll("-", "−");
+const isMissing = (x) => x === null || x === undefined || !Number.isFinite(x);
+
+/** A number with three significant digits, the zeros at the end included, or more from 1 on; "–" for null. */
 export function format(x) {
-  if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+  if (isMissing(x)) return "–";
   const size = Math.abs(x);
-  if (size >= 1e6) return x.toExponential(2);
-  if (size >= 100) return x.toLocaleString("en", { maximumFractionDigits: 1 });
-  if (size >= 1) return x.toFixed(size >= 10 ? 2 : 3);
-  if (size === 0) return "0";
-  if (size < 1e-4) return x.toExponential(1).replace("e-", "e−");
-  return String(Number(x.toPrecision(3)));
+  const text = size >= 1e6 || (size < 1e-4 && size > 0) ? x.toExponential(size < 1 ? 1 : 2)
+    : size >= 100 ? x.toLocaleString("en", { maximumFractionDigits: 1 })
+      : size >= 1 ? x.toFixed(size >= 10 ? 2 : 3) : size ? x.toPrecision(3) : "0";
+  return withMinus(text);
 }
 
-/** A probability, or a bound on one, with the digits that matter. */
-export function chance(x) {
-  if (x === null || x === undefined) return "–";
-  if (x !== 0 && Math.abs(x) < 1e-4) return x.toExponential(1).replace("e-", "e−");
-  return String(Number(x.toPrecision(3)));
+/** A number in as few characters as possible, for marks, axes and settings. */
+export function brief(x, digits = 2) {
+  if (isMissing(x)) return "–";
+  const value = Number(x.toPrecision(digits));
+  return withMinus(Math.abs(x) >= 1000 ? integer(x) : value && Math.abs(value) < 1e-4 ? value.toExponential() : String(value));
 }
+export const tickText = (x) => brief(x, 4);
 
-/** A bound rounded up, so that it stays valid. */
-export function boundText(x) {
-  if (x === 0) return "0";
-  const power = 10 ** (Math.floor(Math.log10(x)) - 1);
-  return chance(Math.min(1, Math.ceil(x / power - 1e-9) * power));
+/** A bound on a probability with two digits, rounded up, so that it stays valid. */
+export function boundText(bound) {
+  if (bound <= 0) return "0";
+  const unit = 10 ** (Math.floor(Math.log10(bound)) - 1);
+  return brief(Math.min(1, Math.ceil(bound / unit - 1e-9) * unit));
 }
-
-/** A number from 0 on in as few characters as possible, for marks and axes. */
-export const brief = (x) => (x < 0.001 ? x.toExponential(0).replace("e-", "e−") : String(Number(x.toPrecision(2))).replace(/^0\./, "."));
 export const integer = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
 export const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
 
@@ -205,22 +204,6 @@ export function writeOver(context, palette, text, x, y, colour = palette.text) {
   context.fillText(text, x, y);
 }
 
-/** Horizontal grid lines at some values, each with its text left of the plot, kept where `inside` allows. */
-export function drawGrid(context, palette, plot, values, y, text, inside = (at) => at) {
-  context.lineWidth = 1;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  for (const value of values) {
-    const at = Math.round(y(value)) + 0.5;
-    context.strokeStyle = css(palette.hairline);
-    context.beginPath();
-    context.moveTo(plot.left, at);
-    context.lineTo(plot.right, at);
-    context.stroke();
-    context.fillStyle = css(palette.muted);
-    context.fillText(text(value), plot.left - 6, inside(at));
-  }
-}
 export const mix = (a, b, f) => [0, 1, 2].map((k) => Math.round(lerp(a[k], b[k], f)));
 export const luminance = (c) => {
   const [r, g, b] = c.map((v) => (v / 255 <= 0.04045 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));

@@ -1,0 +1,198 @@
+// Chart on a canvas: its card, scales, axes, lines and marks, and the pointer on it.
+
+import { clamp, css, h, lerp, Surface, ticks, tickText } from "./core.js";
+import { saveButton } from "./save_picture.js";
+
+const CHART_ROW = 15; // px between rows of text below a plot
+
+/** Function that maps low … high to from … to. */
+const scale = (low, high, from, to) => (value) => from + ((to - from) * (value - low)) / (high - low || 1);
+
+/** Whole numbers for an axis: the first one, and the multiples of a round number. */
+export const wholeTicks = (first, last, count) => [first, ...ticks(first, last, count).filter((value) => value > first && Number.isInteger(value))];
+
+/** The range of some numbers, of which some may be null, with a margin. */
+export function paddedRange(values) {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return [0, 1];
+  const [low, high] = known.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+  const margin = (high - low) * 0.08 || Math.abs(high) * 0.01 || 1;
+  return [low - margin, high + margin];
+}
+
+/** Points of a line that keeps each value until the next one. */
+export const stairs = (points) => points.flatMap((point, k) => (k ? [[point[0], points[k - 1][1]], point] : [point]));
+
+/** A value on its way to a goal, which it reaches once it is near. */
+export function approach(value, goal, share, near) {
+  const next = lerp(value, goal, share);
+  return Math.abs(next - goal) < near ? goal : next;
+}
+
+/** A subclass defines `paint`, which calls `axes` first. */
+export class Chart {
+  constructor(app, kind) {
+    this.app = app;
+    this.holder = h("div", { class: `gv-chart ${kind}` });
+    this.surface = new Surface(this.holder, () => app.resized());
+    this.canvas = this.surface.canvas;
+    this.context = this.surface.context;
+    this.canvas.setAttribute("role", "img");
+  }
+
+  /** Put the chart into a card: with a header, whose last element saves a picture named `file`, and more below. */
+  card(kind, label, file, header, ...below) {
+    this.element = h("section", { class: `gv-card ${kind}`, "aria-label": label },
+      h("header", {}, header, saveButton(this.app, file)), this.holder, below);
+  }
+
+  /** Call `listener(x, y, event)` at events of the pointer, with its place in px of the canvas. */
+  on(types, listener) {
+    for (const type of types.split(" ")) {
+      this.canvas.addEventListener(type, (event) => {
+        const { left, top } = this.canvas.getBoundingClientRect();
+        if (this.app.log) listener(event.clientX - left, event.clientY - top, event);
+      });
+    }
+  }
+
+  get palette() {
+    return this.app.palette;
+  }
+
+  describeAs(text) {
+    this.canvas.setAttribute("aria-label", text);
+  }
+
+  destroy() {
+    this.surface.destroy();
+  }
+
+  draw() {
+    if (!this.app.log || !this.surface.begin()) return;
+    this.context.font = this.app.font(11.5);
+    this.paint(this.context, this.palette);
+  }
+
+  // --------------------------------------------------------------------------------------- axes
+
+  /** Set the plot, whose margins to the left and below grow with the type, and the scales of both axes. */
+  axes([left, right, top, bottom], [x0, x1], [y0, y1]) {
+    const { width, height } = this.surface;
+    const { type } = this.app;
+    this.plot = { left: left * type, right: width - right, top, bottom: height - bottom * type };
+    this.x = scale(x0, x1, this.plot.left, this.plot.right);
+    this.y = scale(y0, y1, this.plot.bottom, this.plot.top);
+    this.span = [x0, x1];
+  }
+
+  /** The value of the horizontal axis at a place of the canvas. */
+  valueAt(x) {
+    if (!this.plot) return this.span?.[0] ?? 0;
+    const { left, right } = this.plot;
+    return scale(left, Math.max(right, left + 1), ...this.span)(clamp(x, left, right));
+  }
+
+  /** Draw horizontal lines at some values, with the values to their left. */
+  grid(values, text = tickText) {
+    const { context, palette, plot } = this;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    context.fillStyle = css(palette.muted);
+    for (const value of values) {
+      const at = Math.round(this.y(value)) + 0.5;
+      this.line([[plot.left, at], [plot.right, at]], css(palette.hairline), 1);
+      context.fillText(text(value), plot.left - 6, clamp(at, plot.top + 2, plot.bottom - 2));
+    }
+  }
+
+  /** Write values of the horizontal axis, those for which there is room, and its name at the right or below. */
+  below(values, name = "", text = tickText) {
+    const { context, palette, plot } = this;
+    const row = CHART_ROW * this.app.type;
+    const isApart = plot.bottom + 2 * row <= this.surface.height;
+    context.textBaseline = "alphabetic";
+    context.fillStyle = css(palette.muted);
+    context.textAlign = "right";
+    context.fillText(name, plot.right, plot.bottom + (isApart ? 2 * row : row));
+    context.textAlign = "center";
+    const end = isApart || !name ? plot.right + 8 : plot.right - context.measureText(name).width - 8;
+    let free = plot.left - 14;
+    for (const value of values) {
+      const words = text(value);
+      const half = context.measureText(words).width / 2;
+      const at = clamp(this.x(value), plot.left - 6 + half, plot.right + 8 - half);
+      if (at - half < free + 8 || at + half > end) continue;
+      context.fillText(words, at, plot.bottom + row);
+      free = at + half;
+    }
+  }
+
+  // ------------------------------------------------------------------------------ lines and marks
+
+  /** Begin a path through points; null is a gap. */
+  path(points) {
+    this.context.beginPath();
+    points.forEach((point, k) => { if (point) this.context[points[k - 1] ? "lineTo" : "moveTo"](...point); });
+  }
+
+  stroke(colour, width, dash = []) {
+    const { context } = this;
+    context.lineJoin = "round";
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.setLineDash(dash);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  line(points, colour, width, dash) {
+    this.path(points);
+    this.stroke(colour, width, dash);
+  }
+
+  /** Line over the height of the plot at a value of the horizontal axis. */
+  upright(value, alpha = 0.55, dash = []) {
+    const { top, bottom } = this.plot;
+    const at = Math.round(this.x(value)) + 0.5;
+    this.line([[at, top], [at, bottom]], css(this.palette.text, alpha), 1, dash);
+  }
+
+  /** Line over the width of the plot at a value of the vertical axis. */
+  level(value, colour, width, dash) {
+    const { left, right } = this.plot;
+    this.line([[left, this.y(value)], [right, this.y(value)]], colour, width, dash);
+  }
+
+  dot(x, y, radius, fill, rim, width = 2) {
+    const { context } = this;
+    context.beginPath();
+    context.arc(x, y, radius, 0, 7);
+    context.fillStyle = fill ?? "transparent";
+    context.fill();
+    if (rim) this.stroke(rim, width);
+  }
+
+  /** Slanted lines inside the path. */
+  hatch(left, right, top, bottom, apart, colour, width = 1) {
+    const { context } = this;
+    context.save();
+    context.clip();
+    context.beginPath();
+    for (let x = left - (bottom - top); x < right; x += apart) {
+      context.moveTo(x, bottom);
+      context.lineTo(x + bottom - top, top);
+    }
+    this.stroke(colour, width);
+    context.restore();
+  }
+
+  /** Words in the middle, in place of a chart. */
+  message(text) {
+    const { context, palette } = this;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillStyle = css(palette.muted);
+    context.fillText(text, this.surface.width / 2, this.surface.height / 2);
+  }
+}
